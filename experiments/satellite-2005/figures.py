@@ -63,14 +63,14 @@ def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entr
         ),
         Entry(
             "figure-8",
-            "Fig. 8: TCP loses packet 7",
+            "Fig. 8: TCP retransmits packet 7",
             "Two duplicate acknowledgements send nothing, the third sends packet 7 again, the fifth to the seventh let new "
             "packets go. One recorded run with one forced loss.",
             lambda: close_up(recorded.close_up(results, "figure-8", "tcp"), "tcp"),
         ),
         Entry(
             "figure-9",
-            "Fig. 9: SCTP loses packet 63",
+            "Fig. 9: SCTP retransmits packet 63",
             "Each of the first three reports lets a new packet go, the fourth sends packet 63 again although the window is "
             "full. One recorded run with one forced loss.",
             lambda: close_up(recorded.close_up(results, "figure-9", "sctp"), "sctp"),

@@ -106,7 +106,7 @@ class ClaimBuilder:
         `judge` is called with each engine of the plan (or of `engines`): the first one's parts are the verdict, the others stand
         beside it. A claim that no engine has a part in (arithmetic, a model) gives its parts directly. `explanation` says why it
         does not hold and which sweeps tested that (`exp-17/recovery` is one of another experiment). It counts only when these sweeps are
-        one variant, and every part that fails holds in it by the same rule; otherwise it is told as what was tried.
+        one variant, and every part of the claim holds in it by the same rule; otherwise it is told as what was tried.
         """
         if identifier not in self._entries:
             raise KeyError(f"no claim {identifier} in the claims.toml of study {self._study}")

@@ -68,14 +68,15 @@ class Part:
         return "holds" if self.holds else "fails"
 
 
-OPEN, ERRATUM, AS_PRINTED, PRINTED = "open", "erratum", "as printed", "printed"
+OPEN, ERRATUM, FITTED, AS_PRINTED, PRINTED = "open", "erratum", "fitted", "as printed", "printed"
 SAYS = {
     OPEN: "the publication leaves it open",
     ERRATUM: "a proven erratum of the publication",
+    FITTED: "the publication leaves it open, and the value was fitted to the answer",
     AS_PRINTED: "the publication has it so, and the judged runs have not",
     PRINTED: "the publication prints another value",
 }
-"""What a publication says of what a variant changes. A variant that changes what is printed explains nothing."""
+"""What a publication says of what a variant changes. One that changes what is printed explains nothing, nor does one fitted to the answer."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Variant:
 
     @property
     def allowed(self) -> bool:
-        """Whether it may explain: what it changes is left open, or proven wrong."""
+        """Whether it may explain: what it changes is left open and was not fitted to the answer, or is proven wrong."""
         return self.says in (OPEN, ERRATUM)
 
 
@@ -111,24 +112,23 @@ class Explanation:
 
     def covers(self, part: Part) -> bool:
         """Whether the same part, by the same rule, holds in the variant."""
-        return any(
-            each.at == part.at and each.rule == part.rule and each.judged and each.holds
-            for each in self.parts
-        )
+        again = [each for each in self.parts if each.at == part.at and each.rule == part.rule]
+        return bool(again) and all(each.judged and each.holds for each in again)
 
     def explains(self, parts: Sequence[Part]) -> bool:
-        """Whether every part that fails holds in a variant that changes nothing printed."""
-        failing = [part for part in parts if not part.holds]
+        """Whether the whole claim holds in a variant that changes nothing printed, and was not fitted to the answer.
+
+        The parts that held before must hold there, too: what mends one of them at the cost of another is no better account of the study.
+        """
         return (
             self.variant is not None
             and self.variant.allowed
-            and bool(failing)
-            and all(self.covers(part) for part in failing)
+            and any(not part.holds for part in parts)
+            and all(self.covers(part) for part in parts)
         )
 
     def record(self, parts: Sequence[Part]) -> dict[str, Any]:
         """The entry in claims.json."""
-        failing = [part for part in parts if not part.holds]
         return {
             "text": self.text,
             "variant": None
@@ -141,7 +141,7 @@ class Explanation:
             },
             "runs": list(self.runs),
             "holds": self.explains(parts),
-            "not_covered": [part.at for part in failing if not self.covers(part)],
+            "not_covered": [part.at for part in parts if not self.covers(part)],
             "parts": [asdict(part) for part in self.parts],
         }
 
@@ -235,7 +235,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Reproduced when every part holds; explained only when a variant shows every part that fails, by the same rules.
+        """Reproduced when every part holds; explained only when every part holds in one variant, by the same rules.
 
         One part that was not judged leaves the claim without judgement: the others come from the same few and short runs.
         """

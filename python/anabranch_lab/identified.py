@@ -57,6 +57,36 @@ def ranked(looked: Sequence[Score]) -> list[Score]:
     return sorted(looked, key=lambda one: one.rank, reverse=True)
 
 
+def never_judged(looked: Sequence[Score]) -> list[str]:
+    """Claims of which no part was judged under any configuration: they speak for none of them."""
+    names = dict.fromkeys(claim for one in looked for claim in one.parts)
+    return sorted(name for name in names if not any(one.parts.get(name, (0, 0))[1] for one in looked))
+
+
+def varied(looked: Sequence[Score]) -> dict[str, str]:
+    """What the first of them has for each factor that differs among them."""
+    every = [one.configuration.choices for one in looked]
+    return {
+        factor: choice
+        for factor, choice in (every[0] if every else {}).items()
+        if any(choices[factor] != choice for choices in every)
+    }
+
+
+def labels(looked: Sequence[Score]) -> list[str]:
+    """A name for each that says only in what it differs from the first, with the factor: `closing: each at once, hosts: 1 ms`."""
+    first = varied(looked)
+    return [
+        ", ".join(
+            f"{factor}: {one.configuration.choices[factor]}"
+            for factor, choice in first.items()
+            if one.configuration.choices[factor] != choice
+        )
+        or "first row"
+        for one in looked
+    ]
+
+
 def told(looked: Sequence[Score]) -> str:
     """The best, those that agree as well, the next one, and the claims that tell it from the best."""
     best, *others = ranked(looked)

@@ -1,6 +1,7 @@
 """`anabranch-lab identify`: which single configuration agrees with most claims of a study, and what that rests on."""
 
 import argparse
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -154,11 +155,17 @@ def draw(looked: Sequence[Score], file: Path) -> None:
     with plots.style():
         figure, axes = plots.plt.subplots(figsize=(6.5 + 0.17 * len(names), 2.4 + 0.28 * len(rows)))
         image = axes.imshow(values, cmap="RdYlGn", vmin=0, vmax=1, aspect="auto")
+        axes.set_facecolor("0.8")
+        choices = ", ".join(f"{factor}: {choice}" for factor, choice in identified.varied(rows).items())
+        first = textwrap.fill(f"first row: {choices}", 60)
+        names_of_rows = zip(identified.labels(rows), rows, strict=True)
         axes.set_yticks(
-            range(len(rows)), [f"{one.configuration.name}: {one.whole}" for one in rows], fontsize=7
+            range(len(rows)), [f"{name}: {one.whole} hold" for name, one in names_of_rows], fontsize=7
         )
         axes.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
         axes.grid(visible=False)
-        plots.label(axes, "Parts of each claim that hold", "claim", "")
+        plots.label(
+            axes, "Parts of each claim that hold", f"claim (grey: no part of it was judged)\n{first}", ""
+        )
         figure.colorbar(image, ax=axes, label="parts that hold")
         plots.save(figure, file.parent, file.name)

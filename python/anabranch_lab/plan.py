@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import tomli_w
 
 from . import printed
-from .claims import OPEN, PRINTED, SAYS, Variant
+from .claims import FITTED, OPEN, PRINTED, SAYS, Variant
 from .sequential import Rule, parse
 
 
@@ -363,14 +363,14 @@ def _variant(entry: Mapping[str, Any], where: str) -> Variant:
 def _leave_alone_what_is_printed(
     file: Path, sweeps: list[Sweep], patterns: Sequence[str], left_open: Mapping[str, str]
 ) -> None:
-    """A variant that says it changes what is open changes nothing that is printed."""
+    """A variant that says it changes what is open, fitted or not, changes nothing that is printed."""
     judged = [sweep for sweep in sweeps if sweep.variant is None]
     for sweep in sweeps:
-        if sweep.variant is not None and sweep.variant.says == OPEN:
+        if sweep.variant is not None and sweep.variant.says in (OPEN, FITTED):
             keys = printed.changed(sweep, judged, patterns, left_open)
             if keys:
                 raise PlanError(
-                    f"{file}: sweep `{sweep.name}` changes `{keys[0]}`, which the publication prints (`printed` of study.toml), and says `{OPEN}`; "
+                    f"{file}: sweep `{sweep.name}` changes `{keys[0]}`, which the publication prints (`printed` of study.toml), and says `{sweep.variant.says}`; "
                     f"it can say `{PRINTED}`, or `left_open` of the plan gives the reason why it is open here"
                 )
 

@@ -84,7 +84,7 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
         tallies=tallies(analysis.claims),
         about=study.about if study.single else {},
         glossary=study.glossary if study.single else {},
-        engines=_engines([results]),
+        engines=_engines([results], analysis.claims),
         told=[],
         facts=facts([results]),
         quick=results.quick,
@@ -140,6 +140,7 @@ def _configuration(study: Study) -> dict[str, Any]:
         ],
         "seeds": ", ".join(map(str, seeds)),
         "best": identified.told(looked) if looked else "",
+        "silent": ", ".join(identified.never_judged(looked)),
         "looked": [
             {
                 "choices": [choice.name for _, choice in one.configuration.chosen],
@@ -270,10 +271,10 @@ class Pages:
             about=study.about,
             glossary=study.glossary,
             **_configuration(study),
-            engines=_engines([self._pages[name].results for name in mine]),
+            engines=_engines([self._pages[name].results for name in mine], found),
             told=[
                 sentence
-                for name in mine
+                for name in sorted(mine, key=lambda name: _mostly_ours(self._pages[name].analysis.claims))
                 for analysis in [self._pages[name].analysis]
                 for sentence in [analysis.sentence or next(iter(analysis.findings), "")]
                 if sentence
@@ -418,9 +419,23 @@ def write_finding(path: Path, findings: Sequence[str]) -> bool:
     return bool(found)
 
 
-def _engines(every: Sequence[Results]) -> str:
-    """The engines that plans compare, those that are judged first; else those that their scenarios and sweeps name."""
-    return ", ".join(dict.fromkeys(engine for results in every for engine in results.plan.every_engine()))
+def _mostly_ours(found: Sequence[claims.Claim]) -> bool:
+    """Whether an experiment is there for hypotheses of ours rather than for what a publication claims."""
+    counted = [claim.counts_as for claim in found]
+    return counted.count(claims.OWN) >= counted.count(claims.PUBLISHED)
+
+
+def _engines(every: Sequence[Results], found: Sequence[claims.Claim]) -> str:
+    """The engines that plans compare, or that their scenarios and sweeps name: those that claims are judged by, and the others."""
+    named = dict.fromkeys(engine for results in every for engine in results.plan.every_engine())
+    said = {word for claim in found if claim.parts for word in claim.engine.split()}
+    kinds = {
+        "judged": [name for name in named if name in said],
+        "beside": [name for name in named if name not in said],
+    }
+    if not kinds["judged"]:
+        return ", ".join(named)
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
 
 
 def facts(every: Sequence[Results]) -> list[tuple[str, str]]:

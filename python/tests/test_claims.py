@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -114,7 +115,8 @@ def test_an_explanation_covers_every_part_that_fails_by_its_own_rule():
     mended = {at: claims.number(at, 10.0, measured(10.4), 1.0) for at in ("b", "c")}
 
     def verdict(*explanations):
-        return claim(good, first, second, explanations=explanations).verdict
+        whole = [replace(each, parts=(*each.parts, good)) for each in explanations]
+        return claim(good, first, second, explanations=whole).verdict
 
     assert verdict() == claims.NOT_REPRODUCED
     assert verdict(variant(mended["b"], mended["c"])) == claims.EXPLAINED
@@ -137,14 +139,40 @@ def test_an_explanation_covers_every_part_that_fails_by_its_own_rule():
     assert verdict(variant(*mended.values(), says=claims.PRINTED)) == claims.NOT_REPRODUCED
     # What the publication has, and the judged runs have not, is a fault of the judged runs.
     assert verdict(variant(*mended.values(), says=claims.AS_PRINTED)) == claims.NOT_REPRODUCED
+    # A value that was chosen so that the answer comes out.
+    assert verdict(variant(*mended.values(), says=claims.FITTED)) == claims.NOT_REPRODUCED
     assert verdict(variant(*mended.values(), says=claims.ERRATUM)) == claims.EXPLAINED
     # What was tried and what explains stand side by side.
-    both = claim(good, first, second, explanations=(variant(first, second), variant(*mended.values())))
+    both = claim(
+        good, first, second, explanations=(variant(good, first, second), variant(good, *mended.values()))
+    )
     assert (both.verdict, len(both.tried)) == (claims.EXPLAINED, 1)
     assert both.record()["explanation"]["holds"]
     assert both.record()["tried"][0]["not_covered"] == ["b", "c"]
     # It cannot make a claim better than it is.
     assert claim(good, explanations=(variant(good),)).verdict == claims.REPRODUCED
+
+
+def test_an_explanation_breaks_no_part_that_held():
+    good, bad = claims.number("a", 10.0, measured(10.0), 1.0), claims.number("b", 10.0, measured(12.0), 1.0)
+    broken, mended = (
+        claims.number("a", 10.0, measured(12.0), 1.0),
+        claims.number("b", 10.0, measured(10.4), 1.0),
+    )
+    few = claims.number("a", 10.0, measured(10.0, n=29), 1.0)
+    assert claim(good, bad, explanations=(variant(good, mended),)).verdict == claims.EXPLAINED
+    # What held before fails in the variant; was judged by too few runs; by another rule; or nobody looked.
+    for parts in (
+        (broken, mended),
+        (few, mended),
+        (claims.within("a", 9.0, 11.0, measured(10.0)), mended),
+        (mended,),
+        # Twice there, once by runs that do not agree.
+        (good, broken, mended),
+    ):
+        found = claim(good, bad, explanations=(variant(*parts),))
+        assert found.verdict == claims.NOT_REPRODUCED
+        assert found.record()["tried"][0]["not_covered"] == ["a"]
 
 
 def test_only_what_was_published_can_be_reproduced():

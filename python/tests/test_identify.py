@@ -363,3 +363,13 @@ def at(table, key):
     for part in key.split("."):
         table = table.get(part) if isinstance(table, dict) else None
     return table
+
+
+def test_a_picture_names_what_varies_and_what_was_never_judged(space):
+    first, second, third, *_ = space.every()
+    looked = [Score(one, {"H-1": (1, 1), "H-2": (0, 0)}) for one in (first, second, third)]
+    assert identified.never_judged(looked) == ["H-2"]
+    factors = list(first.choices)
+    assert identified.labels(looked[:2]) == ["first row", f"{factors[1]}: {second.choices[factors[1]]}"]
+    assert identified.varied(looked[:2]) == {factors[1]: first.choices[factors[1]]}
+    assert identified.never_judged([Score(first, {"H-2": (0, 0)}), Score(second, {"H-2": (0, 1)})]) == []

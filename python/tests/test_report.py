@@ -200,3 +200,26 @@ def test_totals_have_a_row_for_each_study_of_ours(tmp_path):
     assert report.write_totals(readme, ours)
     rows = readme.read_text().splitlines()
     assert [row.split(" | ")[0] for row in rows if "hypotheses" in row] == ["| rate", "| messages"]
+
+
+def test_the_abstract_says_which_engines_are_judged_and_begins_with_what_was_published():
+    class Run:
+        def __init__(self, *engines):
+            self.plan = self
+            self.every_engine = lambda: engines
+
+    def claim(engine, sort=claims.PUBLISHED):
+        part = claims.Part("x", 1.0, 1.0, 0.1, True)
+        words = {"where": "", "statement": "", "kind": "", "tolerance": ""}
+        return claims.Claim(id="X", study="1", parts=[part], counts_as=sort, engine=engine, seeds=30, **words)
+
+    runs = [Run("rfc9260", "freebsd-6.0"), Run("linux-2.6.15")]
+    assert report._engines(runs, [claim("freebsd-6.0"), claim("")]) == (
+        "judged: freebsd-6.0; beside: rfc9260, linux-2.6.15"
+    )
+    assert report._engines(runs, [claim("TCP freebsd-6.0 and rfc9260 and linux-2.6.15")]) == (
+        "judged: rfc9260, freebsd-6.0, linux-2.6.15"
+    )
+    assert report._engines(runs, [claim("")]) == "rfc9260, freebsd-6.0, linux-2.6.15"
+    assert report._mostly_ours([claim("e", claims.OWN), claim("e")])
+    assert not report._mostly_ours([claim("e", claims.OWN), claim("e"), claim("e")])

@@ -47,7 +47,7 @@ def pages(sweep, measure, at):
     }.get(scenario, 0.5)
     return {
         "R2": 100 + longer if tcp else 103.0,
-        "R1": 100.0 - 10 * late if tcp else {"MS 1": 103.0, "MS 8": 31.0}.get(scenario, 150.0),
+        "R1": 100.0 - 10 * late if tcp else {"MS 1": 101.0, "MS 8": 30.3}.get(scenario, 150.0),
         "first": 0.0,
         "drops": 5.0 if scenario in ("MS 2", "MS 3") else 0.0,
         "losers": 2.0,

@@ -23,6 +23,13 @@ def analyse(results: Results) -> Analysis:
         for sweep in ("freebsd-values-recorded", "freebsd-rules-recorded")
         for point, _ in results.points(results.plan.sweep(sweep))
     }
+
+    def opened(sweep: str) -> dict[str, pictures.Record]:
+        return {
+            point.at["place"]: pictures.recorded(results, sweep, 1448, **point.at)
+            for point, _ in results.points(results.plan.sweep(sweep))
+        }
+
     medium = runs.at(stack="as it was", case="baseline", set="medium")
     clean = runs.at(stack="without mistakes", case="baseline", set="medium")
     low = {case: runs.at(stack="as it was", case=case, set="low") for case in judge.CASES}
@@ -39,6 +46,7 @@ def analyse(results: Results) -> Analysis:
             rules,
             races(results, "one-segment"),
             tried_records,
+            (opened("handshake"), opened("handshake-at-once")),
         ),
         figures=figures.all_figures(runs, records),
         tables=[

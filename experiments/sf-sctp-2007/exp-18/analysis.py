@@ -39,7 +39,7 @@ def analyse(results: Results) -> Analysis:
             results, runs["a"], runs["b"], "n", "number of subflows", phi.NAMES, ("5.37", "5.38")
         ),
         findings=[
-            f"Eight subflows get so many times what a single SCTP beside them gets: {shares} ({engine}).",
+            f"How much eight subflows get, as a multiple of the single SCTP beside them: {shares} ({engine}).",
             f"Against eight SCTPs eight subflows with Phi = n² get {runs['b'].at('sf', engine=engine, n=8, phi='n^2').text(2)} Mbit/s. Where the "
             f"receiving host takes no time for a packet it is {step.at('sf', engine=THESIS, n=8, phi='n^2').text(2)}: flows fall into step "
             "with the full queue, and only who has just grown is cut.",

@@ -139,6 +139,12 @@ def fifty(builder: ClaimBuilder, runs: Grid, packets: Grid) -> Claim:
     return builder.claim("A-MS6", parts, engines=STACKS)
 
 
+def cookie(network: str) -> float:
+    """Seconds that the cookie takes on the links: the thesis counts 240 bytes more than TCP opens with, half of them each way."""
+    links = NETWORKS[network]
+    return 120 * 8 / links.down + 120 * 8 / links.up
+
+
 def first(builder: ClaimBuilder, runs: Grid, variants: dict[str, Grid]) -> Claim:
     """A-R1."""
 
@@ -151,12 +157,13 @@ def first(builder: ClaimBuilder, runs: Grid, variants: dict[str, Grid]) -> Claim
                 for protocol, grid in (("TCP", tcp), ("SCTP", runs))
             }
             for scenario in scenarios:
-                ratio = (r1[scenario, "TCP"] / r1[scenario, "SCTP"]).estimate
+                # TCP with the bytes that SCTP's cookie costs: what is left is neither's, and lies to either side of 1.
+                ratio = ((r1[scenario, "TCP"] + cookie(network)) / r1[scenario, "SCTP"]).estimate
+                at = f"{network}, {scenario}, TCP's R1 and the cookie's time / SCTP's R1"
                 if scenario in ("MS 1", "MS 8"):
-                    # The same but for the cookie: as in Basic 1 and 3.
-                    parts.append(within(f"{network}, {scenario}, TCP's R1 / SCTP's", 0.85, 1.02, ratio))
+                    parts.append(within(at, 0.98, 1.02, ratio))
                 else:
-                    parts.append(below(f"{network}, {scenario}, TCP's R1 / SCTP's", 0.9, ratio))
+                    parts.append(below(at, 0.9, ratio))
             for before, after in itertools.pairwise(scenarios):
                 fall = (r1[before, "TCP"] - r1[after, "TCP"]).estimate
                 parts.append(above(f"{network}, R1 falls from {before} to {after}, s", 0.0, fall))
@@ -170,6 +177,8 @@ def first(builder: ClaimBuilder, runs: Grid, variants: dict[str, Grid]) -> Claim
         "A-R1",
         judge(runs),
         engines=STACKS,
+        note="Equal is what differs by no more than 2 % once the cookie's 240 bytes are taken off, far earlier what is earlier by more than 10 % "
+        "even so: no ratio is both.",
         explanation=Explanation(
             "In B3 the last packet of the first of two connections is lost in the full buffer and waits for a timeout, unless "
             "every packet is acknowledged at once.",
