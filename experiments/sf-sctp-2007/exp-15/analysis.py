@@ -15,6 +15,7 @@ from anabranch_lab.grid import Curve, Grid
 from anabranch_lab.results import Results
 
 from ..common import phi
+from ..common.fair import begun
 from ..common.estimates import highest, jackknife, peak
 
 THESIS = "ns2-2.28"
@@ -227,9 +228,13 @@ def figure_5_28(one: Grid, root: Grid, level: Grid, engines: tuple[str, ...]) ->
                 ("2n^2", level, {"phi": "2n^2"}),
             ):
                 curve = runs.curve(measure, over="n", engine=engine, **at)
+                if name == "n":
+                    # With one subflow Phi = n is Phi = 1.
+                    curve = begun(one.curve(measure, over="n", engine=engine).between(1, 1), curve)
                 plots.curve(axes, curve, f"{phi.LABELS[name]}, {engine}", linestyle=line, **phi.LOOK[name])
-    a.axhline(18.0, **plots.MODEL)
+    a.axhline(18.0, label="90 % of the link", **plots.MODEL)
     b.axhline(P, **plots.MODEL)
+    b.annotate("losses of the link", (1.0, P), (-2, 3), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right", fontsize=8)
     plots.label(a, "(a) throughput", "number of subflows", "Mbit/s")
     plots.label(
         b, "(b) Fast Retransmit rate", "number of subflows", "fast retransmits a packet sent", log_y=True

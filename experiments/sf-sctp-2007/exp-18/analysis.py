@@ -36,7 +36,14 @@ def analyse(results: Results) -> Analysis:
             no_order(claims, runs, step),
         ],
         figures=fair.figures(
-            results, runs["a"], runs["b"], "n", "number of subflows", phi.NAMES, ("5.37", "5.38")
+            results,
+            runs["a"],
+            runs["b"],
+            "n",
+            "number of subflows",
+            phi.NAMES,
+            ("5.37", "5.38"),
+            equal=runs["equal"],
         ),
         findings=[
             f"Eight subflows get so many times what a single SCTP beside them gets: {shares} ({engine}).",
