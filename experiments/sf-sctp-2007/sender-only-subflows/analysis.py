@@ -55,7 +55,7 @@ def alike(runs: Grid) -> bool:
     return all(
         runs.sample(flow, engine=ENGINE, level="0", p2=p2).values
         == runs.sample(flow, engine=ENGINE, level="sf2007", p2=p2).values
-        for flow in ("sf1", "sf2", "shared")
+        for flow in ("sf", "shared")
         for p2 in (1e-5, 1e-4)
     )
 
