@@ -167,9 +167,7 @@ class Samples:
         return ", ".join(dict.fromkeys(entity for entity, _ in self._columns)) or "none"
 
 
-def load(
-    results: Results, sweep: str, at: Mapping[str, Any], *, events: bool = False
-) -> dict[int, Samples]:
+def load(results: Results, sweep: str, at: Mapping[str, Any], *, events: bool = False) -> dict[int, Samples]:
     """The samples of every run at one point of a sweep with `trace = true`, by seed; with `events` what `Samples.times` tells, too."""
     table = results.table(sweep, QUERY, kind=work.TRACE, at=at)
     columns = {name: table.column(name).to_numpy() for name in ("seed", "subflow")}

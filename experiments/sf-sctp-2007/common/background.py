@@ -85,7 +85,11 @@ def edges(samples: series.Samples) -> dict[str, float]:
     ]
     span = np.ones(round(SPAN / sender.interval)) * sender.interval / SPAN
     slow = [
-        float(np.convolve(sender.rate[(sender.time > start) & (sender.time <= start + AFTER)], span, "valid").min())
+        float(
+            np.convolve(
+                sender.rate[(sender.time > start) & (sender.time <= start + AFTER)], span, "valid"
+            ).min()
+        )
         for start in starts
     ]
     return {

@@ -93,7 +93,9 @@ def closely(samples: series.Samples, room: int | None = None) -> dict[str, float
         after / before
         for high, low in itertools.pairwise(marks[:-1])
         if sender.cwnd[low] < sender.cwnd[high]
-        for before, after in [[sum(ends) for ends in zip(*(fall(w, high, low) for w in subflows), strict=True)]]
+        for before, after in [
+            [sum(ends) for ends in zip(*(fall(w, high, low) for w in subflows), strict=True)]
+        ]
     ]
     spans = float(link.time[-1] - link.time[0]) / 30
     return {

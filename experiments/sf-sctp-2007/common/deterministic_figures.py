@@ -135,9 +135,7 @@ def several(both: dict[str, Results], n: int) -> Figure:
     return figure
 
 
-def over_n(
-    both: dict[str, Results], runs: dict[str, Grid], measure: str, unit: str, alone: str
-) -> Figure:
+def over_n(both: dict[str, Results], runs: dict[str, Grid], measure: str, unit: str, alone: str) -> Figure:
     """A panel for each experiment; `alone` is the title where there is one only."""
     figure, panels = plots.panels(len(both))
     for axes, (told, results, title) in zip(panels, _titles(both), strict=True):
@@ -150,7 +148,9 @@ def over_n(
                 for bound in (p_rr, p_low):
                     rates = [bound(network(told, n, value)) for n in x]
                     plots.model(axes, x, rates, name="", color=phi.LOOK[value]["color"])
-        plots.label(axes, title if len(both) > 1 else alone, "number of subflows", unit, log_y=measure == "fr")
+        plots.label(
+            axes, title if len(both) > 1 else alone, "number of subflows", unit, log_y=measure == "fr"
+        )
         if measure != "fr":
             plots.widen_if_flat(axes)
     plots.legend_below(panels[0], 6)

@@ -276,9 +276,7 @@ def classes(builder: ClaimBuilder, runs: Grid) -> Claim:
                 )
                 for x in beyond
             ),
-            *ordered(
-                "BE throughput", names, [_at(runs, "sf_be", engine, each) * 1e-6 for each in PRINTED]
-            ),
+            *ordered("BE throughput", names, [_at(runs, "sf_be", engine, each) * 1e-6 for each in PRINTED]),
             *ordered(
                 "non-BE throughput",
                 names[::-1],

@@ -104,9 +104,7 @@ def phases(builder: ClaimBuilder, seen: Grid) -> Claim:
     return builder.claim("Z-IV-4", judge, note="Mean lengths of single phases.")
 
 
-def synchronous(
-    builder: ClaimBuilder, droptail: Grid, red: Grid, closely: Grid, closely_red: Grid
-) -> Claim:
+def synchronous(builder: ClaimBuilder, droptail: Grid, red: Grid, closely: Grid, closely_red: Grid) -> Claim:
     """Z-IV-5, for experiments IV to VII."""
 
     def difference(engine: str) -> Estimate:

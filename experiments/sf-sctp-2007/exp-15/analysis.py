@@ -15,8 +15,8 @@ from anabranch_lab.grid import Curve, Grid
 from anabranch_lab.results import Results
 
 from ..common import phi
-from ..common.fair import begun
 from ..common.estimates import highest, jackknife, peak
+from ..common.fair import begun
 
 THESIS = "ns2-2.28"
 """The engine that the thesis ran."""
@@ -234,7 +234,15 @@ def figure_5_28(one: Grid, root: Grid, level: Grid, engines: tuple[str, ...]) ->
                 plots.curve(axes, curve, f"{phi.LABELS[name]}, {engine}", linestyle=line, **phi.LOOK[name])
     a.axhline(18.0, label="90 % of the link", **plots.MODEL)
     b.axhline(P, **plots.MODEL)
-    b.annotate("losses of the link", (1.0, P), (-2, 3), xycoords=("axes fraction", "data"), textcoords="offset points", ha="right", fontsize=8)
+    b.annotate(
+        "losses of the link",
+        (1.0, P),
+        (-2, 3),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8,
+    )
     plots.label(a, "(a) throughput", "number of subflows", "Mbit/s")
     plots.label(
         b, "(b) Fast Retransmit rate", "number of subflows", "fast retransmits a packet sent", log_y=True

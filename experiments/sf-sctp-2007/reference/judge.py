@@ -46,9 +46,7 @@ def measured(point: Point) -> list[tuple[str, Estimate, Estimate]]:
 def parts(point: Point) -> list[Part]:
     """Those of them that ns-2.35's few runs know well enough."""
     return [
-        agrees(at, theirs, ours)
-        for at, theirs, ours in measured(point)
-        if theirs.half <= KNOWN * theirs.mean
+        agrees(at, theirs, ours) for at, theirs, ours in measured(point) if theirs.half <= KNOWN * theirs.mean
     ]
 
 
