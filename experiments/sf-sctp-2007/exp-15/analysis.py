@@ -232,17 +232,8 @@ def figure_5_28(one: Grid, root: Grid, level: Grid, engines: tuple[str, ...]) ->
                     # With one subflow Phi = n is Phi = 1.
                     curve = begun(one.curve(measure, over="n", engine=engine).between(1, 1), curve)
                 plots.curve(axes, curve, f"{phi.LABELS[name]}, {engine}", linestyle=line, **phi.LOOK[name])
-    a.axhline(18.0, label="90 % of the link", **plots.MODEL)
+    a.axhline(18.0, label="90 % of the link (a), its losses (b)", **plots.MODEL)
     b.axhline(P, **plots.MODEL)
-    b.annotate(
-        "losses of the link",
-        (1.0, P),
-        (-2, 3),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        ha="right",
-        fontsize=8,
-    )
     plots.label(a, "(a) throughput", "number of subflows", "Mbit/s")
     plots.label(
         b, "(b) Fast Retransmit rate", "number of subflows", "fast retransmits a packet sent", log_y=True
