@@ -284,7 +284,12 @@ def classes(builder: ClaimBuilder, runs: Grid) -> Claim:
             ),
         ]
 
-    return builder.claim("Z-I-5", judge)
+    close = [part.at for part in judge("ns2-2.28") if part.judged and not part.holds]
+    return builder.claim(
+        "Z-I-5",
+        judge,
+        note=f"Closer than these seeds can tell, or in another order: {'; '.join(close)}." if close else "",
+    )
 
 
 def _draw(runs: Grid, engines: tuple[str, ...], shown: dict[str, str], modelled: bool) -> Figure:

@@ -160,6 +160,8 @@ def edges(builder: ClaimBuilder, seen: Mapping[str, tuple[Grid, Grid]]) -> Claim
     return builder.claim(
         "Z-XII-4",
         judge,
+        note="Every on-edge counts, also those of bursts that end within the two seconds, and those that find one subflow below 2 Mbit/s. Fast "
+        "retransmits are counted as the simulator counts them: one for each packet that is sent again.",
         explanation=[
             Explanation(
                 background.IN_STEP,
