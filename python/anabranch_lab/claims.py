@@ -413,8 +413,9 @@ def flat(at: str, curve: Curve) -> Part:
 def ordered(at: str, names: Sequence[str], samples: Sequence[Sample]) -> list[Part]:
     """a > b > c: each difference of neighbours, seed by seed, is above 0 at 95 %."""
     pairs = zip(zip(names, samples, strict=True), zip(names[1:], samples[1:], strict=False), strict=False)
+    before = f"{at}: " if at else ""
     return [
-        above(f"{at}{first} - {second}", 0.0, (mine - yours).estimate, f"{first} > {second}")
+        above(f"{before}{first} - {second}", 0.0, (mine - yours).estimate, f"{first} > {second}")
         for (first, mine), (second, yours) in pairs
     ]
 

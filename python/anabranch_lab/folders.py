@@ -48,6 +48,8 @@ class Study:
     """The abstract: `question`, `method`."""
     glossary: Mapping[str, str] = field(default_factory=dict)
     """Words that its pages use."""
+    engine_names: Mapping[str, str] = field(default_factory=dict)
+    """What its figures call an engine, where that is not what `plots.ENGINE_NAMES` says: in the study's own configuration."""
     space: configurations.Space | None = None
     """What the publication leaves open, and what the study is judged with."""
 
@@ -84,6 +86,7 @@ def study_at(folder: Path) -> Study:
             catalogue.load(file, study=head.get("study", plan.OWN)),
             head.get("about", {}),
             head.get("glossary", {}),
+            head.get("engine_names", {}),
             open_questions(folder),
         )
     one = load(folder)
@@ -113,7 +116,7 @@ def load(folder: Path) -> plan.Plan:
     if study == folder:
         return plan.load(folder, folder.name)
     head = defaults(study)
-    for key in ("title", "about", "glossary", configurations.KEY):
+    for key in ("title", "about", "glossary", "engine_names", configurations.KEY):
         head.pop(key, None)
     return plan.load(folder, f"{study.name}/{folder.name}", head).configured(
         _configuration(study, folder.name)

@@ -2,8 +2,9 @@
 
 import base64
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +119,23 @@ def table(
     return figure, [list(row) for row in axes]
 
 
+_NAMES: ContextVar[Mapping[str, str]] = ContextVar("names of engines", default=ENGINE_NAMES)
+
+
+@contextmanager
+def engine_names(names: Mapping[str, str]) -> Iterator[None]:
+    """What engines are called in the figures that are drawn meanwhile: a study may run one in a configuration of its own."""
+    token = _NAMES.set({**ENGINE_NAMES, **names})
+    try:
+        yield
+    finally:
+        _NAMES.reset(token)
+
+
 def named(text: str) -> str:
     """A title or a legend with the names of engines in words, where they stand by themselves between commas."""
-    return ", ".join(ENGINE_NAMES.get(part, part) for part in text.split(", "))
+    names = _NAMES.get()
+    return ", ".join(names.get(part, part) for part in text.split(", "))
 
 
 def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y: bool = False) -> None:

@@ -60,7 +60,7 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
     study = study_of(results.plan)
     # The pictures of a page in a folder of its own lie one folder up.
     up = "" if study.single else "../"
-    figures = [(figure, draw(figure, folder, name), up) for figure in analysis.figures]
+    figures = [(figure, draw(figure, folder, name, study), up) for figure in analysis.figures]
     trail = [Link("Report", f"{up}index.html")]
     if not study.single:
         trail.append(Link(study.short, f"../{study.name}.html"))
@@ -93,9 +93,9 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
     )
 
 
-def draw(figure: Figure, folder: Path, name: str) -> pictures.Picture:
+def draw(figure: Figure, folder: Path, name: str, study: Study) -> pictures.Picture:
     """Draws one figure of an experiment into the report."""
-    with plots.style():
+    with plots.style(), plots.engine_names(study.engine_names):
         drawn = figure.draw()
         if len(drawn.axes) > 1 and not drawn.get_suptitle():
             # Panels have titles of their own; the file is to say which figure it is.

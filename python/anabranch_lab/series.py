@@ -1,7 +1,7 @@
 """What happened over time: the samples of recorded runs (`sample` of a scenario's `[record]`) as arrays."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +12,15 @@ from .grid import Grid
 from .plan import PlanError
 from .results import Results
 
+EVENTS = ("fast-retransmit", "timeout")
+"""What a recorded run may have besides samples (`trace` of its `[record]`), and `Samples.times` tells."""
+
 QUERY = """
     SELECT seed, entity, subflow, time_ns, seq, size, a, b, c FROM runs
     WHERE kind = 'sample' ORDER BY seed, entity, subflow, time_ns
+"""
+EVENTS_QUERY = f"""
+    SELECT seed, kind, entity, time_ns FROM runs WHERE kind IN {EVENTS} ORDER BY time_ns
 """
 
 
@@ -86,9 +92,19 @@ class Receiver:
 class Samples:
     """The samples of one run."""
 
-    def __init__(self, seed: int, columns: Mapping[tuple[str, int], Mapping[str, np.ndarray]]):
+    def __init__(
+        self,
+        seed: int,
+        columns: Mapping[tuple[str, int], Mapping[str, np.ndarray]],
+        events: Mapping[tuple[str, str], Sequence[float]] | None = None,
+    ):
         self.seed = seed
         self._columns = columns
+        self._events = events or {}
+
+    def times(self, kind: str, flow: str) -> np.ndarray:
+        """When a sender had an event of that kind (`EVENTS`), seconds; of all of its subflows. `load` must have been asked for events."""
+        return np.array(self._events.get((kind, f"{flow}:sender"), ()), dtype=float)
 
     def link(self, name: str) -> Link:
         """A link's samples; the way back of `both` is NAME-back."""
@@ -151,8 +167,8 @@ class Samples:
         return ", ".join(dict.fromkeys(entity for entity, _ in self._columns)) or "none"
 
 
-def load(results: Results, sweep: str, at: Mapping[str, Any]) -> dict[int, Samples]:
-    """The samples of every run at one point of a sweep with `trace = true`, by seed."""
+def load(results: Results, sweep: str, at: Mapping[str, Any], *, events: bool = False) -> dict[int, Samples]:
+    """The samples of every run at one point of a sweep with `trace = true`, by seed; with `events` what `Samples.times` tells, too."""
     table = results.table(sweep, QUERY, kind=work.TRACE, at=at)
     columns = {name: table.column(name).to_numpy() for name in ("seed", "subflow")}
     entity = np.asarray(table.column("entity").to_pylist(), dtype=object)
@@ -176,18 +192,27 @@ def load(results: Results, sweep: str, at: Mapping[str, Any]) -> dict[int, Sampl
         found.setdefault(int(columns["seed"][start]), {})[place] = {
             name: values[start:stop] for name, values in numbers.items()
         }
-    return {seed: Samples(seed, entities) for seed, entities in found.items()}
+    happened: dict[int, dict[tuple[str, str], list[float]]] = {}
+    if events:
+        for row in results.table(sweep, EVENTS_QUERY, kind=work.TRACE, at=at).to_pylist():
+            mine = happened.setdefault(int(row["seed"]), {})
+            mine.setdefault((row["kind"], row["entity"]), []).append(row["time_ns"] / 1e9)
+    return {seed: Samples(seed, entities, happened.get(seed)) for seed, entities in found.items()}
 
 
-def measure(results: Results, sweep: str, look: Callable[[Samples], Mapping[str, float]]) -> Grid:
-    """Measures that `look` takes from the samples of each run, as a grid: like `Results.grid`, for what happens over time."""
+def measure(
+    results: Results, sweep: str, look: Callable[[Samples], Mapping[str, float]], *, events: bool = False
+) -> Grid:
+    """Measures that `look` takes from the samples of each run, as a grid: like `Results.grid`, for what happens over time.
+
+    `events`: `look` asks for `Samples.times`."""
     found = results.plan.sweep(sweep)
     axes = tuple(axis.name for axis in found.axes)
     cells: dict[tuple, dict[str, list]] = {}
     names: tuple[str, ...] = ()
     for point, _ in results.points(found):
         cell: dict[str, list] = {"seed": []}
-        for seed, samples in sorted(load(results, sweep, point.at).items()):
+        for seed, samples in sorted(load(results, sweep, point.at, events=events).items()):
             seen = look(samples)
             names = tuple(seen)
             cell["seed"].append(seed)

@@ -32,7 +32,7 @@ LOADED, STUDIES = functools.cache(folders.load), functools.cache(folders.study_a
 @pytest.fixture(autouse=True)
 def looks(monkeypatch):
     """What is measured of samples and of packets is made up like everything else."""
-    monkeypatch.setattr(series, "measure", lambda results, sweep, look: results.grid(sweep, {}))
+    monkeypatch.setattr(series, "measure", lambda results, sweep, look, **_: results.grid(sweep, {}))
     # The same files, some thousand times.
     monkeypatch.setattr(folders, "load", LOADED)
     monkeypatch.setattr(folders, "study_at", STUDIES)

@@ -186,6 +186,10 @@ def test_engines_have_their_names_in_words_in_titles_and_legends():
     assert plots.named("ns2-2.28") == "SCTP of ns-2.28"
     assert plots.named("Φ = 1, rfc9260") == "Φ = 1, RFC 9260"
     assert plots.named("(a) goodput, all rfc9260 flows") == "(a) goodput, all rfc9260 flows"
+    with plots.engine_names({"ns2-2.28": "ns-2.28, one cut for each recovery"}):
+        assert plots.named("Φ = 1, ns2-2.28") == "Φ = 1, ns-2.28, one cut for each recovery"
+        assert plots.named("rfc9260") == "RFC 9260"
+    assert plots.named("ns2-2.28") == "SCTP of ns-2.28"
 
 
 def test_totals_have_a_row_for_each_study_of_ours(tmp_path):

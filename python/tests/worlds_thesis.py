@@ -93,6 +93,11 @@ def exp_04(sweep, measure, at):
     }[measure]
 
 
+def background_on(measure):
+    """What happens at an on-edge."""
+    return {"timeouts": 0.5, "retransmits": 3.0, "least": 0.5}.get(measure)
+
+
 def exp_05(sweep, measure, at):
     queue = at["queue"]
     return {
@@ -131,15 +136,18 @@ def exp_07(sweep, measure, at):
 
 
 def exp_08(sweep, measure, at):
-    n, plain = at["n"], sweep in ("droptail", "sampled-droptail")
+    n, plain = at.get("n", 4), sweep in ("droptail", "sampled-droptail", "closely-droptail")
     used = 92 + 3.4 * (n - 1) / 11 if plain else 73.3 + 21.8 * (n - 1) / 11
     return {
         "utilisation": used,
         "user_data": used,
         "drop_rate": 0.01 if plain else 0.001,
         "queue_max": 80.0,
-        "regrowths": 20.0,
-        "partial": 10.0,
+        "regrown": 0.01 if plain else 3.0,
+        "regrown by 20": 0.5,
+        "partial": 0.01 if plain else 10.0,
+        "drains": 20.0,
+        "emptied": 19.9 if plain else 15.0,
         **dict.fromkeys(("height", "queue height"), 0.9 if plain else 0.5),
         **dict.fromkeys(("period", "rate period", "queue period"), 10.17),
     }[measure]
@@ -147,6 +155,10 @@ def exp_08(sweep, measure, at):
 
 def background(sweep, measure, at):
     n = at["n"]
+    if sweep.startswith("edges") and measure != "background_drops":
+        if measure == "timeouts" and not thesis(at):
+            return 0.05
+        return background_on(measure)
     return {
         "share": SHARES[at["background"]][n],
         "drop_rate": 1e-3 * n,

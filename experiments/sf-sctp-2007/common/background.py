@@ -1,7 +1,10 @@
 """Measures and figures of the experiments with background traffic (IX to XII)."""
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots, series
@@ -20,6 +23,12 @@ KINDS = {
 }
 """In the order of the experiments."""
 
+IN_STEP = (
+    "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves. Nothing is random then but what the background draws, "
+    "and flows fall into step with the queue and with background traffic of equal packets (phase locking): what a run shows is where it locked in."
+)
+"""What a variant without any spread in the receiving host is."""
+
 JITTER = ("spread",)
 """The sweep of each of these experiments in which the receiving host takes no time for a packet."""
 
@@ -29,7 +38,7 @@ def in_step(
 ) -> Explanation:
     """What may make a difference in all of them: without a spread in the receiving host nothing is random but what the background draws."""
     return Explanation(
-        "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: flows fall into step with the queue, and with background traffic of equal packets.",
+        IN_STEP,
         runs=tuple(runs),
         parts=tuple(judge("ns2-2.28", spread)),
     )
@@ -43,6 +52,55 @@ MEASURES = {
     "background_drops": grid.of_share(LINK, "background", "drop_rate"),
     "timeouts": grid.of_flow("sf", "timeouts"),
 }
+
+
+QUIET, AFTER, SPAN = 0.3, 2.0, 1.0
+"""Seconds: an on-edge is a packet behind so much silence; what it causes happens within so long; its least rate is over so long."""
+
+
+def edges(samples: series.Samples) -> dict[str, float]:
+    """What happens within two seconds of each on-edge of the background, as one recorded run has it; not a number without an edge.
+
+    Edges are those that the background's packets show where they arrive, not a number that the mean period would give: an exponential
+    or Pareto source draws them. The last one needs two seconds behind it, the first its silence before it.
+    """
+    other, sender = samples.receiver("background"), samples.sender("sf")
+    quiet = round(QUIET / other.interval)
+    on = [
+        i
+        for i in range(quiet, len(other.packets))
+        if other.packets[i] > 0 and not other.packets[i - quiet : i].any()
+    ]
+    starts = [t for t in (float(other.time[i] - other.interval) for i in on) if t + AFTER <= sender.time[-1]]
+    timeouts, retransmits = (samples.times(kind, "sf") for kind in ("timeout", "fast-retransmit"))
+    # Each timeout belongs to the edge last before it.
+    late = [
+        [t for t in timeouts if start <= t <= start + AFTER and t < following]
+        for start, following in itertools.pairwise([*starts, math.inf])
+    ]
+    before = [
+        sum(start <= t <= found[0] for t in retransmits)
+        for start, found in zip(starts, late, strict=True)
+        if found
+    ]
+    span = np.ones(round(SPAN / sender.interval)) * sender.interval / SPAN
+    slow = [
+        float(
+            np.convolve(
+                sender.rate[(sender.time > start) & (sender.time <= start + AFTER)], span, "valid"
+            ).min()
+        )
+        for start in starts
+    ]
+    return {
+        "edges": float(len(starts)),
+        # For each edge.
+        "timeouts": float(np.mean([len(found) for found in late])) if starts else np.nan,
+        # Fast retransmits between an edge and its first timeout; of edges that have one.
+        "retransmits": float(np.mean(before)) if before else np.nan,
+        # Mbit/s.
+        "least": float(np.mean(slow)) / 1e6 if starts else np.nan,
+    }
 
 
 def over_time(results: Results, kind: str, name: str, title: str) -> Entry:
@@ -84,7 +142,7 @@ def bars(results: Results, runs: Grid, name: str, title: str) -> Entry:
             for axes, measure in ((a, "share"), (b, "drop_rate")):
                 curve = runs.curve(measure, over="n", engine=engine, background=kind)
                 plots.curve(axes, curve, named, color=colour)
-        plots.printed(a, [1, 4], [48.1, 50.3], color=plots.CYCLE[0])
+        plots.printed(a, [1, 4], [48.1, 50.3], name="printed (CBR)", color=plots.CYCLE[0])
         plots.printed(a, [1, 4], [25.4, 55.9], name="printed (Pareto)", color=plots.CYCLE[3])
         plots.label(a, "(a) SF-SCTP's bandwidth share", "number of subflows", "share of the bottleneck, %")
         plots.label(b, "(b) SF-SCTP's drop rate", "number of subflows", "drops per packet", log_y=True)

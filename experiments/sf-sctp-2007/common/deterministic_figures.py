@@ -25,7 +25,7 @@ def all_figures(both: dict[str, Results], runs: dict[str, Grid]) -> list[Entry]:
             "figure-5-29",
             "Fig. 5.29: the window of one subflow and the model",
             recorded,
-            lambda: windows(both),
+            lambda: windows(both, "Fig. 5.29(b): the window of one subflow in XVII and the model"),
         ),
         Entry(
             "figure-5-30",
@@ -49,13 +49,15 @@ def all_figures(both: dict[str, Results], runs: dict[str, Grid]) -> list[Entry]:
             "figure-5-35",
             "Fig. 5.35: goodput over the number of subflows",
             told,
-            lambda: over_n(both, runs, "goodput", "Mbit/s"),
+            lambda: over_n(both, runs, "goodput", "Mbit/s", "Fig. 5.35(b): goodput in XVII"),
         ),
         Entry(
             "figure-5-36",
             "Fig. 5.36: fast retransmits over the number of subflows",
             told,
-            lambda: over_n(both, runs, "fr", "fast retransmits a packet sent"),
+            lambda: over_n(
+                both, runs, "fr", "fast retransmits a packet sent", "Fig. 5.36(b): fast retransmits in XVII"
+            ),
         ),
     ]
 
@@ -70,8 +72,8 @@ def _one(results: Results) -> series.Samples:
     return next(iter(series.load(results, "single", {"engine": results.plan.engines[0], "n": 1}).values()))
 
 
-def windows(both: dict[str, Results]) -> Figure:
-    """Two cycles from a cut on, and the model's beside them."""
+def windows(both: dict[str, Results], alone: str) -> Figure:
+    """Two cycles from a cut on, and the model's beside them; `alone` is the title where there is one panel only."""
     figure, panels = plots.panels(len(both))
     for axes, (told, results, title) in zip(panels, _titles(both), strict=True):
         sender = _one(results).sender("sf")
@@ -85,7 +87,7 @@ def windows(both: dict[str, Results]) -> Figure:
         axes.plot(time[shown], window[start:][shown] / MTU, color=plots.SCTP, label="simulated")
         line = np.linspace(0, 2.2 * model.length, 600)
         plots.model(axes, line, model.window(line) / MTU)
-        plots.label(axes, title, "time since a cut, s", "cwnd, packets of 1500 B")
+        plots.label(axes, title if len(both) > 1 else alone, "time since a cut, s", "cwnd, packets of 1500 B")
         axes.set_ylim(bottom=0)
     panels[0].legend()
     return figure
@@ -133,8 +135,8 @@ def several(both: dict[str, Results], n: int) -> Figure:
     return figure
 
 
-def over_n(both: dict[str, Results], runs: dict[str, Grid], measure: str, unit: str) -> Figure:
-    """A panel for each experiment."""
+def over_n(both: dict[str, Results], runs: dict[str, Grid], measure: str, unit: str, alone: str) -> Figure:
+    """A panel for each experiment; `alone` is the title where there is one only."""
     figure, panels = plots.panels(len(both))
     for axes, (told, results, title) in zip(panels, _titles(both), strict=True):
         for value in phi.NAMES:
@@ -146,7 +148,9 @@ def over_n(both: dict[str, Results], runs: dict[str, Grid], measure: str, unit: 
                 for bound in (p_rr, p_low):
                     rates = [bound(network(told, n, value)) for n in x]
                     plots.model(axes, x, rates, name="", color=phi.LOOK[value]["color"])
-        plots.label(axes, title, "number of subflows", unit, log_y=measure == "fr")
+        plots.label(
+            axes, title if len(both) > 1 else alone, "number of subflows", unit, log_y=measure == "fr"
+        )
         if measure != "fr":
             plots.widen_if_flat(axes)
     plots.legend_below(panels[0], 6)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch_lab import grid, plots
@@ -40,6 +41,13 @@ def share(runs: Grid, other: str, **at: object) -> Estimate:
     return runs.sample("sf", **at).over(runs.sample(other, **at))
 
 
+def begun(first: Curve, then: Curve) -> Curve:
+    """A curve with the points of another one before it, over the seeds that both have."""
+    seeds = tuple(seed for seed in first.seeds if seed in then.seeds)
+    values = [each.values[[each.seeds.index(seed) for seed in seeds]] for each in (first, then)]
+    return Curve((*first.x, *then.x), seeds, np.hstack(values), max(first.least, then.least))
+
+
 def figures(
     results: Results,
     a: Grid,
@@ -50,8 +58,11 @@ def figures(
     numbers: tuple[str, str],
     *,
     log: bool = False,
+    equal: Grid | None = None,
 ) -> list[Entry]:
-    """Goodput (a) and fast retransmits (b), for the scenario against one SCTP and for that against n."""
+    """Goodput (a) and fast retransmits (b), for the scenario against one SCTP and for that against n.
+
+    `equal` has n = 1, which is the same for every Phi and in both: every curve begins there."""
 
     def draw(runs: Grid, other: str) -> Figure:
         figure, (left, right) = plots.panels(2)
@@ -61,6 +72,8 @@ def figures(
             for axes, measures in ((left, ("sf", other)), (right, ("fr_sf", "fr_single"))):
                 for measure, line, who in zip(measures, ("-", "--"), ("SF-SCTP", "SCTP"), strict=True):
                     curve: Curve = runs.curve(measure, over=axis, engine=engine, phi=name)
+                    if equal is not None:
+                        curve = begun(equal.curve(measure, over=axis, engine=engine), curve)
                     plots.curve(axes, curve, f"{who}, {phi.LABELS[name]}", linestyle=line, **look)
         plots.label(left, "(a) goodput", label, "Mbit/s", log_x=log)
         plots.label(

@@ -118,14 +118,14 @@ def fit(builder: ClaimBuilder, runs: Grid, second: Grid) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         parts: list[Part] = []
-        for p2 in (1e-5, 1e-4, 1e-3):
+        for p2 in second.values("p2"):
             for name, flows in (
                 ("original", {"original": (1e-3, 0.5)}),
                 ("sf", {"sf1": (1e-3, 0.5), "sf2": (p2, 0.5)}),
             ):
                 found = paths.fitted(second, flows, engine=engine, p2=p2)
                 parts.append(within(f"II, {name}, p2 = {p2:g}", 1.0, 1.12, found))
-        for delay in (248, 448, 748):
+        for delay in runs.values("delay"):
             for name, flows in (
                 ("original", {"original": (P, trip(delay))}),
                 ("sf", {"sf1": (P, trip(delay)), "sf2": (P, RTT2)}),

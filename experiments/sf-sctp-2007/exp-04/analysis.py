@@ -1,7 +1,7 @@
 """Experiment IV: from runs to verdicts, figures and a finding."""
 
 from anabranch_lab import series
-from anabranch_lab.experiment import Analysis, claim_builder
+from anabranch_lab.experiment import Analysis, claim_builder, results_of
 from anabranch_lab.results import Results
 
 from ..common import bottleneck
@@ -18,7 +18,8 @@ def analyse(results: Results) -> Analysis:
         sweep: series.measure(results, sweep, bottleneck.together) for sweep in ("sampled", "sampled-red")
     }
     closely = series.measure(results, "closely", bottleneck.closely)
-    claims = judge.claims(claim_builder(results), runs, spread, seen, trips, together, closely)
+    red = series.measure(results_of(results, "exp-08"), "closely", bottleneck.closely)
+    claims = judge.claims(claim_builder(results), runs, spread, seen, trips, together, (closely, red))
     used = {engine: runs.curve("utilisation", over="n", engine=engine) for engine in results.plan.engines}
     lost = runs.curve("drop_rate", over="n", engine=results.plan.engines[0])
     return Analysis(

@@ -18,7 +18,7 @@ def claims(
     seen: Grid,
     trips: Grid,
     together: Mapping[str, Grid],
-    closely: Grid,
+    closely: tuple[Grid, Grid],
 ) -> list[Claim]:
     """The claims of the catalogue that name this experiment; `spread` is the sweep of that name."""
     return [
@@ -26,7 +26,7 @@ def claims(
         drops(builder, runs),
         cycle(builder, seen, trips),
         phases(builder, seen),
-        synchronous(builder, together["sampled"], together["sampled-red"], closely),
+        synchronous(builder, together["sampled"], together["sampled-red"], *closely),
     ]
 
 
@@ -104,12 +104,20 @@ def phases(builder: ClaimBuilder, seen: Grid) -> Claim:
     return builder.claim("Z-IV-4", judge, note="Mean lengths of single phases.")
 
 
-def synchronous(builder: ClaimBuilder, droptail: Grid, red: Grid, closely: Grid) -> Claim:
+def synchronous(builder: ClaimBuilder, droptail: Grid, red: Grid, closely: Grid, closely_red: Grid) -> Claim:
     """Z-IV-5, for experiments IV to VII."""
 
     def difference(engine: str) -> Estimate:
         index, other = (grid.sample("index", engine=engine, n=4) for grid in (droptail, red))
         return (index - other).estimate
+
+    def emptied(engine: str) -> Estimate:
+        """The same instrument on a queue that is said to grow again: it must tell the two apart."""
+        here = closely.sample("emptied", engine=engine, place="IV") / closely.sample(
+            "drains", engine=engine, place="IV"
+        )
+        there = closely_red.sample("emptied", engine=engine) / closely_red.sample("drains", engine=engine)
+        return (here - there).estimate
 
     def judge(engine: str) -> list[Part]:
         def total(name: str, place: str) -> int:
@@ -140,6 +148,7 @@ def synchronous(builder: ClaimBuilder, droptail: Grid, red: Grid, closely: Grid)
                 )
             ),
             above("synchronisation, n = 4: Drop-Tail minus RED", 0.0, difference(engine)),
+            above("draining queues that run empty, n = 4: Drop-Tail minus RED", 0.0, emptied(engine)),
         ]
 
     return builder.claim(

@@ -38,7 +38,7 @@ def order(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
 
         less = {n: (taken(n, "cbr") - taken(n)).estimate for n in (1, 2, 4)}
         return [
-            *ordered("share of n = 4, 2, 1", ["n = 4", "n = 2", "n = 1"], [taken(4), taken(2), taken(1)]),
+            *ordered("share", ["n = 4", "n = 2", "n = 1"], [taken(4), taken(2), taken(1)]),
             above("beside CBR minus beside the square wave, n = 1, pp", 0.0, less[1]),
             below("beside CBR minus beside the square wave, n = 2, pp", 0.0, less[2]),
             below("beside CBR minus beside the square wave, n = 4, pp", 0.0, less[4]),

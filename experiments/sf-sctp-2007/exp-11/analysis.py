@@ -53,7 +53,7 @@ def order(builder: ClaimBuilder, grids: tuple[Grid, Grid], variant: tuple[Grid, 
             seen.sample("height", engine=engine, n=1, background=kind) for kind in ("cbr", "exponential")
         )
         return [
-            *ordered("share of n = 4, 2, 1", ["n = 4", "n = 2", "n = 1"], taken),
+            *ordered("share", ["n = 4", "n = 2", "n = 1"], taken),
             above("autocorrelation: beside CBR minus here", 0.0, (steady - random).estimate),
         ]
 

@@ -1,7 +1,7 @@
 """Experiment XVIII: from runs to verdicts, figures and a finding; and what XVIII to XXI have in common."""
 
 from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, above, below, number, within
+from anabranch_lab.claims import Claim, Explanation, Part, above, below, condition, number, within
 from anabranch_lab.experiment import Analysis, claim_builder, results_of
 from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
@@ -36,7 +36,14 @@ def analyse(results: Results) -> Analysis:
             no_order(claims, runs, step),
         ],
         figures=fair.figures(
-            results, runs["a"], runs["b"], "n", "number of subflows", phi.NAMES, ("5.37", "5.38")
+            results,
+            runs["a"],
+            runs["b"],
+            "n",
+            "number of subflows",
+            phi.NAMES,
+            ("5.37", "5.38"),
+            equal=runs["equal"],
         ),
         findings=[
             f"How much eight subflows get, as a multiple of the single SCTP beside them: {shares} ({engine}).",
@@ -156,8 +163,32 @@ def no_order(builder: ClaimBuilder, runs: dict[str, Grid], step: Grid) -> Claim:
         square, double = (grid.sample("sf", engine=engine, n=n, phi=name) for name in ("n^2", "2n^2"))
         return within(f"({scenario}) n = {n}: 2n^2 / n^2", 0.85, 1.15, (double / square).estimate)
 
+    def one_sign(engine: str) -> Part:
+        """A difference of a few percent that always has the same sign is an order, however small."""
+        apart = {
+            f"({scenario}) n = {n}": (
+                runs[scenario].sample("sf", engine=engine, n=n, phi="2n^2")
+                - runs[scenario].sample("sf", engine=engine, n=n, phi="n^2")
+            ).estimate
+            for scenario in ("a", "b")
+            for n in PLACES
+        }
+        more = [name for name, each in apart.items() if each.low > 0]
+        less = [name for name, each in apart.items() if each.high < 0]
+        few = [each.n for each in apart.values() if each.n < each.least]
+        return condition(
+            "signs of the differences that are significant at 95 %",
+            "both, or no such difference",
+            f"more with 2n^2: {', '.join(more) or 'nowhere'}; less: {', '.join(less) or 'nowhere'}",
+            bool(more) == bool(less),
+            seeds=min(few, default=None),
+        )
+
     def judge(engine: str) -> list[Part]:
-        return [close(scenario, n, runs[scenario], engine) for scenario in ("a", "b") for n in PLACES]
+        return [
+            *(close(scenario, n, runs[scenario], engine) for scenario in ("a", "b") for n in PLACES),
+            one_sign(engine),
+        ]
 
     return builder.claim(
         "Z-XVIII-5",

@@ -24,7 +24,9 @@ def analyse(results: Results) -> Analysis:
     alone = fair.share(equal, "single", engine=engine, n=1)
     return Analysis(
         claims=[errors(claim_builder(results), a, b, without, step)],
-        figures=fair.figures(results, a, b, "n", "number of subflows", phi.NAMES, ("5.39", "5.40")),
+        figures=fair.figures(
+            results, a, b, "n", "number of subflows", phi.NAMES, ("5.39", "5.40"), equal=equal
+        ),
         findings=[
             f"Fast retransmits of eight subflows beside one SCTP, for each packet: {rates} ({engine}). One subflow gets "
             f"{alone.text(2)} times what one SCTP gets.",

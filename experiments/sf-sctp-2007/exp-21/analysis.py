@@ -22,7 +22,9 @@ def analyse(results: Results) -> Analysis:
     alone = fair.share(equal, "single", engine=engine, n=1)
     return Analysis(
         claims=[loses(claims, a, without, floor), wave(claims)],
-        figures=fair.figures(results, a, b, "n", "number of subflows", phi.NAMES, ("5.43", "5.44")),
+        figures=fair.figures(
+            results, a, b, "n", "number of subflows", phi.NAMES, ("5.43", "5.44"), equal=equal
+        ),
         findings=[
             f"Of what eight subflows have without the square wave they keep {kept} ({engine}). One subflow gets {alone.text(2)} "
             "times what one SCTP gets.",

@@ -11,6 +11,8 @@ from .point import Point
 ENGINE = "ns2-2.35"
 NEAR = 0.03
 """How far a mean may lie from that of ns-2.35, when it lies outside of its interval."""
+KNOWN = 0.10
+"""How wide the interval of ns-2.35 may be to each side, as a part of its mean: what it does not know better, nothing agrees with."""
 
 
 def agrees(at: str, theirs: Estimate, ours: Estimate) -> Part:
@@ -33,21 +35,42 @@ def agrees(at: str, theirs: Estimate, ours: Estimate) -> Part:
     )
 
 
-def parts(point: Point) -> list[Part]:
-    """Both measures of one point."""
+def measured(point: Point) -> list[tuple[str, Estimate, Estimate]]:
+    """Both measures of one point: what ns-2.35 has and what we have."""
     return [
-        agrees(f"{point.name}: goodput, Mbit/s", point.ns2.goodput, point.goodput.estimate),
-        agrees(f"{point.name}: fast retransmits a packet", point.ns2.fr, point.fr),
+        (f"{point.name}: goodput, Mbit/s", point.ns2.goodput, point.goodput.estimate),
+        (f"{point.name}: fast retransmits a packet", point.ns2.fr, point.fr),
     ]
+
+
+def parts(point: Point) -> list[Part]:
+    """Those of them that ns-2.35's few runs know well enough."""
+    return [
+        agrees(at, theirs, ours) for at, theirs, ours in measured(point) if theirs.half <= KNOWN * theirs.mean
+    ]
+
+
+def unknown(chosen: list[Point]) -> str:
+    """What is not judged, and why."""
+    told = [
+        f"{at} ({100 * (ours.mean / theirs.mean - 1):+.1f} %, ns-2.35's own interval is ±{100 * theirs.half / theirs.mean:.0f} %)"
+        for point in chosen
+        for at, theirs, ours in measured(point)
+        if theirs.half > KNOWN * theirs.mean
+    ]
+    if not told:
+        return ""
+    return f"Not judged, as ns-2.35's runs do not know them to {100 * KNOWN:.0f} %: {'; '.join(told)}."
 
 
 def claims(builder: ClaimBuilder, found: list[Point], variants: dict[str, Grid]) -> list[Claim]:
     """Every claim of the catalogue that names this experiment."""
 
-    def judge(identifier: str, chosen: list[Point], **more: object) -> Claim:
+    def judge(identifier: str, chosen: list[Point], note: str = "", **more: object) -> Claim:
         return builder.claim(
             identifier,
             lambda _engine: [part for point in chosen for part in parts(point)],
+            note=" ".join(filter(None, (unknown(chosen), note))),
             **more,  # type: ignore[arg-type]
         )
 
