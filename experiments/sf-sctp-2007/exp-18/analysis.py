@@ -9,7 +9,7 @@ from anabranch_lab.stats import estimate, jain
 
 from ..common import fair, phi
 
-PLACES = (4, 8, 15)
+PLACES = (2, 4, 8, 15)
 THESIS = "ns2-2.28"
 """The engine that the thesis ran."""
 

@@ -50,7 +50,7 @@ def errors(builder: ClaimBuilder, a: Grid, b: Grid, without: Grid, step: Grid) -
                 runs.at("fr_sf", engine=engine, n=n, phi=name),
                 0.25 * P,
             )
-            for n in (4, 8, 15)
+            for n in (2, 4, 8, 15)
             for name in ("n^2", "2n^2")
         ]
 
@@ -62,7 +62,7 @@ def errors(builder: ClaimBuilder, a: Grid, b: Grid, without: Grid, step: Grid) -
                 0.0,
                 (kept(engine, n, small) - kept(engine, n, large)).estimate,
             )
-            for n in (4, 8, 15)
+            for n in (2, 4, 8, 15)
             for small, large in (("1", "n"), ("n", "n^2"), ("n^2", "2n^2"))
         ]
         return rates + suffers

@@ -42,7 +42,7 @@ def loses(builder: ClaimBuilder, a: Grid, without: Grid, floor: Grid) -> Claim:
 
     def judge(engine: str) -> list[Part]:
         parts: list[Part] = []
-        for n in (4, 8, 15):
+        for n in (2, 4, 8, 15):
             kept = {name: left(a, without, engine, n, name) for name in phi.NAMES}
             for small, large in (("1", "n"), ("n", "n^2"), ("n^2", "2n^2")):
                 more = (kept[small] - kept[large]).estimate
