@@ -94,7 +94,7 @@ def analyse(results: Results) -> Analysis:
                 if network in ways.three.values("network")
             ),
             *(
-                finding(grid, network, {"rules": each}, f"losses found as in {each}")
+                finding(grid, network, {"rules": each}, f"losses found as in {drawing.RECOVERY[each]}")
                 for network in (BLEACHED, AF41)
                 for grid in (ways.rules, ways.apart)
                 if network in grid.values("network")
@@ -237,7 +237,9 @@ def figure_of_others(ways: Ways) -> Figure:
             places = [ways.place(network, rules, how) for network in networks]
             shown[how] = [measures.known(grid, measure, at) for grid, at in places]
         drawing.dots(axes, networks, shown)
-        plots.label(axes, f"({letter}) {rules}", "what the network does", measures.NAMES[measure])
+        plots.label(
+            axes, f"({letter}) {drawing.RECOVERY[rules]}", "what the network does", measures.NAMES[measure]
+        )
     drawing.legend(drawn, panels[0])
     return drawn
 

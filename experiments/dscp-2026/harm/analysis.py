@@ -99,7 +99,7 @@ def finding_of_windows(runs: Grid, queue: str) -> str:
 def finding_of_rules(runs: Grid, queue: str) -> str:
     """What CUBIC gets where missing reports are counted."""
     told = "; ".join(
-        f"{rules}: "
+        f"{drawing.RECOVERY[rules]}: "
         + ", ".join(
             f"{how} {runs.at('cubic', queue=queue, rules=rules, how=how).text(2)}"
             for how in runs.values("how")

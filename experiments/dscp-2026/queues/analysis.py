@@ -241,7 +241,7 @@ def by_rules(runs: Grid, measure: str, how: str) -> Figure:
     queues = runs.values("queue")
     drawn, (axes,) = plots.panels(1, height=4.2)
     ways = {
-        rules: [
+        drawing.RECOVERY[rules]: [
             measures.known(runs, measure, {"queue": queue, "rules": rules, "how": how}) for queue in queues
         ]
         for rules in runs.values("rules")
@@ -263,7 +263,7 @@ def by_number(runs: Grid, queue: str) -> Figure:
     drawn, panels = plots.panels(2, height=4.2)
     for axes, measure, letter in zip(panels, ("audio_p99", "total"), "ab", strict=True):
         ways = {
-            f"{kind}, {rules}": [
+            f"{kind}, {drawing.RECOVERY[rules]}": [
                 measures.known(runs, measure, {"queue": queue, "rules": rules, "how": how}) for how in hows
             ]
             for kind, hows in kinds.items()
@@ -275,8 +275,8 @@ def by_number(runs: Grid, queue: str) -> Figure:
             f"({letter}) queue by {queue}",
             "number of code points",
             measures.NAMES[measure],
-            log_y=measure == "audio_p99",
         )
         axes.set_xticks(numbers)
-    drawing.legend(drawn, panels[0])
+        axes.set_ylim(bottom=0)
+    drawing.legend(drawn, panels[0], 3)
     return drawn

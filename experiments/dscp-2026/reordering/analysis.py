@@ -195,6 +195,11 @@ def figure(runs: Grid, measure: str) -> Figure:
             for how in runs.values("how")
         }
         drawing.curves(axes, [each - SHORT for each in later], ways)
-        plots.label(axes, f"({letter}) {one}", "the file's way is longer by, ms", measures.NAMES[measure])
+        plots.label(
+            axes,
+            f"({letter}) {drawing.RECOVERY[one]}",
+            "the file's way is longer by, ms",
+            measures.NAMES[measure],
+        )
     drawing.legend(drawn, panels[0])
     return drawn

@@ -60,13 +60,15 @@ def analyse(results: Results) -> Analysis:
         findings=[
             *(finding(runs, window) for window in (runs.values("window")[0], runs.values("window")[-1])),
             *(
-                finding_of_others(rules, {"rules": each}, f"Losses found as in {each}")
+                finding_of_others(rules, {"rules": each}, f"Losses found as in {drawing.RECOVERY[each]}")
                 for each in rules.values("rules")
             ),
             finding_of_others(three, {}, "Three code points, RACK-TLP"),
             *(
                 finding_of_others(
-                    apart, {"rules": each}, f"A window for each association, losses found as in {each}"
+                    apart,
+                    {"rules": each},
+                    f"A window for each association, losses found as in {drawing.RECOVERY[each]}",
                 )
                 for each in apart.values("rules")
             ),
@@ -199,6 +201,7 @@ def figure(runs: Grid, measure: str) -> Figure:
             log_x=True,
             log_y=True,
         )
+        drawing.sizes(axes, windows)
     drawing.legend(drawn, panels[0])
     return drawn
 
@@ -226,7 +229,13 @@ def figure_of_others(runs: Grid, rules: Grid, three: Grid, apart: Grid, measure:
             ]
         drawing.curves(axes, windows, ways)
         plots.label(
-            axes, f"({letter}) {each}", "receive window, kB", measures.NAMES[measure], log_x=True, log_y=True
+            axes,
+            f"({letter}) {drawing.RECOVERY[each]}",
+            "receive window, kB",
+            measures.NAMES[measure],
+            log_x=True,
+            log_y=True,
         )
+        drawing.sizes(axes, windows)
     drawing.legend(drawn, panels[0])
     return drawn
