@@ -4,7 +4,8 @@ COUNTING = ("rfc9260", "linux-6.1")
 
 
 def reordering(sweep, measure, at):
-    plain = at["how"].endswith("plain") and at["rules"] in COUNTING and at["later"] > 20
+    learning = at["rules"] in COUNTING or sweep == "start"
+    plain = at["how"].endswith("plain") and learning and at["later"] > 20
     return {"spurious": 10.0 if plain else 0.0, "total": 5.0 if plain else 10.0}.get(measure, 30.0)
 
 
@@ -21,20 +22,27 @@ def queues(sweep, measure, at):
 
 
 def harm(sweep, measure, at):
+    """One window has as much as CUBIC, n independent ones have n times as much."""
     if measure == "many":
         return 10.0
+    if sweep == "windows":
+        return 20.0 / (1 + int(at["windows"])) if at["coupling"] == "independent" else 10.0
+    if sweep == "rules" and at["how"].endswith("independent"):
+        return 20.0 / (1 + {"two": 2, "three": 3, "four": 4}[at["how"].split()[0]])
     return 5.0 if at["how"].endswith("independent") else 10.0
 
 
 def code_points(sweep, measure, at):
-    stops = at["network"] in ("drops EF", "polices EF to 32 kbit/s") and not at["how"].endswith("level 1")
+    stopped = ("drops EF", "polices EF to 32 kbit/s", "drops AF41")
+    stops = at["network"] in stopped and not at["how"].endswith("level 1")
     if measure in ("video_in_time", "audio_in_time"):
         return 0.0 if stops else 100.0
     return 10.0 if measure == "total" else 50.0
 
 
 def window(sweep, measure, at):
-    return 30.0
+    """128 kB are enough for level 1 and not for level 0."""
+    return 90.0 if at["how"].endswith("level 0") and at["window"] == 128 else 30.0
 
 
 def fairness(sweep, measure, at):

@@ -10,6 +10,10 @@ from anabranch_lab import plots
 from anabranch_lab.stats import Estimate
 
 MARKERS = "osPv^Dx*"
+RECOVERY = {"rfc9260": "RFC 9260", "linux-6.1": "Linux 6.1", "rfc9260-rack": "RFC 9260 with RACK-TLP"}
+"""Loss recovery in words."""
+NARROW = 5.0
+"""Inches: a figure of one panel, below which two names fit beside each other."""
 
 
 def dots(axes: Axes, places: Sequence[str], ways: Mapping[str, Sequence[Estimate | None]]) -> None:
@@ -50,7 +54,16 @@ def curves(axes: Axes, x: Sequence[float], ways: Mapping[str, Sequence[Estimate 
         )
 
 
-def legend(figure: Figure, axes: Axes) -> None:
+def sizes(axes: Axes, values: Sequence[float]) -> None:
+    """Sizes that double on a logarithmic axis, as they are."""
+    axes.set_xticks(values, [f"{value:g}" for value in values])
+    axes.minorticks_off()
+
+
+def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
     """One legend below all panels, where it covers nothing."""
     handles, names = axes.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 4), fontsize="small")
+    columns = columns if figure.get_figwidth() > NARROW else 2
+    figure.legend(
+        handles, names, loc="outside lower center", ncols=min(len(names), columns), fontsize="small"
+    )

@@ -16,6 +16,11 @@ from ..common import drawing, measures
 ONE = "one code point"
 PLAIN = "four code points, plain"
 LEVELS = ("four subflows, level 0", "four subflows, level 1")
+THREE_PLAIN, TWO_PLAIN = "three code points, plain", "two code points, plain"
+THREE = ("three subflows, level 0", "three subflows, level 1")
+TWO = ("two subflows, level 0", "two subflows, level 1")
+FOR_CALLS = ("priority", "WFQ", "L4S-like")
+"""Queues that keep AF41 from waiting behind LE."""
 APART = "two associations"
 COUNTING = ("rfc9260", "linux-6.1")
 BY_TIME = "rfc9260-rack"
@@ -37,7 +42,7 @@ TABLE = (
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("together", measures.MEASURES)
-    for sweep in ("apart", "tcp"):
+    for sweep in ("fewer", "apart", "tcp"):
         runs = runs.joined(results.grid(sweep, measures.MEASURES))
     by_time = {"rules": BY_TIME}
     return Analysis(
@@ -49,6 +54,12 @@ def analyse(results: Results) -> Analysis:
                 "Audio beside a file: 99th percentile of its latency",
                 "Means and 95 % intervals; RACK-TLP in all associations, TCP as Linux 6.1 has it.",
                 lambda: figure(runs, ("audio_p99", "video_p99"), by_time, log=True),
+            ),
+            Entry(
+                "figure-dscp-queues-number",
+                "Audio, and what goes through, by number of code points",
+                "Means and 95 % intervals; one is one code point, and two to four are as many in a plain association, or as many subflows.",
+                lambda: by_number(runs, "priority"),
             ),
             Entry(
                 "figure-dscp-queues-spurious",
@@ -156,6 +167,52 @@ def claims(builder, runs: Grid) -> list[Claim]:
                 for part in compare(measures.no_less, "total", how, ONE, 0.95, everywhere, all_rules)
             ],
         ),
+        builder.claim(
+            "DS-25",
+            [
+                part
+                for three, four in zip(THREE, LEVELS, strict=True)
+                for part in compare(measures.no_more, "audio_p99", three, four, 1.1, served, all_rules)
+            ],
+        ),
+        builder.claim(
+            "DS-26",
+            [
+                part
+                for how in (TWO_PLAIN, THREE_PLAIN)
+                for part in (
+                    *(
+                        above(
+                            f"{queue}, {rules}, {how}, {measures.NAMES['spurious']}",
+                            0.0,
+                            runs.at("spurious", **place(queue, rules, how)),
+                        )
+                        for queue in priority
+                        for rules in counting
+                    ),
+                    *compare(measures.no_more, "total", how, ONE, 0.9, priority, counting),
+                )
+            ],
+        ),
+        builder.claim(
+            "DS-27",
+            [
+                part
+                for how in TWO
+                for part in (
+                    *compare(
+                        measures.no_more,
+                        "audio_p99",
+                        how,
+                        APART,
+                        1.1,
+                        [queue for queue in FOR_CALLS if queue in everywhere],
+                        all_rules,
+                    ),
+                    *compare(measures.no_less, "total", how, APART, 0.95, everywhere, all_rules),
+                )
+            ],
+        ),
     ]
 
 
@@ -184,7 +241,7 @@ def by_rules(runs: Grid, measure: str, how: str) -> Figure:
     queues = runs.values("queue")
     drawn, (axes,) = plots.panels(1, height=4.2)
     ways = {
-        rules: [
+        drawing.RECOVERY[rules]: [
             measures.known(runs, measure, {"queue": queue, "rules": rules, "how": how}) for queue in queues
         ]
         for rules in runs.values("rules")
@@ -192,4 +249,34 @@ def by_rules(runs: Grid, measure: str, how: str) -> Figure:
     drawing.dots(axes, queues, ways)
     plots.label(axes, how, "queue", measures.NAMES[measure])
     drawing.legend(drawn, axes)
+    return drawn
+
+
+def by_number(runs: Grid, queue: str) -> Figure:
+    """A panel for the audio and one for everything, a curve for each kind of association and loss recovery."""
+    kinds = {
+        "plain": (ONE, TWO_PLAIN, THREE_PLAIN, PLAIN),
+        "subflows, level 0": (ONE, TWO[0], THREE[0], LEVELS[0]),
+        "subflows, level 1": (ONE, TWO[1], THREE[1], LEVELS[1]),
+    }
+    numbers = [1, 2, 3, 4]
+    drawn, panels = plots.panels(2, height=4.2)
+    for axes, measure, letter in zip(panels, ("audio_p99", "total"), "ab", strict=True):
+        ways = {
+            f"{kind}, {drawing.RECOVERY[rules]}": [
+                measures.known(runs, measure, {"queue": queue, "rules": rules, "how": how}) for how in hows
+            ]
+            for kind, hows in kinds.items()
+            for rules in (COUNTING[0], BY_TIME)
+        }
+        drawing.curves(axes, numbers, ways)
+        plots.label(
+            axes,
+            f"({letter}) queue by {queue}",
+            "number of code points",
+            measures.NAMES[measure],
+        )
+        axes.set_xticks(numbers)
+        axes.set_ylim(bottom=0)
+    drawing.legend(drawn, panels[0], 3)
     return drawn

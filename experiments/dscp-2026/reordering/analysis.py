@@ -25,9 +25,10 @@ BY_TIME = "rfc9260-rack"
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("delays", measures.MEASURES)
+    start, builder = results.grid("start", measures.MEASURES), claim_builder(results)
     shown = ("spurious", "total", "audio_p99", "video_p99", "video_in_time")
     return Analysis(
-        claims=claims(claim_builder(results), runs),
+        claims=[*claims(builder, runs), start_claim(builder, start)],
         tables=[
             measures.table(
                 "Every point",
@@ -35,7 +36,8 @@ def analyse(results: Results) -> Analysis:
                 shown,
                 f"later: delay of the file's way, ms; the call's has {SHORT} ms. Nothing is lost by the network.",
                 shown=False,
-            )
+            ),
+            measures.table("The first ten seconds, RACK-TLP", start, shown, shown=False),
         ],
         figures=[
             Entry(
@@ -59,7 +61,10 @@ def analyse(results: Results) -> Analysis:
                 lambda: figure(runs, "video_p99"),
             ),
         ],
-        findings=[finding(runs, rules) for rules in runs.values("rules")],
+        findings=[
+            *(finding(runs, rules) for rules in runs.values("rules")),
+            finding(start, BY_TIME, "In the first ten seconds, losses"),
+        ],
         sentence=sentence(runs),
     )
 
@@ -78,7 +83,7 @@ def sentence(runs: Grid) -> str:
     )
 
 
-def finding(runs: Grid, rules: str) -> str:
+def finding(runs: Grid, rules: str, begins: str = "Losses") -> str:
     """What remains at the largest difference."""
     later = runs.values("later")[-1]
 
@@ -89,7 +94,7 @@ def finding(runs: Grid, rules: str) -> str:
         f"{how} {at('total', how)} Mbit/s, {at('spurious', how)} of 1000 packets sent again in vain"
         for how in runs.values("how")
     )
-    return f"Losses found as in {rules}, the file {later - SHORT:g} ms longer under way than the call, nothing lost: {told}."
+    return f"{begins} found as in {rules}, the file {later - SHORT:g} ms longer under way than the call, nothing lost: {told}."
 
 
 def claims(builder, runs: Grid) -> list[Claim]:
@@ -184,6 +189,27 @@ def claims(builder, runs: Grid) -> list[Claim]:
     ]
 
 
+def start_claim(builder, start: Grid) -> Claim:
+    """The hypothesis about the first ten seconds."""
+    later = start.values("later")[-1]
+
+    def place(how: str) -> dict:
+        return {"later": later, "rules": BY_TIME, "how": how}
+
+    told = f"the first ten seconds, {BY_TIME}, {later - SHORT:g} ms"
+    return builder.claim(
+        "DS-28",
+        [
+            above(f"{told}, {measures.NAMES['spurious']}", 0.0, start.at("spurious", **place(PLAIN))),
+            measures.no_more(start, "total", place(PLAIN), place(ONE), 0.8, f"{told}, {PLAIN}"),
+            *(
+                measures.no_less(start, "total", place(how), place(ONE), 0.99, f"{told}, {how}")
+                for how in LEVELS
+            ),
+        ],
+    )
+
+
 def figure(runs: Grid, measure: str) -> Figure:
     """A panel for each recovery, a curve for each way."""
     rules = runs.values("rules")
@@ -195,6 +221,11 @@ def figure(runs: Grid, measure: str) -> Figure:
             for how in runs.values("how")
         }
         drawing.curves(axes, [each - SHORT for each in later], ways)
-        plots.label(axes, f"({letter}) {one}", "the file's way is longer by, ms", measures.NAMES[measure])
+        plots.label(
+            axes,
+            f"({letter}) {drawing.RECOVERY[one]}",
+            "the file's way is longer by, ms",
+            measures.NAMES[measure],
+        )
     drawing.legend(drawn, panels[0])
     return drawn
