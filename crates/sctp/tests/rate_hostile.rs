@@ -127,12 +127,24 @@ fn harmed(config: &Config, seconds: u64, harm: impl Fn(&mut Pair)) -> (f64, Gree
 /// More than a millisecond of the rate at twice the gain, and the bucket, never leaves at once.
 const MOST_AT_ONCE: usize = 16;
 
+/// Fifty packets in two minutes: which of them is the last to arrive in time is chance, so it is asked of ten rates together.
+fn about_a_thousandth_of_the_rate(config: &Config) {
+    let (mut ours, mut reno) = (0.0, 0.0);
+    for part in [600, 700, 800, 900, 1000, 1100, 1200, 1300, 1500, 1700] {
+        let harm = |pair: &mut Pair| bottleneck(pair, RATE / part, ms(20), QUEUE, |_| false);
+        let (mine, its, life) = against_reno(config, 120, harm);
+        (ours, reno) = (ours + mine, reno + its);
+        assert!(life.burst() <= MOST_AT_ONCE, "a rate {part} times lower: {}", life.burst());
+        let state = life.pair.a.view(life.id).unwrap().status().state;
+        assert_eq!(state, State::Established, "a rate {part} times lower");
+        assert!(mine >= 0.75 * its, "a rate {part} times lower: {mine} MB, Reno {its}");
+    }
+    assert!(ours >= 0.9 * reno, "{ours} MB, Reno {reno}");
+}
+
 #[test]
 fn a_rate_that_falls_a_thousandfold() {
-    let (ours, reno, life) = both(120, |pair| bottleneck(pair, RATE / 1000, ms(20), QUEUE, |_| false));
-    assert!(ours >= 0.9 * reno, "{ours} MB, Reno {reno}");
-    assert!(life.burst() <= MOST_AT_ONCE, "{}", life.burst());
-    assert_eq!(life.pair.a.view(life.id).unwrap().status().state, State::Established);
+    about_a_thousandth_of_the_rate(&modern());
 }
 
 #[test]
@@ -220,10 +232,7 @@ fn bbr_falls_behind_reno_nowhere() {
     type Harm = Box<dyn Fn(&mut Pair)>;
     let mut bbr = modern();
     bbr.set("congestion_control", "bbr").unwrap();
-    let harms: [(&str, u64, Harm); 5] = [
-        ("a rate that falls a thousandfold", 120, {
-            Box::new(|pair| bottleneck(pair, RATE / 1000, ms(20), QUEUE, |_| false))
-        }),
+    let harms: [(&str, u64, Harm); 4] = [
         ("a round trip that jumps by ten seconds", 90, {
             Box::new(|pair| bottleneck(pair, RATE, Duration::from_secs(5), QUEUE, |_| false))
         }),
@@ -251,6 +260,7 @@ fn bbr_falls_behind_reno_nowhere() {
             })
         }),
     ];
+    about_a_thousandth_of_the_rate(&bbr);
     for (what, seconds, harm) in harms {
         let (ours, reno, life) = against_reno(&bbr, seconds, harm);
         assert!(ours >= 0.9 * reno, "{what}: {ours} MB, Reno {reno}");

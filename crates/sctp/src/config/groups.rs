@@ -187,8 +187,8 @@ pub struct CongestionConfig {
     pub undo: bool,
     /// Whether losses of what had been sent when T3-rtx expired cut the window a second time (`false`, RFC 9260), or not (RFC 6582, 3.2).
     pub timeout_keeps_exit: bool,
-    /// Whether the loss of what was sent again since the last reduction is one more reason for one (RFC 5681, 4.3), once a round trip; in Fast
-    /// Recovery RFC 9260 has none.
+    /// Whether the loss of what was sent again since T3-rtx has expired is a reason for one more reduction (RFC 5681, 4.3), once a round trip: the
+    /// window grows then. In Fast Recovery, where it does not, there is none.
     pub lost_again_cuts: bool,
     /// What limits a burst of new packets.
     pub max_burst: MaxBurst,

@@ -251,6 +251,13 @@ pub(super) static KEYS: &[Key] = &[
         "how loss is found: by counting missing reports, or by time as well (RFC 8985)"
     ),
     key!(
+        lost_again_cuts: congestion.lost_again_cuts,
+        switch,
+        shown,
+        SWITCH,
+        "what T3-rtx has sent again and is lost as well reduces the window once more (RFC 5681, 4.3)"
+    ),
+    key!(
         max_burst: congestion.max_burst,
         max_burst,
         show_burst,
@@ -554,13 +561,6 @@ pub(super) static KEYS: &[Key] = &[
         shown,
         SWITCH,
         "losses of what had been sent when T3-rtx expired make no second cut (RFC 6582, 3.2)"
-    ),
-    key!(
-        lost_again_cuts: congestion.lost_again_cuts,
-        switch,
-        shown,
-        SWITCH,
-        "what was sent again and is lost as well reduces the window once more (RFC 5681, 4.3)"
     ),
     key!(
         timeout_waits_for_ack: emulation.timeout_waits_for_ack,

@@ -84,6 +84,7 @@ impl Sender {
             now: cx.now,
             min_rtt: lane.min_rtt,
             srtt: lane.srtt(cx),
+            newest_rtt: lane.newest_rtt,
             in_recovery,
             acked_above: sent.saturating_sub(u64::from(lane.unacked)),
         };

@@ -44,9 +44,10 @@ impl Sender {
         if let Some(subflow) = self.subflows.get_mut(subflow) {
             subflow.counters.fast_retransmits = subflow.counters.fast_retransmits.saturating_add(1);
         }
-        // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): what left after the last
-        // reduction and is lost speaks of the network since then. Once a round trip, as what the next reduction sends again leaves later.
+        // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): what left after T3-rtx has expired,
+        // while the window grows from one packet, and is lost speaks of the network since then. In Fast Recovery the window does not grow.
         let again = cx.config.congestion.lost_again_cuts
+            && lane.after_timeout
             && !lane.controller.is_model()
             && lane.recovery.as_ref().is_some_and(|recovery| resent_at > Some(recovery.since));
         let cut = match rule {

@@ -29,6 +29,8 @@ pub(crate) struct Circumstances {
     pub(crate) now: Instant,
     pub(crate) min_rtt: Option<Duration>,
     pub(crate) srtt: Option<Duration>,
+    /// The last sample of the round trip.
+    pub(crate) newest_rtt: Duration,
     pub(crate) in_recovery: bool,
     /// Chunks acknowledged above the earliest one that is not.
     pub(crate) acked_above: u64,
@@ -96,10 +98,11 @@ impl Rack {
     ///
     /// "If the RTT is less than the minimum" it is that of the original: that minimum may be of long ago, before a queue stood in the way. The
     /// answer to an original that comes shortly after its retransmission would make RACK.rtt as short, and all that is in flight lost. So what
-    /// comes in less than half of the smoothed round trip is ambiguous as well.
+    /// comes in less than half of the last round trip that was no answer to a retransmission, or of the smoothed one where that is shorter, is
+    /// ambiguous as well.
     pub(crate) fn delivered(&mut self, c: &Circumstances, ack: &LaneAck) {
         let once = ack.newest_once.map(|(seq, sent)| (sent, seq));
-        let least = c.min_rtt.max(c.srtt.map(|srtt| srtt / 2));
+        let least = c.min_rtt.max(c.srtt.map(|srtt| srtt.min(c.newest_rtt) / 2));
         let resent = ack.newest_resent.filter(|(sent, _)| !Core::<u64>::is_of_original(*sent, c.now, least));
         if let Some((sent, seq)) = once.max(resent) {
             self.core.delivered(sent, seq, c.now);
@@ -225,6 +228,7 @@ mod tests {
                 now: Instant::ZERO + Duration::from_millis(ms),
                 min_rtt: Some(RTT),
                 srtt: Some(RTT),
+                newest_rtt: RTT,
                 in_recovery: false,
                 acked_above: self.acked_above,
             }
@@ -303,7 +307,8 @@ mod tests {
             let mut out = AckOutcome::default();
             let gaps = blocks(0, [1, 2, 3, 4]);
             run.flight.acknowledge(0, gaps.into_iter(), 1, &mut out).unwrap();
-            let c = Circumstances { srtt: Some(Duration::from_millis(srtt)), ..run.circumstances(1000) };
+            let rtt = Duration::from_millis(srtt);
+            let c = Circumstances { srtt: Some(rtt), newest_rtt: rtt, ..run.circumstances(1000) };
             run.rack.delivered(&c, &out.lanes[0]);
             let newest = run.rack.core.newest().map(|(_, seq)| seq);
             assert_eq!(newest, Some(if lost.is_empty() { 3 } else { 4 }), "SRTT {srtt} ms");
