@@ -30,6 +30,8 @@ class Bend:
     """Where it is only wrong at one value, or turned round."""
     value: object = None
     turned: bool = False
+    alike: bool = False
+    """Of values that are given seed by seed all are the first, as when the seed makes no difference."""
 
 
 @dataclass
@@ -53,6 +55,8 @@ class Made:
         value = self.world(sweep.name, measure, at)
         if value is None or (bend.axis and at.get(bend.axis) != bend.value):
             return value
+        if bend.alike:
+            return tuple(value[0] for _ in value) if isinstance(value, tuple) else value
         if isinstance(value, tuple):
             # Of values that are given seed by seed a sign is wrong in one.
             return tuple(v * bend.factor if i == 0 or bend.factor > 0 else v for i, v in enumerate(value))
@@ -175,6 +179,8 @@ def bends(made: Mapping[str, Made]) -> Iterator[tuple[str | None, Bend]]:
         if len(made) > 1:
             for measure in dict.fromkeys(measure for _, measure in whole):
                 yield None, Bend(None, measure, factor)
+    for where, measure in whole:
+        yield where, Bend(None, measure, alike=True)
     for where, sweep, measure in places:
         if measure == RECORD:
             for _, values in axes(where, sweep):

@@ -205,6 +205,7 @@ fn the_smallest_of_late() {
 }
 
 /// RFC 9260, 6.3.1, C4: with a thousand samples in a round trip the timeout moves as with one.
+// rfc9260:6.3.1-3
 #[test]
 fn with_many_samples_in_a_round_trip_the_timeout_keeps_its_memory() {
     let short = RttRules { min: ms(10), ..rules() };
