@@ -54,9 +54,12 @@ def test_by_its_mean_a_part_holds_whatever_its_interval():
     wide = measured(51.0, 40.0, n=2)
     wrong, right = claims.number("", 40.0, wide, 2.0), claims.above("", 50.0, wide)
     assert (wrong.by_mean, right.by_mean) == (False, True)
-    assert not (right.holds or wrong.judged)
-    assert claims.number("", 50.0, wide, 2.0).by_mean and not claims.below("", 50.0, wide).by_mean
-    assert claims.within("", 50.0, 52.0, wide).by_mean and not claims.within("", 52.0, 53.0, wide).by_mean
+    assert not (right.holds)
+    assert not (wrong.judged)
+    assert claims.number("", 50.0, wide, 2.0).by_mean
+    assert not claims.below("", 50.0, wide).by_mean
+    assert claims.within("", 50.0, 52.0, wide).by_mean
+    assert not claims.within("", 52.0, 53.0, wide).by_mean
     assert claims.equal("", measured(0.1, 9.0, n=2), 0.2).by_mean
     assert claims.number_in("", 51.0, 60.0, wide).by_mean
     assert not claims.number_in("", 52.0, 60.0, wide).by_mean
