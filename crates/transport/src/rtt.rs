@@ -75,7 +75,7 @@ pub struct RttEstimator {
 /// What the timeout knows where every acknowledgement is a sample ([`RttEstimator::sample_each`]).
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
-    /// SRTT of one sample in a round trip; zero where that is the other one.
+    /// SRTT by one sample in a round trip; zero before the first of them.
     srtt: Duration,
     /// The longest sample of the round trip that is being measured.
     longest: Duration,

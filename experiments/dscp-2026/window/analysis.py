@@ -1,5 +1,8 @@
 """One receive window for all code points: from runs to verdicts, figures and findings."""
 
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch_lab import plots
@@ -200,17 +203,15 @@ def figure(runs: Grid, measure: str) -> Figure:
             for how in runs.values("how")
         }
         drawing.curves(axes, windows, ways)
-        plots.label(
-            axes,
-            f"({letter}) {rate:g} Mbit/s before the file",
-            "receive window, kB",
-            measures.NAMES[measure],
-            log_x=True,
-            log_y=True,
-        )
-        drawing.sizes(axes, windows)
+        over_windows(axes, f"({letter}) {rate:g} Mbit/s before the file", measure, windows)
     drawing.legend(drawn, panels[0])
     return drawn
+
+
+def over_windows(axes: Axes, title: str, measure: str, windows: Sequence[float]) -> None:
+    """A measure over the receive window, both in steps of a factor."""
+    plots.label(axes, title, "receive window, kB", measures.NAMES[measure], log_x=True, log_y=True)
+    drawing.sizes(axes, windows)
 
 
 def figure_of_others(runs: Grid, rules: Grid, three: Grid, apart: Grid, measure: str) -> Figure:
@@ -235,14 +236,6 @@ def figure_of_others(runs: Grid, rules: Grid, three: Grid, apart: Grid, measure:
                 for size in windows
             ]
         drawing.curves(axes, windows, ways)
-        plots.label(
-            axes,
-            f"({letter}) {drawing.RECOVERY[each]}",
-            "receive window, kB",
-            measures.NAMES[measure],
-            log_x=True,
-            log_y=True,
-        )
-        drawing.sizes(axes, windows)
+        over_windows(axes, f"({letter}) {drawing.RECOVERY[each]}", measure, windows)
     drawing.legend(drawn, panels[0])
     return drawn

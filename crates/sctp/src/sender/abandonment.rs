@@ -175,14 +175,7 @@ impl Sender {
             let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
             let first = if lane.loss.shares_space() { lane.earliest } else { first };
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
-            let lost = NewlyLost {
-                all: Counted::default(),
-                earliest: seq,
-                highest: seq,
-                newly: None,
-                resent_at: None,
-            };
-            self.after_losses(cx, id, &lost, recovers);
+            self.after_losses(cx, id, &NewlyLost::only(seq), recovers);
         }
     }
 

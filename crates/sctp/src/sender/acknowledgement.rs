@@ -7,7 +7,7 @@ use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
 
 use super::Sender;
-use super::flight::{AckOutcome, ChunkState, Counted};
+use super::flight::{AckOutcome, ChunkState};
 use super::lane::Lane;
 use super::loss_response::NewlyLost;
 use super::windows::Windows;
@@ -369,22 +369,14 @@ impl Sender {
     fn report_missing(&mut self, cx: &mut Context, id: LaneId, limit: u64, in_recovery: bool, newly: u64) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let mut highest: Option<u64> = None;
-        let mut earliest: Option<u64> = None;
-        let mut all = Counted::default();
-        let mut resent_at = None;
+        let mut together = None;
         lane.loss.report(&mut space.flight, limit, |seq, chunk| {
-            if chunk.transmissions > 1 {
-                resent_at = resent_at.max(Some(chunk.sent_at));
-            }
-            earliest.get_or_insert(seq);
-            highest = Some(seq);
-            all.add(chunk);
+            NewlyLost::note(&mut together, seq, chunk);
             count_lost(&mut cx.streams, chunk.fragment.stream);
             lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
         });
-        let (Some(highest), Some(earliest)) = (highest, earliest) else { return };
-        let lost = NewlyLost { all, earliest, highest, newly: Some(newly), resent_at };
+        let Some(mut lost) = together else { return };
+        lost.newly = Some(newly);
         self.after_losses(cx, id, &lost, in_recovery);
     }
 

@@ -26,22 +26,6 @@ const KAME_BURST: u8 = 3;
 /// What has left so often and is lost all the same may be too long for its path.
 const LOST_AGAIN: u16 = 3;
 
-/// Adds a chunk to those that were found lost together.
-fn note(all: &mut Option<NewlyLost>, seq: u64, chunk: &SentChunk) {
-    let marked = all.get_or_insert(NewlyLost {
-        all: Counted::default(),
-        earliest: seq,
-        highest: seq,
-        newly: None,
-        resent_at: None,
-    });
-    marked.all.add(chunk);
-    if chunk.transmissions > 1 {
-        marked.resent_at = marked.resent_at.max(Some(chunk.sent_at));
-    }
-    marked.highest = seq;
-}
-
 impl Sender {
     /// Duplicate TSNs of a SACK: something arrived twice.
     pub(crate) fn note_duplicates(
@@ -105,7 +89,7 @@ impl Sender {
         let (header, path) = (self.encoding.header_len(), lane.path);
         let (mut marked, mut lost_again) = (None, LostAgain::default());
         let again = rack.detect(&mut space.flight, &mut lane.loss, &circumstances, highest, |seq, chunk| {
-            note(&mut marked, seq, chunk);
+            NewlyLost::note(&mut marked, seq, chunk);
             if chunk.transmissions >= LOST_AGAIN {
                 lost_again.add(chunk, header, room_of(&cx.paths, path));
             }
@@ -263,7 +247,7 @@ impl Sender {
         let mut marked = None;
         for seq in lane.loss.suspects_sent_by(&space.flight, sent) {
             if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
-                note(&mut marked, seq, chunk);
+                NewlyLost::note(&mut marked, seq, chunk);
                 count_lost(&mut cx.streams, chunk.fragment.stream);
             }
         }

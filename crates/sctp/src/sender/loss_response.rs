@@ -5,7 +5,7 @@ use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
 use super::coupling::Lost;
-use super::flight::Counted;
+use super::flight::{Counted, SentChunk};
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
 use crate::ids::LaneId;
@@ -22,6 +22,23 @@ pub(super) struct NewlyLost {
     pub(super) newly: Option<u64>,
     /// When the latest of them left that had left before.
     pub(super) resent_at: Option<Instant>,
+}
+
+impl NewlyLost {
+    /// One chunk; what leaves the flight with it is still to be added.
+    pub(super) fn only(seq: u64) -> Self {
+        Self { all: Counted::default(), earliest: seq, highest: seq, newly: None, resent_at: None }
+    }
+
+    /// Adds a chunk to those that were found lost together, in the order of their numbers.
+    pub(super) fn note(together: &mut Option<Self>, seq: u64, chunk: &SentChunk) {
+        let lost = together.get_or_insert_with(|| Self::only(seq));
+        lost.all.add(chunk);
+        lost.highest = seq;
+        if chunk.transmissions > 1 {
+            lost.resent_at = lost.resent_at.max(Some(chunk.sent_at));
+        }
+    }
 }
 
 impl Sender {

@@ -64,7 +64,7 @@ impl Acked {
 pub enum Congestion {
     /// A loss was found by acknowledgements.
     FastRetransmit(Base),
-    /// What was sent again since the last reduction is lost as well: "cwnd (and ssthresh) MUST be lowered twice in this case" (RFC 5681, 4.3).
+    /// What the expiry of the timer sent again is lost as well: "cwnd (and ssthresh) MUST be lowered twice in this case" (RFC 5681, 4.3).
     LostAgain(Base),
     /// The peer saw a mark of a router: "as if a packet had been dropped" (RFC 3168, 6.1.2).
     Ecn(Base),

@@ -386,6 +386,16 @@ mod tests {
             assert_eq!((c.window(), c.ssthresh()), (cuts[1], cuts[1]));
             c.on_congestion(Congestion::Timeout(Some(Base::CWND)));
             assert_eq!(c.window(), 500);
+            // What the timeout sent again is lost as well: a window below the floor is not raised by that, a larger one comes down, and
+            // nothing takes it back.
+            c.on_congestion(Congestion::LostAgain(Base::CWND));
+            assert_eq!((c.window(), c.ssthresh()), (500, 2000));
+            c.set_window(20_000);
+            c.on_congestion(Congestion::LostAgain(Base::CWND));
+            let again = if undone == 1000 { 10_000 } else { 14_000 };
+            assert_eq!((c.window(), c.ssthresh()), (again, again));
+            c.undo();
+            assert_eq!(c.window(), again);
         }
     }
 }
