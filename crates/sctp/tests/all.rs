@@ -106,6 +106,8 @@ mod reconfig;
 mod rfc;
 #[path = "scripted_peer.rs"]
 mod scripted_peer;
+#[path = "selected_gaps.rs"]
+mod selected_gaps;
 #[path = "sentences.rs"]
 mod sentences;
 #[path = "settings.rs"]

@@ -73,6 +73,11 @@ impl<P: Position> RangeSet<P> {
         self.ranges.iter().copied()
     }
 
+    /// Ranges that end above `at`, from low to high.
+    pub fn iter_from(&self, at: P) -> impl Iterator<Item = (P, P)> + '_ {
+        self.ranges.range(self.ranges.partition_point(|r| r.1 <= at)..).copied()
+    }
+
     /// The lowest range.
     #[inline]
     #[must_use]

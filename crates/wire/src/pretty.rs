@@ -207,7 +207,8 @@ fn init(f: &mut Formatter<'_>, name: &str, chunk: &Init<'_>) -> fmt::Result {
 
 fn sack(f: &mut Formatter<'_>, chunk: &Sack<'_>) -> fmt::Result {
     write!(f, "SACK cum={} a_rwnd={}", chunk.cumulative, chunk.a_rwnd)?;
-    list(f, " gaps", chunk.gaps(), |f, gap| write!(f, "{}-{}", gap.start, gap.end))?;
+    let gaps = if chunk.selected { " selected gaps" } else { " gaps" };
+    list(f, gaps, chunk.gaps(), |f, gap| write!(f, "{}-{}", gap.start, gap.end))?;
     list(f, " dups", chunk.duplicates(), |f, tsn| Display::fmt(&tsn, f))
 }
 
@@ -313,6 +314,7 @@ impl Display for Param<'_> {
                 }
             }
             Self::EcnCapable(_) => f.write_str("ecn-capable"),
+            Self::SelectedGapBlocks(_) => f.write_str("selected-gap-blocks"),
             Self::SupportedExtensions(param) => {
                 list(f, "extensions", param.chunk_types.iter(), |f, kind| kind.fmt(f))
             }

@@ -107,6 +107,9 @@ impl CodePoints {
                 let by = "a parameter of RFC 4895, 4820, 5061, 9653 or a draft";
                 return Err(CodePointError::Taken { name, value, by });
             }
+            if value == crate::param::kind::SELECTED_GAP_BLOCKS {
+                return Err(CodePointError::Taken { name, value, by: "Selected Gap Blocks" });
+            }
         }
         if self.add == self.delete {
             return Err(CodePointError::Taken { name: "delete", value: self.delete, by: "add" });
@@ -177,6 +180,7 @@ mod tests {
             (CodePoints { sack: 0x82, ..ok }, "sack"),
             (CodePoints { forward: 0xC2, ..ok }, "forward"),
             (CodePoints { capability: 0x8002, ..ok }, "capability"),
+            (CodePoints { capability: 0xB15A, ..ok }, "capability"),
             (CodePoints { delete: ok.add, ..ok }, "delete"),
             (CodePoints { violation: 13, ..ok }, "violation"),
         ] {

@@ -7,7 +7,7 @@ use anabranch_wire::chunk::sack::GapBlock;
 
 use super::{Association, State};
 use crate::ids::SpaceId;
-use crate::sender::{Heard, Windows};
+use crate::sender::{GapList, Heard, Windows};
 use crate::violation::Violation;
 
 impl Association {
@@ -17,7 +17,7 @@ impl Association {
         at: SpaceId,
         cumulative: Tsn,
         windows: Windows,
-        gaps: impl ExactSizeIterator<Item = GapBlock>,
+        gaps: GapList<impl ExactSizeIterator<Item = GapBlock>>,
         times: Option<ReceiveTime>,
     ) -> Result<(), Violation> {
         let heard = self.sender.on_acknowledgement(&mut self.cx, at, cumulative, windows, gaps, times)?;

@@ -25,7 +25,7 @@ impl Association {
             (Some(sf), None) => Some(Fids::new(sf.inbound, &sf.peer_opens)),
             (None, None) => None,
         };
-        self.receiver.adopt(self.encoding, agreed.reconfiguration, peer_fids);
+        self.receiver.adopt(self.encoding, agreed, peer_fids);
         self.sender.adopt(&self.cx, agreed);
         self.open_spaces(ours, theirs);
     }

@@ -117,6 +117,7 @@ impl PeerInit {
                 Param::ForwardTsnSupported(_) => peer.offer.forward_tsn = true,
                 // Recognized where it is not offered, too: it changes nothing then.
                 Param::EcnCapable(_) => peer.offer.ecn = true,
+                Param::SelectedGapBlocks(_) => peer.offer.selected_gaps = true,
                 // Extensions that this endpoint does not speak are unrecognized parameters like any other.
                 Param::ReconfigResponse(_)
                 | Param::SfCap(_)

@@ -14,7 +14,7 @@ use crate::encoding::{DataChunk, Encoding, sf2007};
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
 use crate::receiver::PacketRead;
-use crate::sender::Windows;
+use crate::sender::{GapList, Windows};
 use crate::violation::Violation;
 
 impl Association {
@@ -166,7 +166,9 @@ impl Association {
                 self.sender.note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
             }
             let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
-            self.on_acknowledgement(SpaceId::FIRST, sack.cumulative, windows, sack.gaps(), None)?;
+            let gaps =
+                GapList { blocks: sack.gaps(), selected: sack.selected && self.sender.reads_selections() };
+            self.on_acknowledgement(SpaceId::FIRST, sack.cumulative, windows, gaps, None)?;
             self.advance_shutdown();
         }
         Ok(())

@@ -6,7 +6,7 @@ use anabranch_wire::sf2007::{Sack, Setup, SetupParams};
 
 use super::Association;
 use crate::encoding::Encoding;
-use crate::sender::Windows;
+use crate::sender::{GapList, Windows};
 use crate::violation::Violation;
 
 impl Association {
@@ -19,7 +19,7 @@ impl Association {
         let cumulative = sack.head.cumulative_fsn.widen(self.sender.acknowledged_tsn(at));
         self.cx.stats.sacks_received += 1;
         let windows = Windows { a_rwnd: None, a_fwnd: Some(sack.head.a_fwnd) };
-        self.on_acknowledgement(at, cumulative, windows, sack.gaps(), None)
+        self.on_acknowledgement(at, cumulative, windows, GapList::all(sack.gaps()), None)
     }
 
     /// Figs 3.4 and 3.5 for every subflow, "from the lowest to the highest FID": the window that we grant to the peer's, and

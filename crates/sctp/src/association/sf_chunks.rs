@@ -10,7 +10,7 @@ use crate::config::LossDetection;
 use crate::encoding::{DataChunk, sf2007};
 use crate::ids::{PathId, SpaceId};
 use crate::negotiation::fids::Judged;
-use crate::sender::Windows;
+use crate::sender::{GapList, Windows};
 use crate::violation::{SPLIT_MESSAGE, Violation};
 
 impl Association {
@@ -85,7 +85,9 @@ impl Association {
             self.sender.note_duplicates(&mut self.cx, at, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
-        let done = self.on_acknowledgement(at, head.cumulative, windows, sack.gaps(), sack.times());
+        // What is final is not taken back by a SACK that leaves it out.
+        let gaps = GapList { blocks: sack.gaps(), selected: head.non_renegable };
+        let done = self.on_acknowledgement(at, head.cumulative, windows, gaps, sack.times());
         if let (true, Some(counters)) = (self.cx.ect != Ecn::NotEct, sack.counters()) {
             self.sender.on_ecn_counters(&mut self.cx, at, counters);
         }

@@ -9,7 +9,7 @@ use super::{Association, State, causes};
 use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
-use crate::sender::Windows;
+use crate::sender::{GapList, Windows};
 use crate::violation::Violation;
 
 impl Association {
@@ -197,7 +197,7 @@ impl Association {
             // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
             // number of their own there: what was never sent is not acknowledged by it, and that they close is true all the same.
             // SACKs tell of what is outstanding.
-            let no_gaps = std::iter::empty();
+            let no_gaps = GapList::all(std::iter::empty());
             let _not_believed: Result<(), Violation> =
                 self.on_acknowledgement(SpaceId::FIRST, cumulative, Windows::default(), no_gaps, None);
         }

@@ -281,6 +281,9 @@ pub struct ExtensionConfig {
     pub adaptation_indication: Option<u32>,
     /// Whether ECN is offered (RFC 3168; RFC 4960, appendix A), and what packets with data leave as where the peer has it, too.
     pub ecn: EcnMode,
+    /// A SACK lists at most so many gap blocks, those that changed last and others in turn, where the peer has this, too
+    /// (docs/extensions.md). 0: it is not offered, and SACKs list what fits.
+    pub selected_gap_blocks: u16,
 }
 
 /// What other stacks do differently. The defaults are RFC 9260's; other values serve the profiles of those stacks.

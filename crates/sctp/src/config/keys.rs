@@ -467,6 +467,13 @@ pub(super) static KEYS: &[Key] = &[
         SWITCH,
         "the first DATA of an association is acknowledged at once"
     ),
+    key!(
+        selected_gap_blocks: extensions.selected_gap_blocks,
+        some_or_two,
+        shown,
+        "0, or a whole number of 2 or more",
+        "a SACK lists at most so many gap blocks, the newest and others in turn, where the peer has this, too (docs/extensions.md); 0: all that fit"
+    ),
     key!(send_buffer: limits.send_buffer, bytes, shown, BYTES, "bytes of the send buffer, with which `send` says Full"),
     key!(
         send_buffer_counts: limits.send_buffer_counts,

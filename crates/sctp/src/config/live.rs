@@ -62,6 +62,7 @@ const PROMISED: &[&str] = &[
     "partial_reliability",
     "receive_window",
     "reconfiguration",
+    "selected_gap_blocks",
     "sf_codes",
     "subflow_floor",
     "subflow_level",

@@ -131,6 +131,7 @@ impl Config {
                 adaptation_indication: None,
                 // RFC 9260 only keeps its numbers reserved.
                 ecn: EcnMode::Off,
+                selected_gap_blocks: 0,
             },
             emulation: no_emulation(),
         }

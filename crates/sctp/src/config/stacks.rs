@@ -51,6 +51,7 @@ impl Config {
             // Who offers no more than RFC 9260 gets what both have: more than enough costs nothing until it is used.
             c.streams.outbound = 2048;
             c.extensions.ecn = EcnMode::Classic;
+            c.extensions.selected_gap_blocks = 8;
             c.congestion.ecn_backoff = EcnBackoff::Abe;
         })
     }

@@ -16,6 +16,10 @@ pub(super) fn positive_u16(text: &str) -> Option<u16> {
     text.parse().ok().filter(|n| *n > 0)
 }
 
+pub(super) fn some_or_two(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|n| *n != 1)
+}
+
 pub(super) fn pacing_gain(text: &str) -> Option<u16> {
     // Less than cwnd in a round trip would leave a part of the window unused for ever.
     text.parse().ok().filter(|percent| (100..=1000).contains(percent))

@@ -29,6 +29,8 @@ pub(crate) struct Acknowledgement<'a> {
     pub(crate) a_rwnd: u32,
     pub(crate) a_fwnd: u32,
     pub(crate) gaps: &'a [GapBlock],
+    /// There are more gap blocks than these, and the others keep their state.
+    pub(crate) selected: bool,
     pub(crate) duplicates: &'a [Tsn],
     pub(crate) times: Option<ReceiveTime>,
     /// How its packets came (RFC 3168), where both sides are ECN capable.
@@ -49,6 +51,9 @@ impl AckLayout {
     /// Appends the chunk.
     pub(crate) fn emit(self, ack: &Acknowledgement<'_>, codes: &CodePoints, out: &mut Vec<u8>) {
         match self {
+            Self::Sack if ack.selected => {
+                sack::emit_selected(out, ack.cumulative, ack.a_rwnd, ack.gaps, ack.duplicates);
+            }
             Self::Sack => sack::emit(out, ack.cumulative, ack.a_rwnd, ack.gaps, ack.duplicates),
             Self::Sf => {
                 let head = SfSackHead {

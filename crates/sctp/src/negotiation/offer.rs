@@ -2,8 +2,8 @@
 
 use anabranch_wire::chunk::kind;
 use anabranch_wire::param::{
-    AdaptationIndication, EcnCapable, ForwardTsnSupported, Param, ParamWriter, SfOpen, SupportedExtensions,
-    ZeroChecksumAcceptable, sf_cap,
+    AdaptationIndication, EcnCapable, ForwardTsnSupported, Param, ParamWriter, SelectedGapBlocks, SfOpen,
+    SupportedExtensions, ZeroChecksumAcceptable, sf_cap,
 };
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
@@ -27,6 +27,8 @@ pub(crate) struct PeerOffer {
     pub(crate) adaptation: Option<u32>,
     /// Whether the peer is ECN capable (RFC 4960, appendix A).
     pub(crate) ecn: bool,
+    /// Whether the peer has Selected Gap Blocks.
+    pub(crate) selected_gaps: bool,
 }
 
 impl PeerOffer {
@@ -62,6 +64,8 @@ pub(crate) struct Extensions {
     pub(crate) adaptation: Option<u32>,
     /// Both are ECN capable (RFC 4960, appendix A): packets with data leave as ECT, and their marks are reported.
     pub(crate) ecn: bool,
+    /// A SACK need not list all gap blocks (docs/extensions.md).
+    pub(crate) selected_gaps: bool,
 }
 
 const INTERLEAVING: u8 = 1;
@@ -74,6 +78,7 @@ const ADAPTATION: u8 = 64;
 const PARTIAL_RELIABILITY: u8 = 128;
 /// The last byte, where there is one more.
 const ECN: u8 = 1;
+const SELECTED_GAPS: u8 = 2;
 
 impl Extensions {
     /// For the State Cookie; nothing where there is nothing to say.
@@ -101,8 +106,8 @@ impl Extensions {
         if let Some(code_point) = self.adaptation {
             out.extend_from_slice(&code_point.to_be_bytes());
         }
-        if self.ecn {
-            out.push(ECN);
+        if self.ecn || self.selected_gaps {
+            out.push(flag(self.ecn, ECN) | flag(self.selected_gaps, SELECTED_GAPS));
         }
     }
 
@@ -132,8 +137,15 @@ impl Extensions {
             extensions.adaptation = Some(u32::from_be_bytes(*code_point));
             rest = after;
         }
-        extensions.ecn = rest == [ECN];
-        (rest.is_empty() || extensions.ecn).then_some(extensions)
+        match *rest {
+            [] => {}
+            [more @ (ECN | SELECTED_GAPS | 3)] => {
+                extensions.ecn = more & ECN != 0;
+                extensions.selected_gaps = more & SELECTED_GAPS != 0;
+            }
+            _ => return None,
+        }
+        Some(extensions)
     }
 }
 
@@ -149,6 +161,7 @@ pub(crate) struct Offer {
     zero_checksum: Option<u32>,
     adaptation: Option<u32>,
     ecn: bool,
+    selected_gaps: bool,
     lists_all: bool,
 }
 
@@ -172,6 +185,7 @@ impl Offer {
             zero_checksum: config.extensions.zero_checksum.map(ErrorDetection::id),
             adaptation: config.extensions.adaptation_indication,
             ecn: config.extensions.ecn != EcnMode::Off,
+            selected_gaps: config.extensions.selected_gap_blocks > 0,
             lists_all: config.emulation.lists_all_extensions,
         }
     }
@@ -202,6 +216,7 @@ impl Offer {
         Extensions {
             interleaving,
             ecn: self.ecn && peer.ecn,
+            selected_gaps: self.selected_gaps && peer.selected_gaps,
             reconfiguration: self.reconfiguration && lists(kind::RE_CONFIG),
             partial_reliability: self.partial_reliability && peer.is_partially_reliable(interleaving),
             sf: sf.map(Box::new),
@@ -250,6 +265,9 @@ impl Offer {
         // for ECN" (RFC 4960, appendix A). With the encoding of 2007 there is none.
         if self.ecn && answers.is_none_or(|agreed| agreed.ecn) {
             params.add(&Param::EcnCapable(EcnCapable));
+        }
+        if self.selected_gaps && answers.is_none_or(|agreed| agreed.selected_gaps) {
+            params.add(&Param::SelectedGapBlocks(SelectedGapBlocks));
         }
         let sf2007 = self.sf2007.filter(|_| answers.is_none_or(|agreed| agreed.sf2007.is_some()));
         if let Some(capable) = sf2007 {
@@ -340,12 +358,13 @@ mod tests {
             (SubflowLevel::Sf2007, true),
             (SubflowLevel::Sf2007, false),
         ] {
-            for which in 0..16 {
+            for which in 0..32 {
                 let config = config(level, 3).with(|c| {
                     c.extensions.interleaving = which & 1 != 0;
                     c.extensions.reconfiguration = which & 2 != 0;
                     c.extensions.partial_reliability = which & 4 != 0;
                     c.extensions.ecn = if which & 8 == 0 { EcnMode::Off } else { EcnMode::Classic };
+                    c.extensions.selected_gap_blocks = which & 16;
                 });
                 offers.push(Offer::of(&config, private));
             }
@@ -363,6 +382,8 @@ mod tests {
                 assert_eq!((at_a.partial_reliability, at_b.partial_reliability), (partial, partial));
                 assert_eq!(at_a.ecn, a.ecn && b.ecn && at_a.sf2007.is_none());
                 assert_eq!(at_a.ecn, at_b.ecn);
+                let selected = a.selected_gaps && b.selected_gaps && at_a.sf2007.is_none();
+                assert_eq!((at_a.selected_gaps, at_b.selected_gaps), (selected, selected));
                 assert_eq!(at_a.sf2007, at_b.sf2007.map(|(x, y)| (y, x)));
             }
         }
@@ -389,6 +410,15 @@ mod tests {
             let mut out = Vec::new();
             both.encode(&mut out);
             assert_eq!(Extensions::decode(&out), Some(both));
+            for (ecn, selected_gaps) in [(false, true), (true, true), (true, false)] {
+                let said = Extensions { ecn, selected_gaps, ..Extensions::default() };
+                let mut out = Vec::new();
+                said.encode(&mut out);
+                assert_eq!(Extensions::decode(&out), Some(said));
+            }
+            for last in [0, 4, 0x81] {
+                assert_eq!(Extensions::decode(&[0, last]), None, "{last}");
+            }
             let agreed = offer.agree(&read(&offer, None));
             let mut out = Vec::new();
             agreed.encode(&mut out);

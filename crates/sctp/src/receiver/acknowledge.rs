@@ -63,7 +63,9 @@ impl Receiver {
         } else {
             0
         };
-        let gaps = if BARE { 0 } else { space.received.gaps() };
+        let all = if BARE { 0 } else { space.received.gaps() };
+        let most = self.most_gaps(cx, space);
+        let (gaps, selected) = (all.min(most), all > most);
         let duplicates = if BARE { 0 } else { space.timing.duplicates.len() };
         let lists = gaps + duplicates;
         let rides = data.is_some_and(|len| packet.len() + own + layout.len(lists) + len <= limit);
@@ -84,6 +86,9 @@ impl Receiver {
         let many: Vec<GapBlock>;
         let gaps = if BARE {
             &[]
+        } else if selected {
+            many = selected_blocks(space, count);
+            &many
         } else if count <= few.len() {
             let mut n = 0;
             for (slot, block) in few.iter_mut().zip(blocks(space).take(count)) {
@@ -112,6 +117,7 @@ impl Receiver {
                 a_rwnd,
                 a_fwnd,
                 gaps,
+                selected,
                 duplicates: space.timing.duplicates.get(..duplicates).unwrap_or_default(),
                 counters: counts
                     .then(|| space.marks.as_ref().map(|marks| marks.counters).unwrap_or_default()),
@@ -125,6 +131,16 @@ impl Receiver {
         );
         space.timing.sent(if layout == AckLayout::Sack { a_rwnd } else { a_fwnd });
         cx.stats.sacks_sent += 1;
+    }
+
+    /// How many gap blocks of a space an acknowledgement lists.
+    fn most_gaps(&self, cx: &Context, space: &ReceiveSpace) -> usize {
+        match &space.selection {
+            Some(selection) if self.selects_gaps && selection.is_allowed(&space.received) => {
+                cx.config.extensions.selected_gap_blocks.into()
+            }
+            _ => usize::MAX,
+        }
     }
 
     /// A packet with data came in SHUTDOWN-SENT: "MUST immediately respond ... with a SHUTDOWN chunk", and a SACK where gaps
@@ -146,6 +162,13 @@ impl Receiver {
             }
         }
     }
+}
+
+fn selected_blocks(space: &mut ReceiveSpace, most: usize) -> Vec<GapBlock> {
+    let Some(selection) = &mut space.selection else { return Vec::new() };
+    let chosen = selection.choose(&space.received, most).iter();
+    let blocks = chosen.filter_map(|island| space.received.gap_block(*island));
+    blocks.map(|(start, end)| GapBlock { start, end }).collect()
 }
 
 fn blocks(space: &ReceiveSpace) -> impl Iterator<Item = GapBlock> + '_ {

@@ -85,6 +85,9 @@ impl Receiver {
                 let highest = space.received.end().saturating_sub(1);
                 if highest > seq && self.inbound.forget_orphan(highest) {
                     space.received.forget_highest();
+                    if self.selects_gaps {
+                        space.selection.get_or_insert_default().take_back(highest);
+                    }
                     continue;
                 }
             }

@@ -194,6 +194,9 @@ impl Receiver {
             rare();
             cx.stats.out_of_order_received += 1;
             space.out_of_order = space.out_of_order.saturating_add(1);
+            if self.selects_gaps {
+                space.selection.get_or_insert_default().note(seq);
+            }
             if let Some(streams) = cx.streams.as_mut().filter(|_| data.stream < self.streams) {
                 streams.incoming(data.stream).out_of_order += 1;
             }

@@ -108,15 +108,33 @@ impl ReceiveMap {
         }
     }
 
+    /// Islands that end above `seq`, as the numbers `start..end`.
+    pub(crate) fn islands_from(&self, seq: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.islands.iter_from(seq)
+    }
+
+    /// The island that holds `seq`.
+    pub(crate) fn island_of(&self, seq: u64) -> Option<(u64, u64)> {
+        self.islands.containing(seq)
+    }
+
+    /// Whether the offset of an island fits 16 bits.
+    pub(crate) fn is_listable(&self, (start, _): (u64, u64)) -> bool {
+        start - self.next < u64::from(u16::MAX)
+    }
+
     /// Gap blocks as offsets from the cumulative TSN (which is `next - 1`), as many as 16-bit offsets reach.
     // rfc9260:3.3.4-2
     pub(crate) fn gap_blocks(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
-        self.islands.iter().map_while(|(start, end)| {
-            let first = u16::try_from(start - self.next + 1).ok()?;
-            // The last member's offset is (end - 1) - (next - 1).
-            let last = u16::try_from(end - self.next).unwrap_or(u16::MAX);
-            Some((first, last))
-        })
+        self.islands.iter().map_while(|island| self.gap_block(island))
+    }
+
+    /// The gap block of an island.
+    pub(crate) fn gap_block(&self, (start, end): (u64, u64)) -> Option<(u16, u16)> {
+        let first = u16::try_from(start - self.next + 1).ok()?;
+        // The last member's offset is (end - 1) - (next - 1).
+        let last = u16::try_from(end - self.next).unwrap_or(u16::MAX);
+        Some((first, last))
     }
 
     /// Ranges looked at so far.

@@ -18,6 +18,7 @@ mod marks;
 mod reading;
 mod ready;
 mod reassembly;
+mod selection;
 mod space;
 mod spaces;
 mod timing;
@@ -34,6 +35,7 @@ use crate::encoding::Encoding;
 use crate::event::{Event, Timer};
 use crate::ids::{Id, PathId, SpaceId, Table, any_of};
 use crate::negotiation::fids::Fids;
+use crate::negotiation::offer::Extensions;
 use asn::AsnMap;
 use growing::Aborted;
 use growth::Growth;
@@ -69,6 +71,8 @@ pub(crate) struct Receiver {
     encoding: Encoding,
     /// Streams on which the peer may send.
     streams: u16,
+    /// The peer has agreed that SACKs leave gap blocks out.
+    selects_gaps: bool,
     spaces: Table<SpaceId, ReceiveSpace>,
     inbound: Inbound,
     /// FIDs under which the peer sends, where subflows have spaces of their own.
@@ -94,6 +98,7 @@ impl Receiver {
         Self {
             encoding: Encoding::Rfc9260,
             streams,
+            selects_gaps: false,
             spaces: Table::of(ReceiveSpace::new(0)),
             inbound: Inbound::default(),
             fids: None,
@@ -145,9 +150,10 @@ impl Receiver {
     }
 
     /// What both sides speak from now on.
-    pub(crate) fn adopt(&mut self, encoding: Encoding, resettable: bool, fids: Option<Fids>) {
+    pub(crate) fn adopt(&mut self, encoding: Encoding, agreed: &Extensions, fids: Option<Fids>) {
         self.encoding = encoding;
-        self.resets = resettable.then(Box::default);
+        self.selects_gaps = agreed.selected_gaps;
+        self.resets = agreed.reconfiguration.then(Box::default);
         self.fids = fids.map(Box::new);
         self.asn = (encoding == Encoding::Sf2007).then(|| Box::new(AsnMap::new(self.base())));
     }
@@ -156,6 +162,7 @@ impl Receiver {
     pub(crate) fn forget_extensions(&mut self) {
         self.spaces.split_off_first();
         self.encoding = Encoding::Rfc9260;
+        self.selects_gaps = false;
         self.fids = None;
         self.asn = None;
         self.resets = None;

@@ -5,6 +5,7 @@ use anabranch_wire::Tsn;
 
 use super::map::ReceiveMap;
 use super::marks::Marks;
+use super::selection::Selection;
 use super::timing::AckTiming;
 use crate::ids::PathId;
 
@@ -31,6 +32,8 @@ pub(super) struct ReceiveSpace {
     pub(super) newest: Option<Instant>,
     /// How its packets came, where they were ECN-capable.
     pub(super) marks: Option<Box<Marks>>,
+    /// Where SACKs may leave gap blocks out, and some were there.
+    pub(super) selection: Option<Box<Selection>>,
 }
 
 impl ReceiveSpace {
@@ -45,6 +48,7 @@ impl ReceiveSpace {
             path: PathId::FIRST,
             newest: None,
             marks: None,
+            selection: None,
         }
     }
 
@@ -61,6 +65,7 @@ impl ReceiveSpace {
         self.received = ReceiveMap::default();
         self.timing = AckTiming::default();
         self.marks = None;
+        self.selection = None;
         self.base = base;
     }
 

@@ -7,7 +7,7 @@ use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
 
 use super::Sender;
-use super::flight::{AckOutcome, ChunkState};
+use super::flight::{AckOutcome, ChunkState, GapList};
 use super::lane::Lane;
 use super::loss_response::NewlyLost;
 use super::windows::Windows;
@@ -39,7 +39,7 @@ impl Sender {
         at: SpaceId,
         cumulative: Tsn,
         windows: Windows,
-        gaps: impl ExactSizeIterator<Item = GapBlock>,
+        gaps: GapList<impl ExactSizeIterator<Item = GapBlock>>,
         times: Option<ReceiveTime>,
     ) -> Result<Heard, Violation> {
         let Some(space) = self.spaces.get_mut(at) else { return Ok(Heard::Nothing) };
@@ -58,7 +58,7 @@ impl Sender {
                 return Err(Violation::Protocol("a SACK acknowledges a TSN that was never sent"));
             }
         }
-        let gap_count = gaps.len();
+        let gap_count = gaps.blocks.len();
         let mut outcome = std::mem::take(&mut self.outcome);
         for lane in self.lanes.rows_mut() {
             lane.timed_open = lane.timed.is_some_and(|timed| {
@@ -68,7 +68,7 @@ impl Sender {
         }
         let lanes = self.lanes.len();
         let applied = if windows.is_any() {
-            space.flight.acknowledge(next_expected, gaps, lanes, &mut outcome)
+            space.flight.acknowledge_listed(next_expected, gaps, lanes, &mut outcome)
         } else {
             space.flight.acknowledge_up_to(next_expected, lanes, &mut outcome)
         };
@@ -423,7 +423,9 @@ mod tests {
             let at = sender.add_space(fid);
             assert_eq!(at.get(), row);
             let (nothing, windows) = (Tsn::new(0).sub(1), Windows::default());
-            sender.on_acknowledgement(&mut cx, at, nothing, windows, [].into_iter(), None).unwrap();
+            sender
+                .on_acknowledgement(&mut cx, at, nothing, windows, GapList::all([].into_iter()), None)
+                .unwrap();
             let heard =
                 cx.trace.drain().filter(|record| matches!(record.event, TraceEvent::AckReceived { .. }));
             assert_eq!(heard.map(|record| record.subflow).collect::<Vec<_>>(), [fid]);

@@ -23,6 +23,20 @@ pub(crate) use outcome::{AckOutcome, BogusSack, LaneAck};
 /// room for some 120.
 const MANY_BLOCKS: usize = 100;
 
+/// The gap blocks of a SACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GapList<I> {
+    pub(crate) blocks: I,
+    /// There may be others: what these do not name keeps its state. Otherwise it counts as not received (RFC 9260, 6.2.1).
+    pub(crate) selected: bool,
+}
+
+impl<I> GapList<I> {
+    pub(crate) fn all(blocks: I) -> Self {
+        Self { blocks, selected: false }
+    }
+}
+
 /// User data of each stream.
 #[derive(Debug, Default)]
 struct ByStream {
@@ -322,9 +336,8 @@ impl Flight {
         self.chunks.iter_mut().enumerate().map(move |(i, c)| (first + i as u64, c))
     }
 
-    /// Applies a SACK. `next_expected` is one past its Cumulative TSN Ack, unwrapped; the caller has dropped those
-    /// that are older than [`Flight::first`].
-    // rfc9260:12.4-4
+    /// A SACK that lists all gap blocks.
+    #[cfg(test)]
     pub(crate) fn acknowledge(
         &mut self,
         next_expected: u64,
@@ -332,12 +345,25 @@ impl Flight {
         lanes: usize,
         out: &mut AckOutcome,
     ) -> Result<(), BogusSack> {
+        self.acknowledge_listed(next_expected, GapList::all(gaps), lanes, out)
+    }
+
+    /// Applies a SACK. `next_expected` is one past its Cumulative TSN Ack, unwrapped; the caller has dropped those
+    /// that are older than [`Flight::first`].
+    // rfc9260:12.4-4
+    pub(crate) fn acknowledge_listed(
+        &mut self,
+        next_expected: u64,
+        gaps: GapList<impl ExactSizeIterator<Item = GapBlock>>,
+        lanes: usize,
+        out: &mut AckOutcome,
+    ) -> Result<(), BogusSack> {
         out.reset(lanes);
         self.check_sent(next_expected)?;
         // Most have no blocks.
         self.scratch.clear();
-        if gaps.len() > 0 {
-            self.read_blocks(next_expected, gaps)?;
+        if gaps.blocks.len() > 0 {
+            self.read_blocks(next_expected, gaps.blocks)?;
         }
         if !self.reserved.is_empty() {
             rare();
@@ -345,7 +371,10 @@ impl Flight {
         }
         self.acknowledge_cumulatively(next_expected, out);
         // Nor had the one before.
-        if !(self.scratch.is_empty() && self.gap_acked.is_empty()) {
+        if gaps.selected {
+            rare();
+            self.add_gaps(out);
+        } else if !(self.scratch.is_empty() && self.gap_acked.is_empty()) {
             self.acknowledge_gaps(out);
         }
         Ok(())
@@ -529,6 +558,21 @@ impl Flight {
         }
         self.gap_acked = known;
         self.gap_acked.assign(&blocks);
+        self.scratch = blocks;
+    }
+
+    /// What the SACK's blocks say comes on top of what is known: they are a selection.
+    #[inline(never)]
+    fn add_gaps(&mut self, out: &mut AckOutcome) {
+        let blocks = std::mem::take(&mut self.scratch);
+        let mut known = std::mem::take(&mut self.gap_acked);
+        for &(start, end) in &blocks {
+            known.insert_range(start.max(self.first), end, |start, end| self.gap_ack(start, end, out));
+        }
+        if let Some(end) = known.end() {
+            out.highest_acked = Some(end - 1);
+        }
+        self.gap_acked = known;
         self.scratch = blocks;
     }
 

@@ -42,6 +42,7 @@ impl Sender {
             shutdown_at: Instant::ZERO,
             resettable: false,
             partial_reliability: false,
+            reads_selections: false,
             reset_bounds: None,
             ecn: None,
             special: None,

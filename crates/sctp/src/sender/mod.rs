@@ -76,6 +76,7 @@ use tickets::Special;
 
 pub(crate) use acknowledgement::Heard;
 pub(crate) use credit::OpenFid;
+pub(crate) use flight::GapList;
 pub(crate) use next::Next;
 pub(crate) use timer_kind::SenderTimer;
 pub(crate) use windows::Windows;
@@ -130,6 +131,8 @@ pub(crate) struct Sender {
     resettable: bool,
     /// The peer lets us skip what we give up (RFC 3758).
     partial_reliability: bool,
+    /// SACKs may leave gap blocks out, and say so.
+    reads_selections: bool,
     /// Resets that FORWARD-TSN must mind.
     reset_bounds: Option<Box<ResetBounds>>,
     /// Where both sides are ECN capable.

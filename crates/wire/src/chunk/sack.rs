@@ -4,7 +4,7 @@
 //!  0                   1                   2                   3
 //!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //! +---------------+---------------+-------------------------------+
-//! |   type = 3    |     flags     |   length = 16 + 4 * (N + M)   |
+//! |   type = 3    |    res    |S|0|   length = 16 + 4 * (N + M)   |
 //! +---------------+---------------+-------------------------------+
 //! |                    cumulative TSN ack                         |
 //! +---------------------------------------------------------------+
@@ -21,6 +21,9 @@
 //! |                              ...                              |
 //! +---------------------------------------------------------------+
 //! ```
+//!
+//! RFC 9260 has no flags here. S is this project's, for peers that have both said Selected Gap Blocks in the handshake: what no gap block
+//! lists keeps its state.
 
 use core::iter::FusedIterator;
 use core::slice::ChunksExact;
@@ -45,6 +48,9 @@ pub struct GapBlock {
 pub const HEADER: usize = 16;
 /// The largest number of gap blocks and duplicate TSNs together that the length field can count.
 pub const MAX_ENTRIES: usize = (MAX_LENGTH - HEADER) / 4;
+
+/// S: a selection of the gap blocks.
+const SELECTED: u8 = 2;
 
 /// Bytes of a whole chunk with so many gap blocks and duplicate TSNs. There is never padding.
 #[inline]
@@ -78,6 +84,15 @@ pub fn emit(out: &mut Vec<u8>, cumulative: Tsn, a_rwnd: u32, gaps: &[GapBlock], 
     }
 }
 
+/// Appends a SACK chunk that lists a selection of the gap blocks.
+pub fn emit_selected(out: &mut Vec<u8>, cumulative: Tsn, a_rwnd: u32, gaps: &[GapBlock], duplicates: &[Tsn]) {
+    let start = out.len();
+    emit(out, cumulative, a_rwnd, gaps, duplicates);
+    if let Some(flags) = out.get_mut(start + 1) {
+        *flags = SELECTED;
+    }
+}
+
 /// A SACK chunk: a view over the received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sack<'a> {
@@ -85,6 +100,8 @@ pub struct Sack<'a> {
     pub cumulative: Tsn,
     /// Advertised receiver window credit: free bytes in the peer's buffer.
     pub a_rwnd: u32,
+    /// S: there may be more gap blocks than are listed. It means something only where both sides have agreed on it.
+    pub selected: bool,
     gaps: &'a [u8],
     duplicates: &'a [u8],
 }
@@ -108,6 +125,7 @@ impl<'a> Sack<'a> {
         Ok(Self {
             cumulative: Tsn::new(u32::from_be_bytes([c0, c1, c2, c3])),
             a_rwnd: u32::from_be_bytes([w0, w1, w2, w3]),
+            selected: raw.flags & SELECTED != 0,
             gaps,
             duplicates,
         })
@@ -149,6 +167,7 @@ impl<'a> Sack<'a> {
         out.extend_from_slice(self.gaps);
         out.extend_from_slice(self.duplicates);
         if let Some(head) = out.get_mut(start..start + HEADER) {
+            head[1] = if self.selected { SELECTED } else { 0 };
             head[2..4].copy_from_slice(&length.to_be_bytes());
             head[12..14].copy_from_slice(&(self.gap_count() as u16).to_be_bytes());
             head[14..16].copy_from_slice(&(self.duplicate_count() as u16).to_be_bytes());
@@ -242,6 +261,19 @@ mod tests {
         assert_eq!(sack.gaps().len(), 2);
         assert!(sack.gaps().eq(gaps));
         assert!(sack.duplicates().eq([Tsn::new(9)]));
+    }
+
+    #[test]
+    fn a_selection_has_its_flag() {
+        let (mut out, mut again) = (vec![7], Vec::new());
+        emit_selected(&mut out, Tsn::new(1), 2, &[GapBlock { start: 2, end: 3 }], &[]);
+        assert_eq!(out, [7, 3, 2, 0, 20, 0, 0, 0, 1, 0, 0, 0, 2, 0, 1, 0, 0, 0, 2, 0, 3]);
+        let sack = Sack::parse(raw(&out[1..])).unwrap();
+        assert!(sack.selected);
+        sack.emit(&mut again);
+        assert_eq!(again, out[1..]);
+        out[2] = 0xFD;
+        assert!(!Sack::parse(raw(&out[1..])).unwrap().selected, "other flags are no selection");
     }
 
     #[test]

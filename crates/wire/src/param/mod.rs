@@ -15,6 +15,7 @@ mod ipv6;
 pub mod kind;
 pub mod outgoing_reset;
 mod reconfig_response;
+mod selected_gap_blocks;
 mod sf_add;
 pub mod sf_cap;
 mod sf_del;
@@ -37,6 +38,7 @@ pub use ipv4::Ipv4Address;
 pub use ipv6::Ipv6Address;
 pub use outgoing_reset::OutgoingReset;
 pub use reconfig_response::ReconfigResponse;
+pub use selected_gap_blocks::SelectedGapBlocks;
 pub use sf_add::SfAdd;
 pub use sf_cap::{SfCap, SfCapFlags, SfCapHead, SfOpen};
 pub use sf_del::SfDel;
@@ -87,6 +89,8 @@ pub enum Param<'a> {
     AddIncomingStreams(AddStreams),
     /// Type 0x8000.
     EcnCapable(EcnCapable),
+    /// Selected Gap Blocks (docs/extensions.md).
+    SelectedGapBlocks(SelectedGapBlocks),
     /// Type 0x8001.
     ZeroChecksumAcceptable(ZeroChecksumAcceptable),
     /// Type 0x8008.
@@ -127,6 +131,7 @@ impl<'a> Param<'a> {
             kind::ADD_OUTGOING_STREAMS => Self::AddOutgoingStreams(AddStreams::parse(raw)?),
             kind::ADD_INCOMING_STREAMS => Self::AddIncomingStreams(AddStreams::parse(raw)?),
             kind::ECN_CAPABLE => Self::EcnCapable(EcnCapable::parse(raw)?),
+            kind::SELECTED_GAP_BLOCKS => Self::SelectedGapBlocks(SelectedGapBlocks::parse(raw)?),
             kind::SUPPORTED_EXTENSIONS => Self::SupportedExtensions(SupportedExtensions::parse(raw)?),
             kind::FORWARD_TSN_SUPPORTED => Self::ForwardTsnSupported(ForwardTsnSupported::parse(raw)?),
             kind::ZERO_CHECKSUM_ACCEPTABLE => {
@@ -159,6 +164,7 @@ impl<'a> Param<'a> {
             Self::AddOutgoingStreams(param) => param.emit(AddDirection::Outgoing, out),
             Self::AddIncomingStreams(param) => param.emit(AddDirection::Incoming, out),
             Self::EcnCapable(param) => param.emit(out),
+            Self::SelectedGapBlocks(param) => param.emit(out),
             Self::SupportedExtensions(param) => param.emit(out),
             Self::ForwardTsnSupported(param) => param.emit(out),
             Self::ZeroChecksumAcceptable(param) => param.emit(out),

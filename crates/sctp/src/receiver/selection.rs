@@ -1,0 +1,168 @@
+//! Which gap blocks a SACK lists where the peer keeps the state of the others (Selected Gap Blocks, docs/extensions.md).
+//!
+//! "The first SACK block ... MUST specify the contiguous block of data containing the segment which triggered this ACK", and what follows
+//! repeats those "most recently reported" (RFC 2018, 4): so no news depends on one SACK alone. The other half are all blocks in turn: what no
+//! SACK brought to the peer comes again.
+
+use super::map::ReceiveMap;
+
+/// Arrivals that are remembered: those of consecutive numbers count as one.
+const RECENT: usize = 16;
+
+/// What a space needs to know for it.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    /// What arrived last while something was missing; a ring.
+    recent: [u64; RECENT],
+    newest: usize,
+    /// Where the next turn goes on.
+    turn: u64,
+    /// A number below this was dropped again after it had been acknowledged: only a SACK that lists all blocks takes it back.
+    taken_back: u64,
+    chosen: Vec<(u64, u64)>,
+}
+
+impl Selection {
+    /// A number arrived.
+    pub(super) fn note(&mut self, seq: u64) {
+        if let Some(newest) = self.recent.get_mut(self.newest) {
+            if *newest + 1 == seq {
+                *newest = seq;
+                return;
+            }
+        }
+        self.newest = (self.newest + 1) % RECENT;
+        if let Some(slot) = self.recent.get_mut(self.newest) {
+            *slot = seq;
+        }
+    }
+
+    /// A number counts as not received any more.
+    pub(super) fn take_back(&mut self, seq: u64) {
+        self.taken_back = self.taken_back.max(seq + 1);
+    }
+
+    /// Whether a SACK may leave blocks out.
+    pub(super) fn is_allowed(&self, received: &ReceiveMap) -> bool {
+        received.next() >= self.taken_back
+    }
+
+    /// At most `most` blocks, in order, as the numbers `start..end`: of one half those that changed last, of the other the next in turn.
+    pub(super) fn choose(&mut self, received: &ReceiveMap, most: usize) -> &[(u64, u64)] {
+        self.chosen.clear();
+        for back in 0..RECENT {
+            if self.chosen.len() >= most.div_ceil(2) {
+                break;
+            }
+            let seq = self.recent.get((self.newest + RECENT - back) % RECENT);
+            if let Some(block) = seq.and_then(|seq| received.island_of(*seq)) {
+                if received.is_listable(block) && !self.chosen.contains(&block) {
+                    self.chosen.push(block);
+                }
+            }
+        }
+        let rest = most.saturating_sub(self.chosen.len());
+        let (mut taken, start) = (0, self.turn);
+        for block in received.islands_from(start).chain(received.islands_from(0).take_while(|b| b.0 < start))
+        {
+            if taken == rest {
+                break;
+            }
+            if received.is_listable(block) && !self.chosen.contains(&block) {
+                self.chosen.push(block);
+                taken += 1;
+                self.turn = block.1;
+            }
+        }
+        self.chosen.sort_unstable();
+        // At the end of the ring the last block may be found twice, as it is and by where the turn began.
+        self.chosen.dedup();
+        &self.chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn every_second(n: u64) -> ReceiveMap {
+        let mut map = ReceiveMap::default();
+        (0..n).for_each(|i| map.record(2 * i + 1));
+        map
+    }
+
+    #[test]
+    fn the_newest_and_the_others_in_turn() {
+        let (map, mut selection) = (every_second(10), Selection::default());
+        for seq in [17, 3, 9] {
+            selection.note(seq);
+        }
+        let one = |n: u64| (n, n + 1);
+        assert_eq!(selection.choose(&map, 4), [one(1), one(3), one(5), one(9)]);
+        assert_eq!(selection.choose(&map, 4), [one(3), one(7), one(9), one(11)]);
+        assert_eq!(selection.choose(&map, 4), [one(3), one(9), one(13), one(15)]);
+        // 17 and 19, then again from the beginning.
+        assert_eq!(selection.choose(&map, 4), [one(3), one(9), one(17), one(19)]);
+        assert_eq!(selection.choose(&map, 4), [one(1), one(3), one(5), one(9)]);
+    }
+
+    #[test]
+    fn consecutive_numbers_are_one_arrival() {
+        let mut map = every_second(30);
+        let mut selection = Selection::default();
+        selection.note(3);
+        for seq in 60..100 {
+            map.record(seq);
+            selection.note(seq);
+        }
+        assert!(selection.choose(&map, 4).contains(&(3, 4)));
+        assert!(selection.choose(&map, 4).contains(&(59, 100)));
+    }
+
+    #[test]
+    fn what_was_taken_back_asks_for_all_until_it_is_passed() {
+        let (mut map, mut selection) = (every_second(10), Selection::default());
+        assert!(selection.is_allowed(&map));
+        selection.take_back(19);
+        assert!(!selection.is_allowed(&map));
+        map.advance_to(18);
+        assert!(!selection.is_allowed(&map));
+        map.advance_to(20);
+        assert!(selection.is_allowed(&map));
+    }
+
+    #[test]
+    fn blocks_that_no_offset_reaches_are_left_out() {
+        let (mut map, mut selection) = (every_second(3), Selection::default());
+        map.record(80_000);
+        selection.note(80_000);
+        assert_eq!(selection.choose(&map, 8), [(1, 2), (3, 4), (5, 6)]);
+    }
+
+    proptest! {
+        /// Whatever arrives: a list has blocks of the map alone, in order, no more than asked for, and after as many SACKs as it takes to go
+        /// round every block was in one.
+        #[test]
+        fn every_block_is_listed_before_long(
+            arrivals in prop::collection::vec(0_u64..400, 1..200),
+            most in 2_usize..20,
+        ) {
+            let (mut map, mut selection) = (ReceiveMap::default(), Selection::default());
+            for seq in arrivals {
+                if map.classify(seq) != super::super::map::Arrival::Duplicate {
+                    map.record(seq);
+                    selection.note(seq);
+                }
+            }
+            let mut missing: Vec<_> = map.islands_from(0).collect();
+            for _ in 0..=map.gaps().div_ceil(most / 2) {
+                let chosen = selection.choose(&map, most);
+                prop_assert!(chosen.len() <= most && chosen.windows(2).all(|pair| pair[0].1 < pair[1].0));
+                prop_assert!(chosen.iter().all(|block| map.island_of(block.0) == Some(*block)));
+                missing.retain(|block| !chosen.contains(block));
+            }
+            prop_assert_eq!(missing, []);
+        }
+    }
+}

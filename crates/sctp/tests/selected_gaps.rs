@@ -1,0 +1,239 @@
+//! SACKs that list a selection of the gap blocks, where both sides have agreed on it (docs/extensions.md, "Selected gap blocks").
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
+
+use crate::common;
+
+use anabranch_base::{Duration, Instant, Rng};
+use anabranch_sctp::config::SubflowLevel;
+use anabranch_sctp::{Config, Message};
+use anabranch_wire::chunk::sack::{self, GapBlock};
+use anabranch_wire::chunk::{Chunk, Data, DataFlags, SfSack};
+use anabranch_wire::param::{Param, SelectedGapBlocks};
+use anabranch_wire::sf::CodePoints;
+use anabranch_wire::{Checksum, Packet, Ssn, Tsn};
+use bytes::Bytes;
+use common::script::{Script, TSN_Z, data};
+use common::{Logged, Pair, Side, subflow_config};
+
+const AGREES: &[Param<'_>] = &[Param::SelectedGapBlocks(SelectedGapBlocks)];
+const BEFORE: u32 = TSN_Z - 1;
+
+fn config(most: u16) -> Config {
+    Config::rfc9260().with(|c| c.extensions.selected_gap_blocks = most)
+}
+
+/// Cumulative TSN, whether it is a selection, and gap blocks of the SACKs that a side has sent.
+fn sacks(log: &[Logged], side: Side) -> Vec<(u32, bool, Vec<(u16, u16)>)> {
+    let mut all = Vec::new();
+    for logged in log.iter().filter(|p| p.from == side) {
+        let packet = Packet::parse(&logged.bytes, Checksum::Verify).unwrap();
+        for raw in packet.chunks() {
+            if let Chunk::Sack(sack) = Chunk::parse(raw.unwrap()).unwrap() {
+                let gaps = sack.gaps().map(|g| (g.start, g.end)).collect();
+                all.push((sack.cumulative.get(), sack.selected, gaps));
+            }
+        }
+    }
+    all
+}
+
+fn last(script: &Script) -> (u32, bool, Vec<(u16, u16)>) {
+    sacks(&script.pair.log, Side::A).pop().unwrap()
+}
+
+fn arrives(script: &mut Script, offset: u32) {
+    script.send(|out| data(TSN_Z + offset - 1, 0, &[7; 10]).emit(out));
+}
+
+/// Who has more gaps than the list may have says so, and the peer learns of all in turn; who has no more lists them all, as ever.
+#[test]
+fn a_receiver_lists_the_newest_and_others_in_turn() {
+    let mut script = Script::established_with(&config(4), AGREES);
+    for offset in [2, 4, 6, 8] {
+        arrives(&mut script, offset);
+    }
+    assert_eq!(last(&script), (BEFORE, false, vec![(2, 2), (4, 4), (6, 6), (8, 8)]));
+    arrives(&mut script, 10);
+    assert_eq!(last(&script), (BEFORE, true, vec![(2, 2), (4, 4), (8, 8), (10, 10)]));
+    arrives(&mut script, 12);
+    assert_eq!(last(&script), (BEFORE, true, vec![(6, 6), (8, 8), (10, 10), (12, 12)]));
+    // A hole in the middle is filled: that is what is new.
+    arrives(&mut script, 5);
+    assert_eq!(last(&script), (BEFORE, true, vec![(2, 2), (4, 6), (10, 10), (12, 12)]));
+    arrives(&mut script, 3);
+    assert_eq!(last(&script), (BEFORE, false, vec![(2, 6), (8, 8), (10, 10), (12, 12)]));
+    arrives(&mut script, 1);
+    assert_eq!(last(&script), (BEFORE + 6, false, vec![(2, 2), (4, 4), (6, 6)]));
+}
+
+/// Without the agreement nothing is left out, whichever side lacks it.
+#[test]
+fn nothing_is_left_out_where_one_side_has_not_agreed() {
+    for (config, params) in [(config(4), &[][..]), (config(0), AGREES)] {
+        let mut script = Script::established_with(&config, params);
+        for n in 1..=20 {
+            arrives(&mut script, 2 * n);
+        }
+        let all: Vec<(u16, u16)> = (1..=20).map(|n| (2 * n, 2 * n)).collect();
+        assert_eq!(last(&script), (BEFORE, false, all));
+        let said = script.pair.a.view(script.a).unwrap().stats().retransmissions;
+        assert_eq!(said, 0);
+    }
+}
+
+/// A receiver that drops again what it has acknowledged (RFC 9260, 6.2) can only say so by a list of all.
+#[test]
+fn what_is_dropped_again_is_told_by_whole_lists_until_it_has_come() {
+    let config = config(2).with(|c| c.limits.receive_window = 8000);
+    let mut script = Script::established_with(&config, AGREES);
+    let fragment = |script: &mut Script, offset: u32, beginning: bool| {
+        let flags = DataFlags { beginning, ending: false, ..DataFlags::WHOLE };
+        let payload = [7; 1000];
+        let tsn = Tsn::new(TSN_Z + offset - 1);
+        let chunk = Data { flags, tsn, stream: 0, ssn: Ssn::new(1), ppid: 0, payload: &payload };
+        script.send(|out| chunk.emit(out));
+    };
+    for offset in [3, 5, 7, 9, 11, 13, 15, 17] {
+        fragment(&mut script, offset, false);
+    }
+    let (_, selected, listed) = last(&script);
+    assert!(selected && listed.len() == 2, "{listed:?}");
+    fragment(&mut script, 4, false);
+    let (_, selected, listed) = last(&script);
+    assert!(!selected, "{listed:?}");
+    let highest = listed.last().unwrap().1;
+    assert!(highest < 17 && listed.len() > 2, "{listed:?}");
+    // What comes next may not be left out either, until the cumulative TSN has passed what was dropped.
+    fragment(&mut script, 6, false);
+    assert!(!last(&script).1);
+}
+
+fn calling(config: &Config, params: &[Param<'_>], chunks: u32) -> Script {
+    let mut script = Script::established_with(config, params);
+    let a = script.a;
+    script.pair.send_all(Side::A, a, 1, chunks, 1000);
+    script.pair.pump();
+    script
+}
+
+fn selected(script: &mut Script, acknowledged: u32, gaps: &[(u16, u16)]) {
+    let cumulative = Tsn::new(script.tsn_a.wrapping_add(acknowledged).wrapping_sub(1));
+    let gaps: Vec<GapBlock> = gaps.iter().map(|&(start, end)| GapBlock { start, end }).collect();
+    script.send(|out| sack::emit_selected(out, cumulative, 100_000, &gaps, &[]));
+}
+
+fn flight(script: &Script) -> u64 {
+    script.pair.a.view(script.a).unwrap().stats().flight
+}
+
+/// A sender takes nothing back because a selection leaves it out; because a whole list does, it does. And the flag means nothing where it
+/// was not agreed on.
+#[test]
+fn a_sender_keeps_what_a_selection_leaves_out() {
+    let ten = |c: Config| {
+        c.with(|c| {
+            c.congestion.initial_window = anabranch_sctp::config::InitialWindow::Packets(10);
+            c.congestion.max_burst = anabranch_sctp::config::MaxBurst::Acknowledged(20);
+        })
+    };
+    for (agreed, params) in [(true, AGREES), (false, &[][..])] {
+        let mut script = calling(&ten(config(4)), params, 10);
+        let whole = flight(&script);
+        script.sack(0, 100_000, &[(3, 4)]);
+        let less_two = flight(&script);
+        assert!(less_two < whole);
+        selected(&mut script, 0, &[(6, 6)]);
+        let now = flight(&script);
+        assert_eq!(now < less_two, agreed, "{now} {less_two}");
+        // The list is whole now: of the first two nothing has arrived.
+        script.sack(0, 100_000, &[(6, 6)]);
+        assert_eq!(flight(&script), less_two + (whole - less_two) / 2, "agreed: {agreed}");
+        // Blocks in any order, twice, and inside each other.
+        selected(&mut script, 0, &[(8, 9), (3, 4), (3, 3), (9, 9)]);
+        script.sack(10, 100_000, &[]);
+        assert_eq!(flight(&script), 0);
+        script.has_sent_all();
+    }
+}
+
+/// A selection may not name what was never sent either.
+#[test]
+fn a_selection_of_what_was_never_sent_ends_the_association() {
+    let mut script = calling(&config(4), AGREES, 2);
+    selected(&mut script, 0, &[(2, 500)]);
+    assert!(script.closed().is_some());
+    assert!(script.pair.log.iter().any(|p| p.has("ABORT")));
+}
+
+/// A peer that selects and never says anything new is asked again by T3-rtx, as one that says nothing.
+#[test]
+fn a_peer_that_leaves_everything_out_gets_everything_again() {
+    let mut script = calling(&config(4), AGREES, 3);
+    for _ in 0..100 {
+        selected(&mut script, 0, &[]);
+    }
+    script.pair.log.clear();
+    script.pair.run_for(Duration::from_secs(4));
+    assert!(!script.left().is_empty());
+}
+
+/// Thousands of gaps, SACKs lost by half and in disorder, both directions, levels 0 and 1: all arrives, in order, and no SACK has more
+/// blocks than it may.
+#[test]
+fn everything_arrives_whatever_sacks_are_lost() {
+    for seed in 0..12 {
+        let mut config = Config::modern().with(|c| {
+            c.extensions.selected_gap_blocks = [2, 3, 8, 40][seed as usize % 4];
+            c.congestion.initial_window = anabranch_sctp::config::InitialWindow::Packets(200);
+            c.limits.send_buffer = 4 << 20;
+            c.limits.association_max_retrans = 1000;
+            c.limits.path_max_retrans = 1000;
+        });
+        if seed % 3 == 2 {
+            let two = subflow_config(SubflowLevel::One, 2);
+            config.subflows = two.subflows;
+        }
+        let most = usize::from(config.extensions.selected_gap_blocks);
+        let (mut pair, a, _) = Pair::established(seed, &config);
+        let mut rng = Rng::stream(seed, "gaps", "selected");
+        pair.delay_by(|p| Duration::from_micros(10_000 + u64::from(p.bytes.len() as u32 * 37 % 5000)));
+        pair.drop_if(move |p| {
+            // The first windows are full of holes.
+            let early = p.at < Instant::ZERO + Duration::from_secs(2);
+            let lost = if p.from == Side::Z {
+                0.5
+            } else if early {
+                0.3
+            } else {
+                0.02
+            };
+            rng.chance(lost)
+        });
+        let now = pair.now;
+        for n in 0..1200_u32 {
+            let payload = Bytes::from(n.to_be_bytes().repeat(250));
+            pair.a.association(a).unwrap().send(now, Message::new((n % 2) as u16, payload)).unwrap();
+        }
+        pair.pump();
+        pair.run_for(Duration::from_secs(900));
+        let count = |stream| pair.received.iter().filter(|(_, m)| m.stream == stream).count();
+        assert_eq!((count(0), count(1)), (600, 600), "seed {seed}");
+        let all = sacks(&pair.log, Side::Z);
+        assert!(all.iter().any(|(_, selected, _)| *selected) || most == 40, "seed {seed}");
+        assert!(all.iter().all(|(_, selected, gaps)| gaps.len() <= most || !selected), "seed {seed}");
+        assert!(all.iter().all(|(_, _, gaps)| gaps.len() <= most), "seed {seed}");
+        let sf = pair.log.iter().flat_map(|p| sf_sacks(p));
+        assert!(sf.into_iter().all(|gaps| gaps <= most), "seed {seed}");
+    }
+}
+
+/// Numbers of gap blocks of the SF-SACKs in a packet.
+fn sf_sacks(logged: &Logged) -> Vec<usize> {
+    let packet = Packet::parse(&logged.bytes, Checksum::Ignore).unwrap();
+    let sacks = packet.chunks().filter_map(|raw| {
+        let raw = raw.unwrap();
+        let sack = (raw.kind == CodePoints::DEFAULT.sack).then(|| SfSack::parse(raw).unwrap());
+        sack.map(|sack| sack.gaps().count())
+    });
+    sacks.collect()
+}
