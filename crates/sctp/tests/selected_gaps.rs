@@ -3,17 +3,19 @@
 
 use crate::common;
 
+use std::sync::Arc;
+
 use anabranch_base::{Duration, Instant, Rng};
 use anabranch_sctp::config::SubflowLevel;
 use anabranch_sctp::{Config, Message};
 use anabranch_wire::chunk::sack::{self, GapBlock};
-use anabranch_wire::chunk::{Chunk, Data, DataFlags, SfSack};
+use anabranch_wire::chunk::{Chunk, Data, DataFlags, SfSack, kind};
 use anabranch_wire::param::{Param, SelectedGapBlocks};
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::{Checksum, Packet, Ssn, Tsn};
 use bytes::Bytes;
 use common::script::{Script, TSN_Z, data};
-use common::{Logged, Pair, Side, subflow_config};
+use common::{Logged, PORT, Pair, Side, address, subflow_config};
 
 const AGREES: &[Param<'_>] = &[Param::SelectedGapBlocks(SelectedGapBlocks)];
 const BEFORE: u32 = TSN_Z - 1;
@@ -126,8 +128,8 @@ fn flight(script: &Script) -> u64 {
     script.pair.a.view(script.a).unwrap().stats().flight
 }
 
-/// A sender takes nothing back because a selection leaves it out; because a whole list does, it does. And the flag means nothing where it
-/// was not agreed on.
+/// A sender takes nothing back because a selection leaves it out; because a whole list does, it does. And the flag means nothing to who has
+/// not offered to read it.
 #[test]
 fn a_sender_keeps_what_a_selection_leaves_out() {
     let ten = |c: Config| {
@@ -136,23 +138,54 @@ fn a_sender_keeps_what_a_selection_leaves_out() {
             c.congestion.max_burst = anabranch_sctp::config::MaxBurst::Acknowledged(20);
         })
     };
-    for (agreed, params) in [(true, AGREES), (false, &[][..])] {
-        let mut script = calling(&ten(config(4)), params, 10);
+    for (most, params, offered) in [(4, AGREES, true), (4, &[][..], true), (0, AGREES, false)] {
+        let mut script = calling(&ten(config(most)), params, 10);
         let whole = flight(&script);
         script.sack(0, 100_000, &[(3, 4)]);
         let less_two = flight(&script);
         assert!(less_two < whole);
         selected(&mut script, 0, &[(6, 6)]);
         let now = flight(&script);
-        assert_eq!(now < less_two, agreed, "{now} {less_two}");
+        assert_eq!(now < less_two, offered, "{now} {less_two}");
         // The list is whole now: of the first two nothing has arrived.
         script.sack(0, 100_000, &[(6, 6)]);
-        assert_eq!(flight(&script), less_two + (whole - less_two) / 2, "agreed: {agreed}");
+        assert_eq!(flight(&script), less_two + (whole - less_two) / 2, "offered: {offered}");
         // Blocks in any order, twice, and inside each other.
         selected(&mut script, 0, &[(8, 9), (3, 4), (3, 3), (9, 9)]);
         script.sack(10, 100_000, &[]);
         assert_eq!(flight(&script), 0);
         script.has_sent_all();
+    }
+}
+
+/// A box on the way takes the parameter out of one of the two chunks: one side selects where the other does not know of it, or neither does.
+#[test]
+fn a_parameter_that_is_lost_on_the_way_loses_no_news() {
+    for lost in [kind::INIT, kind::INIT_ACK] {
+        let config = Config::modern().with(|c| {
+            c.limits.send_buffer = 4 << 20;
+            c.congestion.initial_window = anabranch_sctp::config::InitialWindow::Packets(200);
+        });
+        let mut pair = Pair::sealed(3);
+        pair.tamper(move |_, bytes| {
+            if bytes.get(12) == Some(&lost) {
+                let at = bytes.windows(4).position(|w| w == [0xB1, 0x5A, 0, 4]).unwrap();
+                bytes[at] = 0xB7;
+            }
+        });
+        pair.z.listen(Arc::new(config.clone())).unwrap();
+        let now = pair.now;
+        let a = pair.a.connect(now, address(Side::Z), PORT, Arc::new(config)).unwrap();
+        pair.run_for(Duration::from_millis(200));
+        let mut rng = Rng::stream(3, "gaps", "selected");
+        pair.drop_if(move |p| p.from == Side::A && p.has("DATA") && rng.chance(0.3));
+        pair.send_all(Side::A, a, 1, 400, 1000);
+        pair.run_for(Duration::from_secs(300));
+        pair.check_all(Side::Z, 1, 400);
+        let selects = sacks(&pair.log, Side::Z).iter().any(|(_, selected, _)| *selected);
+        assert_eq!(selects, lost == kind::INIT_ACK);
+        let again = pair.z.view(pair.id_of(Side::Z)).unwrap().stats().duplicates_received;
+        assert!(again < 20, "{again} chunks came twice");
     }
 }
 

@@ -166,8 +166,9 @@ impl Association {
                 self.sender.note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
             }
             let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
-            let gaps =
-                GapList { blocks: sack.gaps(), selected: sack.selected && self.sender.reads_selections() };
+            // Who says so has our parameter, also where its own was lost on the way with the INIT ACK.
+            let offered = self.cx.config.extensions.selected_gap_blocks > 0;
+            let gaps = GapList { blocks: sack.gaps(), selected: sack.selected && offered };
             self.on_acknowledgement(SpaceId::FIRST, sack.cumulative, windows, gaps, None)?;
             self.advance_shutdown();
         }

@@ -117,7 +117,6 @@ impl Sender {
         self.beside_data = 0;
         self.resettable = false;
         self.partial_reliability = false;
-        self.reads_selections = false;
         self.ecn = None;
     }
 }

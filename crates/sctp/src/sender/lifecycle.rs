@@ -42,7 +42,6 @@ impl Sender {
             shutdown_at: Instant::ZERO,
             resettable: false,
             partial_reliability: false,
-            reads_selections: false,
             reset_bounds: None,
             ecn: None,
             special: None,

@@ -131,8 +131,6 @@ pub(crate) struct Sender {
     resettable: bool,
     /// The peer lets us skip what we give up (RFC 3758).
     partial_reliability: bool,
-    /// SACKs may leave gap blocks out, and say so.
-    reads_selections: bool,
     /// Resets that FORWARD-TSN must mind.
     reset_bounds: Option<Box<ResetBounds>>,
     /// Where both sides are ECN capable.

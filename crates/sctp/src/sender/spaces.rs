@@ -28,7 +28,6 @@ impl Sender {
         }
         self.resettable = agreed.reconfiguration;
         self.partial_reliability = agreed.partial_reliability;
-        self.reads_selections = agreed.selected_gaps;
         self.credit = match (&agreed.sf, agreed.sf2007) {
             (_, Some((ours, _))) => Some(Box::new(Credit::of_sf2007(ours))),
             (Some(sf), None) => Some(Box::new(Credit::new(sf))),

@@ -21,11 +21,6 @@ impl Sender {
         self.partial_reliability
     }
 
-    /// Whether SACKs of the peer may leave gap blocks out, where they say so (Selected Gap Blocks).
-    pub(crate) fn reads_selections(&self) -> bool {
-        self.reads_selections
-    }
-
     /// Fills in the gauges of the association.
     pub(crate) fn fill_stats(&self, cx: &Context, stats: &mut Stats) {
         if let Some(lane) = self.lanes.first() {
