@@ -1,4 +1,4 @@
--- Wireshark and tshark: subflows of SCTP (docs/subflows.md).
+-- Wireshark and tshark: subflows of SCTP (docs/subflows.md), and SACKs that select gap blocks (docs/extensions.md).
 --
 -- Wireshark's own SCTP dissector has no table for chunk types, so this is a post-dissector: it walks the chunks of
 -- every SCTP packet once more and shows those of the extension, and SF-CAP, SF-ADD and SF-DEL where they stand.
@@ -44,6 +44,7 @@ local f = {
     final = ProtoField.bool("anabranch_sf.non_renegable", "Gap blocks are final (N)", 8, nil, 0x04),
     times = ProtoField.bool("anabranch_sf.timestamps", "Timestamps (T)", 8, nil, 0x02),
     ecn = ProtoField.bool("anabranch_sf.ecn_counters", "ECN counters (C)", 8, nil, 0x01),
+    selected = ProtoField.bool("anabranch_sf.selected", "Gap blocks are a selection (S)", 8, nil, 0x02),
     gap = ProtoField.string("anabranch_sf.gap", "Gap block"),
     duplicate = ProtoField.uint32("anabranch_sf.duplicate", "Duplicate STSN"),
     received = ProtoField.uint32("anabranch_sf.received", "Receive time (us)"),
@@ -238,7 +239,7 @@ local function tlvs(tree, tvb, at, known)
         local length = tvb(at + 2, 2):uint()
         if length < 4 or at + length > tvb:len() then break end
         local show = known[tvb(at, 2):uint()]
-        if show then said = show(tree, tvb(at, length)) end
+        if show then said = show(tree, tvb(at, length)) or said end
         at = at + math.floor((length + 3) / 4) * 4
     end
     return said
@@ -282,6 +283,17 @@ local function thesis_capable(tree, tvb)
     return string.format("of=%d mis=%d", tvb(4, 1):uint(), tvb(5, 1):uint())
 end
 
+local function selected_sack(tree, tvb)
+    if bit.band(tvb(1, 1):uint(), 2) == 0 then return nil end
+    line(tree, tvb, "SACK"):add(f.selected, tvb(1, 1))
+    return "SACK selected"
+end
+
+local function selected_gap_blocks(tree, tvb)
+    line(tree, tvb, "Selected Gap Blocks")
+    return nil
+end
+
 local function chunk(tree, tvb)
     local kind, prefs = tvb(0, 1):uint(), sf.prefs
     if prefs.encoding then
@@ -293,7 +305,10 @@ local function chunk(tree, tvb)
     if kind == prefs.data then return sf_data(tree, tvb) end
     if kind == prefs.sack then return sf_sack(tree, tvb) end
     if kind == prefs.forward then return sf_forward(tree, tvb) end
-    if kind == 1 or kind == 2 then return tlvs(tree, tvb, 20, { [prefs.capability] = sf_cap }) end
+    if kind == 3 then return selected_sack(tree, tvb) end
+    if kind == 1 or kind == 2 then
+        return tlvs(tree, tvb, 20, { [prefs.capability] = sf_cap, [0xB15A] = selected_gap_blocks })
+    end
     if kind == 0x82 then return tlvs(tree, tvb, 4, { [prefs.add] = sf_add, [prefs.delete] = sf_del }) end
     if kind == 6 or kind == 9 then return tlvs(tree, tvb, 4, { [prefs.violation] = sf_violation }) end
     return nil
@@ -312,6 +327,7 @@ function sf.dissector(tvb, pinfo, tree)
             local ours = kind == sf.prefs.data or kind == sf.prefs.sack or kind == sf.prefs.forward
                 or kind == 1 or kind == 2 or kind == 6 or kind == 9 or kind == 0x82
                 or (sf.prefs.encoding and (kind == 0 or kind == 3))
+                or (kind == 3 and bit.band(packet(at + 1, 1):uint(), 2) ~= 0)
             if ours then
                 root = root or tree:add(sf, packet)
                 local said = chunk(root, packet(at, length))

@@ -182,7 +182,7 @@ fn frame(raw: anabranch_wire::RawChunk<'_>) -> Value {
         Chunk::Sack(sack) => json!({
             "frame_type": "sack", "cumulative_tsn": sack.cumulative.get(), "window": sack.a_rwnd,
             "gap_blocks": sack.gaps().map(|gap| json!([gap.start, gap.end])).collect::<Vec<_>>(),
-            "duplicates": sack.duplicate_count(),
+            "selected": sack.selected, "duplicates": sack.duplicate_count(),
         }),
         Chunk::Init(_) => plain("init"),
         Chunk::InitAck(_) => plain("init_ack"),

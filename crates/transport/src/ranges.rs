@@ -78,6 +78,13 @@ impl<P: Position> RangeSet<P> {
         self.ranges.range(self.ranges.partition_point(|r| r.1 <= at)..).copied()
     }
 
+    /// The highest range that begins below `at`.
+    #[must_use]
+    pub fn last_from_below(&self, at: P) -> Option<(P, P)> {
+        let above = self.ranges.partition_point(|r| r.0 < at);
+        above.checked_sub(1).and_then(|last| self.ranges.get(last)).copied()
+    }
+
     /// The lowest range.
     #[inline]
     #[must_use]

@@ -469,9 +469,9 @@ pub(super) static KEYS: &[Key] = &[
     ),
     key!(
         selected_gap_blocks: extensions.selected_gap_blocks,
-        some_or_two,
+        gap_blocks,
         shown,
-        "0, or a whole number of 2 or more",
+        "0, or a whole number of 3 to 64",
         "a SACK lists at most so many gap blocks, the newest and others in turn, where the peer has this, too (docs/extensions.md); 0: all that fit"
     ),
     key!(send_buffer: limits.send_buffer, bytes, shown, BYTES, "bytes of the send buffer, with which `send` says Full"),

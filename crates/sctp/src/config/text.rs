@@ -16,8 +16,9 @@ pub(super) fn positive_u16(text: &str) -> Option<u16> {
     text.parse().ok().filter(|n| *n > 0)
 }
 
-pub(super) fn some_or_two(text: &str) -> Option<u16> {
-    text.parse().ok().filter(|n| *n != 1)
+pub(super) fn gap_blocks(text: &str) -> Option<u16> {
+    // The highest, the newest and one in turn; and well below what is taken for a list that was cut.
+    text.parse().ok().filter(|n| *n == 0 || (3..=64).contains(n))
 }
 
 pub(super) fn pacing_gain(text: &str) -> Option<u16> {

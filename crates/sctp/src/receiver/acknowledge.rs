@@ -64,8 +64,14 @@ impl Receiver {
             0
         };
         let all = if BARE { 0 } else { space.received.gaps() };
-        let most = self.most_gaps(cx, space);
-        let (gaps, selected) = (all.min(most), all > most);
+        let keeps = self.selects_gaps && space.has_dropped_nothing();
+        let most = match cx.config.extensions.selected_gap_blocks {
+            // The endpoint may have got another configuration since its INIT ACK left.
+            0 => usize::MAX,
+            _ if !keeps => usize::MAX,
+            most => most.into(),
+        };
+        let gaps = all.min(most);
         let duplicates = if BARE { 0 } else { space.timing.duplicates.len() };
         let lists = gaps + duplicates;
         let rides = data.is_some_and(|len| packet.len() + own + layout.len(lists) + len <= limit);
@@ -86,7 +92,7 @@ impl Receiver {
         let many: Vec<GapBlock>;
         let gaps = if BARE {
             &[]
-        } else if selected {
+        } else if all > most {
             many = selected_blocks(space, count);
             &many
         } else if count <= few.len() {
@@ -117,7 +123,7 @@ impl Receiver {
                 a_rwnd,
                 a_fwnd,
                 gaps,
-                selected,
+                selected: keeps,
                 duplicates: space.timing.duplicates.get(..duplicates).unwrap_or_default(),
                 counters: counts
                     .then(|| space.marks.as_ref().map(|marks| marks.counters).unwrap_or_default()),
@@ -131,16 +137,6 @@ impl Receiver {
         );
         space.timing.sent(if layout == AckLayout::Sack { a_rwnd } else { a_fwnd });
         cx.stats.sacks_sent += 1;
-    }
-
-    /// How many gap blocks of a space an acknowledgement lists.
-    fn most_gaps(&self, cx: &Context, space: &ReceiveSpace) -> usize {
-        match &space.selection {
-            Some(selection) if self.selects_gaps && selection.is_allowed(&space.received) => {
-                cx.config.extensions.selected_gap_blocks.into()
-            }
-            _ => usize::MAX,
-        }
     }
 
     /// A packet with data came in SHUTDOWN-SENT: "MUST immediately respond ... with a SHUTDOWN chunk", and a SACK where gaps

@@ -154,6 +154,10 @@ impl Receiver {
             rare();
             read.summary.duplicate = true;
             space.timing.on_duplicate(data.tsn);
+            // The peer may not know: the SACK that reports it has its block.
+            if let Some(selection) = space.selection.as_mut().filter(|_| seq > space.received.next()) {
+                selection.note(seq);
+            }
             cx.stats.duplicates_received += 1;
             let event = TraceEvent::Received { seq, len: len as u32, duplicate: true };
             cx.record(SubflowId::FIRST, read.path, event);

@@ -123,6 +123,11 @@ impl ReceiveMap {
         start - self.next < u64::from(u16::MAX)
     }
 
+    /// The highest island whose offset fits 16 bits.
+    pub(crate) fn highest_listable(&self) -> Option<(u64, u64)> {
+        self.islands.last_from_below(self.next + u64::from(u16::MAX))
+    }
+
     /// Gap blocks as offsets from the cumulative TSN (which is `next - 1`), as many as 16-bit offsets reach.
     // rfc9260:3.3.4-2
     pub(crate) fn gap_blocks(&self) -> impl Iterator<Item = (u16, u16)> + '_ {

@@ -47,9 +47,11 @@ impl Selection {
         received.next() >= self.taken_back
     }
 
-    /// At most `most` blocks, in order, as the numbers `start..end`: of one half those that changed last, of the other the next in turn.
+    /// At most `most` blocks, three or more, in order, as the numbers `start..end`: the highest, by which the peer tells a list that was
+    /// overtaken; those that changed last, until half are chosen; and the next in turn.
     pub(super) fn choose(&mut self, received: &ReceiveMap, most: usize) -> &[(u64, u64)] {
         self.chosen.clear();
+        self.chosen.extend(received.highest_listable());
         for back in 0..RECENT {
             if self.chosen.len() >= most.div_ceil(2) {
                 break;
@@ -61,22 +63,21 @@ impl Selection {
                 }
             }
         }
-        let rest = most.saturating_sub(self.chosen.len());
-        let (mut taken, start) = (0, self.turn);
-        for block in received.islands_from(start).chain(received.islands_from(0).take_while(|b| b.0 < start))
-        {
-            if taken == rest {
+        // What no offset reaches is behind all others: nothing is gained by looking at it.
+        let listable = |block: &(u64, u64)| received.is_listable(*block);
+        let start = self.turn;
+        let after = received.islands_from(start).take_while(listable);
+        let before = received.islands_from(0).take_while(|block| block.0 < start && listable(block));
+        for block in after.chain(before) {
+            if self.chosen.len() >= most {
                 break;
             }
-            if received.is_listable(block) && !self.chosen.contains(&block) {
+            if !self.chosen.contains(&block) {
                 self.chosen.push(block);
-                taken += 1;
                 self.turn = block.1;
             }
         }
         self.chosen.sort_unstable();
-        // At the end of the ring the last block may be found twice, as it is and by where the turn began.
-        self.chosen.dedup();
         &self.chosen
     }
 }
@@ -99,12 +100,14 @@ mod tests {
             selection.note(seq);
         }
         let one = |n: u64| (n, n + 1);
-        assert_eq!(selection.choose(&map, 4), [one(1), one(3), one(5), one(9)]);
-        assert_eq!(selection.choose(&map, 4), [one(3), one(7), one(9), one(11)]);
-        assert_eq!(selection.choose(&map, 4), [one(3), one(9), one(13), one(15)]);
-        // 17 and 19, then again from the beginning.
-        assert_eq!(selection.choose(&map, 4), [one(3), one(9), one(17), one(19)]);
-        assert_eq!(selection.choose(&map, 4), [one(1), one(3), one(5), one(9)]);
+        // The highest is 19, the newest 9.
+        assert_eq!(selection.choose(&map, 4), [one(1), one(3), one(9), one(19)]);
+        assert_eq!(selection.choose(&map, 4), [one(5), one(7), one(9), one(19)]);
+        assert_eq!(selection.choose(&map, 4), [one(9), one(11), one(13), one(19)]);
+        assert_eq!(selection.choose(&map, 4), [one(9), one(15), one(17), one(19)]);
+        // Again from the beginning.
+        assert_eq!(selection.choose(&map, 4), [one(1), one(3), one(9), one(19)]);
+        assert_eq!(selection.choose(&map, 6), [one(3), one(5), one(7), one(9), one(11), one(19)]);
     }
 
     #[test]
@@ -135,9 +138,15 @@ mod tests {
     #[test]
     fn blocks_that_no_offset_reaches_are_left_out() {
         let (mut map, mut selection) = (every_second(3), Selection::default());
-        map.record(80_000);
-        selection.note(80_000);
+        for seq in (70_000..90_000).step_by(2) {
+            map.record(seq);
+            selection.note(seq);
+        }
         assert_eq!(selection.choose(&map, 8), [(1, 2), (3, 4), (5, 6)]);
+        map.record(65_534);
+        assert_eq!(selection.choose(&map, 3), [(1, 2), (5, 6), (65_534, 65_535)]);
+        map.record(65_535);
+        assert_eq!(selection.choose(&map, 3), [(3, 4), (5, 6), (65_534, 65_536)]);
     }
 
     proptest! {
@@ -146,7 +155,7 @@ mod tests {
         #[test]
         fn every_block_is_listed_before_long(
             arrivals in prop::collection::vec(0_u64..400, 1..200),
-            most in 2_usize..20,
+            most in 3_usize..20,
         ) {
             let (mut map, mut selection) = (ReceiveMap::default(), Selection::default());
             for seq in arrivals {
@@ -158,6 +167,7 @@ mod tests {
             let mut missing: Vec<_> = map.islands_from(0).collect();
             for _ in 0..=map.gaps().div_ceil(most / 2) {
                 let chosen = selection.choose(&map, most);
+                prop_assert_eq!(chosen.last().copied(), map.highest_listable());
                 prop_assert!(chosen.len() <= most && chosen.windows(2).all(|pair| pair[0].1 < pair[1].0));
                 prop_assert!(chosen.iter().all(|block| map.island_of(block.0) == Some(*block)));
                 missing.retain(|block| !chosen.contains(block));

@@ -74,6 +74,11 @@ impl ReceiveSpace {
         self.base.add(seq as u32)
     }
 
+    /// Whether all that was acknowledged by gap blocks is still there, or has been passed since.
+    pub(super) fn has_dropped_nothing(&self) -> bool {
+        self.selection.as_ref().is_none_or(|selection| selection.is_allowed(&self.received))
+    }
+
     /// The last TSN received in sequence: what a SACK or SHUTDOWN acknowledges.
     // rfc9260:6.2-16
     pub(super) fn cumulative(&self) -> Tsn {

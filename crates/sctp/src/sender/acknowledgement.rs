@@ -77,6 +77,8 @@ impl Sender {
             self.outcome = outcome;
             return Err(Violation::Protocol(bogus.0));
         }
+        // Windows of a selection that was overtaken are of before what a newer one has acknowledged: they would count that as free.
+        let windows = if outcome.overtaken { Windows::default() } else { windows };
         space.probe.answered = true;
         let at_time = (cx.now, cx.association);
         cx.trace.record(|| TraceRecord {

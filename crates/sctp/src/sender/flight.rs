@@ -37,6 +37,9 @@ impl<I> GapList<I> {
     }
 }
 
+/// Blocks of a selection that are put among what is known one by one.
+const FEW_BLOCKS: usize = 32;
+
 /// User data of each stream.
 #[derive(Debug, Default)]
 struct ByStream {
@@ -362,8 +365,14 @@ impl Flight {
         self.check_sent(next_expected)?;
         // Most have no blocks.
         self.scratch.clear();
-        if gaps.blocks.len() > 0 {
+        let count = gaps.blocks.len();
+        if count > 0 {
             self.read_blocks(next_expected, gaps.blocks)?;
+        }
+        if gaps.selected && next_expected == self.first && count < MANY_BLOCKS {
+            // Each selection has the highest block there is: one that has less than is known is older.
+            let highest = self.scratch.last().map_or(self.first, |block| block.1);
+            out.overtaken = self.gap_acked.end() > Some(highest);
         }
         if !self.reserved.is_empty() {
             rare();
@@ -372,8 +381,10 @@ impl Flight {
         self.acknowledge_cumulatively(next_expected, out);
         // Nor had the one before.
         if gaps.selected {
-            rare();
-            self.add_gaps(out);
+            if !self.scratch.is_empty() {
+                rare();
+                self.add_gaps(out);
+            }
         } else if !(self.scratch.is_empty() && self.gap_acked.is_empty()) {
             self.acknowledge_gaps(out);
         }
@@ -436,14 +447,7 @@ impl Flight {
         }
         if !sorted {
             // No rule asks for an order; every stack keeps one.
-            self.scratch.sort_unstable();
-            self.scratch.dedup_by(|next, kept| {
-                let joins = next.0 <= kept.1;
-                if joins {
-                    kept.1 = kept.1.max(next.1);
-                }
-                joins
-            });
+            merge(&mut self.scratch);
         }
         Ok(())
     }
@@ -564,14 +568,19 @@ impl Flight {
     /// What the SACK's blocks say comes on top of what is known: they are a selection.
     #[inline(never)]
     fn add_gaps(&mut self, out: &mut AckOutcome) {
+        if self.scratch.len() > FEW_BLOCKS {
+            // Each would be put in its place among what is known: rather the two lists become one.
+            self.scratch.extend(self.gap_acked.iter());
+            merge(&mut self.scratch);
+            self.acknowledge_gaps(out);
+            return;
+        }
         let blocks = std::mem::take(&mut self.scratch);
         let mut known = std::mem::take(&mut self.gap_acked);
         for &(start, end) in &blocks {
-            known.insert_range(start.max(self.first), end, |start, end| self.gap_ack(start, end, out));
+            known.insert_range(start, end, |start, end| self.gap_ack(start, end, out));
         }
-        if let Some(end) = known.end() {
-            out.highest_acked = Some(end - 1);
-        }
+        out.highest_acked = known.end().map(|end| end - 1);
         self.gap_acked = known;
         self.scratch = blocks;
     }
@@ -606,7 +615,7 @@ impl Flight {
         }
     }
 
-    /// Whether a gap block of the last SACK has a number.
+    /// Whether a gap block has a number: of the last SACK, or where SACKs are selections of one before.
     pub(crate) fn is_gap_acked(&self, seq: u64) -> bool {
         self.gap_acked.contains(seq)
     }
@@ -621,6 +630,18 @@ impl Flight {
         let by_stream = self.by_stream.take().map(|_| Box::default());
         *self = Self { by_stream, ..Self::default() };
     }
+}
+
+/// Sorts ranges and joins those that touch.
+fn merge(ranges: &mut Vec<(u64, u64)>) {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, kept| {
+        let joins = next.0 <= kept.1;
+        if joins {
+            kept.1 = kept.1.max(next.1);
+        }
+        joins
+    });
 }
 
 // rfc9260:6.3.1-4

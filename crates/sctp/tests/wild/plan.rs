@@ -81,7 +81,7 @@ impl Plan {
             self.config.extensions.ecn = EcnMode::Off;
         }
         let mut gaps = Rng::stream(seed, "gaps", "wild");
-        self.config.extensions.selected_gap_blocks = one_of(&mut gaps, &[0, 2, 3, 8]);
+        self.config.extensions.selected_gap_blocks = one_of(&mut gaps, &[0, 3, 5, 8]);
         let (marks, icmp) = (sometimes(&mut rng, 0.7, 0.3), sometimes(&mut rng, 0.7, 0.1));
         let settings = sometimes(&mut rng, 0.8, 0.1);
         self.more = Some(More { rng, marks, icmp, settings });

@@ -57,6 +57,8 @@ pub(crate) struct AckOutcome {
     pub(crate) highest_acked: Option<u64>,
     /// The cumulative point moved.
     pub(crate) advanced: bool,
+    /// A selection of gap blocks that is older than one that was read before.
+    pub(crate) overtaken: bool,
     /// Payload bytes newly acknowledged.
     pub(crate) payload: u64,
 }
@@ -73,6 +75,7 @@ impl AckOutcome {
         }
         self.highest_acked = None;
         self.advanced = false;
+        self.overtaken = false;
         self.payload = 0;
     }
 }
