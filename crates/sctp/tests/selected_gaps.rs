@@ -24,8 +24,11 @@ fn config(most: u16) -> Config {
     Config::rfc9260().with(|c| c.extensions.selected_gap_blocks = most)
 }
 
-/// Cumulative TSN, whether it is a selection, and gap blocks of the SACKs that a side has sent.
-fn sacks(log: &[Logged], side: Side) -> Vec<(u32, bool, Vec<(u16, u16)>)> {
+/// Cumulative TSN, whether it is a selection, and gap blocks.
+type Said = (u32, bool, Vec<(u16, u16)>);
+
+/// The SACKs that a side has sent.
+fn sacks(log: &[Logged], side: Side) -> Vec<Said> {
     let mut all = Vec::new();
     for logged in log.iter().filter(|p| p.from == side) {
         let packet = Packet::parse(&logged.bytes, Checksum::Verify).unwrap();
@@ -39,7 +42,7 @@ fn sacks(log: &[Logged], side: Side) -> Vec<(u32, bool, Vec<(u16, u16)>)> {
     all
 }
 
-fn last(script: &Script) -> (u32, bool, Vec<(u16, u16)>) {
+fn last(script: &Script) -> Said {
     sacks(&script.pair.log, Side::A).pop().unwrap()
 }
 
@@ -204,7 +207,7 @@ fn an_overtaken_list_takes_nothing_back() {
     let said = sacks(&receiver.pair.log, Side::A);
     for late in 0..said.len() {
         let mut sender = calling(&config, AGREES, 20);
-        let say = |sender: &mut Script, sack: &(u32, bool, Vec<(u16, u16)>)| {
+        let say = |sender: &mut Script, sack: &Said| {
             if sack.1 { selected(sender, 0, &sack.2) } else { sender.sack(0, 100_000, &sack.2) }
         };
         for (_, sack) in said.iter().enumerate().filter(|(n, _)| *n != late) {
@@ -368,7 +371,7 @@ fn everything_arrives_whatever_sacks_are_lost() {
         let all = sacks(&pair.log, Side::Z);
         assert!(all.iter().any(|(_, _, gaps)| gaps.len() == most) || most == 40, "seed {seed}");
         assert!(all.iter().all(|(_, _, gaps)| gaps.len() <= most), "seed {seed}");
-        let sf = pair.log.iter().flat_map(|p| sf_sacks(p));
+        let sf = pair.log.iter().flat_map(sf_sacks);
         assert!(sf.into_iter().all(|gaps| gaps <= most), "seed {seed}");
     }
 }

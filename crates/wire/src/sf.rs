@@ -70,6 +70,9 @@ const CHUNKS: [(u8, &str); 12] = [
 /// Parameter types 0x8000 up to this one have a meaning or are asked for by drafts; none with action bits 01 has.
 const LAST_PARAMETER_TAKEN: u16 = 0x80FF;
 
+/// The parameter Selected Gap Blocks (docs/extensions.md), chosen in the same way: action bits 10.
+pub(crate) const SELECTED_GAP_BLOCKS: u16 = 0xB15A;
+
 impl CodePoints {
     /// The numbers this project uses.
     pub const DEFAULT: Self = Self {
@@ -107,7 +110,7 @@ impl CodePoints {
                 let by = "a parameter of RFC 4895, 4820, 5061, 9653 or a draft";
                 return Err(CodePointError::Taken { name, value, by });
             }
-            if value == crate::param::kind::SELECTED_GAP_BLOCKS {
+            if value == SELECTED_GAP_BLOCKS {
                 return Err(CodePointError::Taken { name, value, by: "Selected Gap Blocks" });
             }
         }

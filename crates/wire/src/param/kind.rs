@@ -35,7 +35,7 @@ pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
 /// Zero Checksum Acceptable (RFC 9653).
 pub const ZERO_CHECKSUM_ACCEPTABLE: u16 = 0x8001;
 /// SACKs may list a selection of gap blocks (this project's; not assigned by IANA). Action bits 10: skipped without a word.
-pub const SELECTED_GAP_BLOCKS: u16 = 0xB15A;
+pub const SELECTED_GAP_BLOCKS: u16 = crate::sf::SELECTED_GAP_BLOCKS;
 /// Adaptation Layer Indication (RFC 5061).
 pub const ADAPTATION_INDICATION: u16 = 0xC006;
 /// Forward-TSN-Supported (RFC 3758).
