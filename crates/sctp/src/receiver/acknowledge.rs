@@ -64,13 +64,7 @@ impl Receiver {
             0
         };
         let all = if BARE { 0 } else { space.received.gaps() };
-        let keeps = self.selects_gaps && space.has_dropped_nothing();
-        let most = match cx.config.extensions.selected_gap_blocks {
-            // The endpoint may have got another configuration since its INIT ACK left.
-            0 => usize::MAX,
-            _ if !keeps => usize::MAX,
-            most => most.into(),
-        };
+        let (keeps, most) = if self.selects_gaps { selection(cx, space) } else { (false, usize::MAX) };
         let gaps = all.min(most);
         let duplicates = if BARE { 0 } else { space.timing.duplicates.len() };
         let lists = gaps + duplicates;
@@ -157,6 +151,17 @@ impl Receiver {
                 space.timing.leave_to_shutdown(cx.now, packet, cx.config.ack_policy());
             }
         }
+    }
+}
+
+/// Whether what an acknowledgement does not list keeps its state, and how many gap blocks it lists.
+#[inline(never)]
+fn selection(cx: &Context, space: &ReceiveSpace) -> (bool, usize) {
+    match cx.config.extensions.selected_gap_blocks {
+        _ if !space.has_dropped_nothing() => (false, usize::MAX),
+        // The endpoint has got another configuration since its INIT ACK left.
+        0 => (true, usize::MAX),
+        most => (true, most.into()),
     }
 }
 

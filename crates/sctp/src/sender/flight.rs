@@ -369,10 +369,8 @@ impl Flight {
         if count > 0 {
             self.read_blocks(next_expected, gaps.blocks)?;
         }
-        if gaps.selected && next_expected == self.first && count < MANY_BLOCKS {
-            // Each selection has the highest block there is: one that has less than is known is older.
-            let highest = self.scratch.last().map_or(self.first, |block| block.1);
-            out.overtaken = self.gap_acked.end() > Some(highest);
+        if gaps.selected {
+            self.note_age(next_expected, count, out);
         }
         if !self.reserved.is_empty() {
             rare();
@@ -381,10 +379,7 @@ impl Flight {
         self.acknowledge_cumulatively(next_expected, out);
         // Nor had the one before.
         if gaps.selected {
-            if !self.scratch.is_empty() {
-                rare();
-                self.add_gaps(out);
-            }
+            self.add_gaps(out);
         } else if !(self.scratch.is_empty() && self.gap_acked.is_empty()) {
             self.acknowledge_gaps(out);
         }
@@ -565,9 +560,21 @@ impl Flight {
         self.scratch = blocks;
     }
 
+    /// Whether a selection is older than one that was read before: each has the highest block there is, as long as it cannot have been cut.
+    #[inline(never)]
+    fn note_age(&self, next_expected: u64, count: usize, out: &mut AckOutcome) {
+        if next_expected == self.first && count < MANY_BLOCKS {
+            let highest = self.scratch.last().map_or(self.first, |block| block.1);
+            out.overtaken = self.gap_acked.end() > Some(highest);
+        }
+    }
+
     /// What the SACK's blocks say comes on top of what is known: they are a selection.
     #[inline(never)]
     fn add_gaps(&mut self, out: &mut AckOutcome) {
+        if self.scratch.is_empty() {
+            return;
+        }
         if self.scratch.len() > FEW_BLOCKS {
             // Each would be put in its place among what is known: rather the two lists become one.
             self.scratch.extend(self.gap_acked.iter());
