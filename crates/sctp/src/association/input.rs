@@ -166,13 +166,17 @@ impl Association {
                 self.sender.note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
             }
             let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
-            // Who says so has our parameter, also where its own was lost on the way with the INIT ACK.
-            let offered = self.cx.config.extensions.selected_gap_blocks > 0;
-            let gaps = GapList { blocks: sack.gaps(), selected: sack.selected && offered };
+            let gaps = GapList { blocks: sack.gaps(), selected: sack.selected && self.reads_selections() };
             self.on_acknowledgement(SpaceId::FIRST, sack.cumulative, windows, gaps, None)?;
             self.advance_shutdown();
         }
         Ok(())
+    }
+
+    /// Whether a SACK may say that it is a selection: where that was agreed on, whatever configuration the endpoint has by now; and where it
+    /// was offered, as who says so has our parameter, also if its own was lost on the way with the INIT ACK.
+    fn reads_selections(&self) -> bool {
+        self.receiver.selects_gaps() || self.cx.config.extensions.selected_gap_blocks > 0
     }
 
     fn parse<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {

@@ -29,7 +29,7 @@ pub(crate) struct Acknowledgement<'a> {
     pub(crate) a_rwnd: u32,
     pub(crate) a_fwnd: u32,
     pub(crate) gaps: &'a [GapBlock],
-    /// There are more gap blocks than these, and the others keep their state.
+    /// What these do not name keeps its state.
     pub(crate) selected: bool,
     pub(crate) duplicates: &'a [Tsn],
     pub(crate) times: Option<ReceiveTime>,

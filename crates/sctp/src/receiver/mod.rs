@@ -126,6 +126,11 @@ impl Receiver {
         self.streams = streams;
     }
 
+    /// Whether both sides have agreed that SACKs leave gap blocks out.
+    pub(crate) fn selects_gaps(&self) -> bool {
+        self.selects_gaps
+    }
+
     /// What the peer's INIT or INIT ACK said.
     pub(crate) fn learn_peer(&mut self, cx: &Context, initial_tsn: Tsn) {
         if let Some(space) = self.spaces.first_mut() {

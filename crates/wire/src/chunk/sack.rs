@@ -49,7 +49,7 @@ pub const HEADER: usize = 16;
 /// The largest number of gap blocks and duplicate TSNs together that the length field can count.
 pub const MAX_ENTRIES: usize = (MAX_LENGTH - HEADER) / 4;
 
-/// S: a selection of the gap blocks.
+/// S: what no gap block names keeps its state.
 const SELECTED: u8 = 2;
 
 /// Bytes of a whole chunk with so many gap blocks and duplicate TSNs. There is never padding.
@@ -84,7 +84,7 @@ pub fn emit(out: &mut Vec<u8>, cumulative: Tsn, a_rwnd: u32, gaps: &[GapBlock], 
     }
 }
 
-/// Appends a SACK chunk that lists a selection of the gap blocks.
+/// Appends a SACK chunk with the flag S: what no gap block names keeps its state.
 pub fn emit_selected(out: &mut Vec<u8>, cumulative: Tsn, a_rwnd: u32, gaps: &[GapBlock], duplicates: &[Tsn]) {
     let start = out.len();
     emit(out, cumulative, a_rwnd, gaps, duplicates);
@@ -100,7 +100,7 @@ pub struct Sack<'a> {
     pub cumulative: Tsn,
     /// Advertised receiver window credit: free bytes in the peer's buffer.
     pub a_rwnd: u32,
-    /// S: there may be more gap blocks than are listed. It means something only where both sides have agreed on it.
+    /// S: what no gap block names keeps its state. It means something only to who has offered to read it.
     pub selected: bool,
     gaps: &'a [u8],
     duplicates: &'a [u8],
