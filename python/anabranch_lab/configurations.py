@@ -78,6 +78,8 @@ class Factor:
     """Those of the judged engines that it concerns."""
     choices: tuple[Choice, ...]
     """The first is what the plans have by themselves."""
+    printed: bool = False
+    """Whether the publication says it after all: other choices stand beside for comparison, and no search takes them up."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,9 @@ class Space:
         return any(fnmatch.fnmatchcase(experiment, pattern) for pattern in self.experiments)
 
     def beside(self, here: Configuration) -> Iterator["Configuration"]:
-        """Configurations that differ from `here` in one factor."""
+        """Configurations that differ from `here` in one factor that is not printed."""
         for factor, chosen in here.chosen:
-            for choice in factor.choices:
+            for choice in () if factor.printed else factor.choices:
                 if choice.name != chosen.name:
                     yield here.instead(factor, choice)
 
@@ -183,20 +185,23 @@ def _chosen(wanted: Any, factors: Sequence[Factor], file: Path) -> tuple[tuple[F
 
 def _factor(entry: Mapping[str, Any], engines: tuple[str, ...], file: Path) -> Factor:
     where = f"{file}: factor `{entry.get('name', '?')}`"
-    _only(entry, {"name", "about", "engine", "choice"}, where)
+    _only(entry, {"name", "about", "engine", "printed", "choice"}, where)
     mine = _names(entry.get("engine", engines))
     if not set(mine) <= set(engines):
         raise plan.PlanError(f"{where}: `engine` is none of those that are judged: {', '.join(engines)}")
     for key in ("name", "about"):
         if not entry.get(key):
             raise plan.PlanError(f"{where}: `{key}` is missing")
+    printed = entry.get("printed", False)
+    if not isinstance(printed, bool):
+        raise plan.PlanError(f"{where}: `printed` is {printed!r}; allowed are true and false")
     choices = tuple(_choice(each, where) for each in entry.get("choice", []))
     if len(choices) < 2:
         raise plan.PlanError(f"{where}: a choice needs two at least")
     names = [choice.name for choice in choices]
     if len(set(names)) != len(names):
         raise plan.PlanError(f"{where}: two choices have one name")
-    return Factor(entry["name"], entry["about"], mine, choices)
+    return Factor(entry["name"], entry["about"], mine, choices, printed)
 
 
 def _choice(entry: Mapping[str, Any], where: str) -> Choice:

@@ -119,6 +119,15 @@ def test_the_way_to_the_best_changes_one_choice_at_a_time(space):
     assert len(list(space.every())) == 6
 
 
+def test_what_is_printed_is_searched_for_by_none_but_every(tmp_path):
+    (tmp_path / configurations.FILE).write_text(
+        FACTORS.replace('name = "rule"', 'name = "rule"\nprinted = true')
+    )
+    space = configurations.load(tmp_path)
+    assert [one.name for one in space.beside(space.chosen)] == ["a, slow", "a, slower"]
+    assert len(list(space.every())) == 6
+
+
 def test_configurations_that_no_claim_tells_apart_are_named_together(space):
     first, second, third, *_ = space.every()
     looked = [Score(first, {"H-1": (1, 1)}), Score(second, {"H-1": (1, 1)}), Score(third, {"H-1": (0, 1)})]
@@ -164,6 +173,10 @@ def test_only_published_claims_of_the_study_count(space):
         (FACTORS.replace("host = {", "hosts = {", 1), "unknown key `hosts`; allowed are"),
         (FACTORS.replace('claims = "H-"\n', ""), "`claims` is missing"),
         (FACTORS.replace('about = "It does not say."', "", 1), "`about` is missing"),
+        (
+            FACTORS.replace('name = "rule"', 'name = "rule"\nprinted = "yes"'),
+            "`printed` is 'yes'; allowed are true and false",
+        ),
         (FACTORS.replace('name = "host"', 'name = "rule"'), "two factors have one name"),
         (
             FACTORS.replace('name = "host"', 'name = "host"\nengine = "new"'),
