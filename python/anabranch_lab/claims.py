@@ -109,10 +109,18 @@ class Explanation:
     """Parts of the claim, judged again on the variant's runs by the same rules; others may stand with them."""
     variant: Variant | None = None
     """Nothing where the runs are no variant: then it is only something that was tried."""
+    unchanged: tuple[str, ...] = ()
+    """Parts that the variant cannot touch (another protocol, another queue): what was judged of them stands, read again."""
 
     def covers(self, part: Part) -> bool:
-        """Whether the same part, by the same rule, holds in the variant."""
+        """Whether the same part, by the same rule, holds in the variant's own runs; or in the judged ones, where it is said so."""
         again = [each for each in self.parts if each.at == part.at and each.rule == part.rule]
+        # Other runs do not have the same mean and the same interval: that is the baseline, read again.
+        read_again = any(
+            bool(each.ci95) and (each.measured, each.ci95) == (part.measured, part.ci95) for each in again
+        )
+        if read_again and part.at not in self.unchanged:
+            return False
         return bool(again) and all(each.judged and each.holds for each in again)
 
     def explains(self, parts: Sequence[Part]) -> bool:
@@ -142,6 +150,7 @@ class Explanation:
             "runs": list(self.runs),
             "holds": self.explains(parts),
             "not_covered": [part.at for part in parts if not self.covers(part)],
+            "unchanged": list(self.unchanged),
             "parts": [asdict(part) for part in self.parts],
         }
 

@@ -116,7 +116,10 @@ def look(
 
 
 def score(space: Space, here: Configuration, found: Sequence[claims.Claim]) -> Score:
-    """The parts of the counted claims that hold by their means in the runs that are judged, whatever explains the others."""
+    """The parts of the counted claims that hold by their means in the runs that are judged, whatever explains the others.
+
+    Every part counts, also one that so few seeds would not judge: a search compares means, and gives no verdict.
+    """
     counted = [
         claim for claim in found if claim.id.startswith(space.claims) and claim.counts_as == claims.PUBLISHED
     ]
@@ -124,8 +127,8 @@ def score(space: Space, here: Configuration, found: Sequence[claims.Claim]) -> S
         here,
         {
             claim.id: (
-                sum(part.by_mean for part in claim.parts if part.judged),
-                sum(part.judged for part in claim.parts),
+                sum(part.by_mean for part in claim.parts),
+                len(claim.parts),
             )
             for claim in sorted(counted, key=lambda claim: claim.id)
         },

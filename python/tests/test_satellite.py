@@ -133,6 +133,71 @@ def test_three_reports_are_not_figure_9(satellite, tmp_path, modules, monkeypatc
     assert claim.verdict == claims.NOT_REPRODUCED
 
 
+class Recorded:
+    """Results of which only what is asked of recorded flows is known, the same for every sweep."""
+
+    def __init__(self, plan, rows):
+        self.plan, self._rows = plan, rows
+
+    def rows(self, sweep, sql, kind=None, at=None):
+        return self._rows
+
+
+def varied(value, n=30):
+    """So many values around one."""
+    return [value + 0.1 * ((i % 5) - 2) for i in range(n)]
+
+
+def test_bins_that_are_empty_and_bins_that_are_not(satellite, modules, builder):
+    judge = modules["judge"].zero_bins
+
+    def verdict(values):
+        return judge(builder, Recorded(satellite, [{"zero": value, "bins": 400} for value in values])).verdict
+
+    assert verdict(varied(40.0)) == claims.REPRODUCED
+    assert verdict(varied(0.5)) == claims.NOT_REPRODUCED
+    # In every other run none at all.
+    assert verdict([0.0, 2.0] * 15) == claims.NOT_REPRODUCED
+    assert verdict(varied(40.0, 5)) == claims.NOT_JUDGED
+
+
+def test_who_is_ahead(satellite, modules, builder):
+    judge = modules["judge"].sequence
+
+    def verdict(values):
+        return judge(builder, Recorded(satellite, [{"packets": value} for value in values])).verdict
+
+    assert verdict(varied(300.0)) == claims.REPRODUCED
+    assert verdict(varied(-300.0)) == claims.NOT_REPRODUCED
+    # As often ahead as behind.
+    assert verdict([500.0, -500.0] * 15) == claims.NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("change", "fails"),
+    [
+        ({}, []),
+        ({"high": 60.0}, ["range in packets"]),
+        ({"low": 0.2}, ["range in packets"]),
+        ({"by_event": 12.0}, ["average over events"]),
+        ({"by_event": 5.0}, ["average over events"]),
+        ({"flight": 20.0}, ["in flight, average over time"]),
+        ({"flight": 5.0}, ["in flight, average over time"]),
+    ],
+)
+@pytest.mark.parametrize("flow", ["tcp", "sctp"])
+def test_windows_as_in_the_figures_and_other_ones(satellite, modules, builder, flow, change, fails):
+    rows = []
+    for each, flight in (("tcp", 10.4), ("sctp", 13.4)):
+        right = {"low": 1.5, "high": 19.0, "by_event": 8.0, "by_time": 9.0, "flight": flight}
+        wrong = {**right, **(change if each == flow else {})}
+        columns = {name: varied(value) for name, value in wrong.items()}
+        rows += [{"flow": each, **{name: column[i] for name, column in columns.items()}} for i in range(30)]
+    claim = modules["judge"].windows(builder, Recorded(satellite, rows))
+    assert [part.at for part in claim.parts if not part.holds] == [f"{flow.upper()}, {at}" for at in fails]
+    assert claim.verdict == (claims.NOT_REPRODUCED if fails else claims.REPRODUCED)
+
+
 def test_an_empty_bin_is_counted(made_up):
     from anabranch_experiments_satellite_2005 import recorded
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, certain, condition, exact
+from anabranch_lab.claims import Claim, Explanation, Part, certain, condition, exact
 
 from ..common.flows import SETS, Row, Table, text
 
@@ -68,17 +68,10 @@ def slips(builder: ClaimBuilder) -> list[Claim]:
 
 def inherent(builder: ClaimBuilder, runs: Mapping[str, Table]) -> Claim:
     """H-G-1."""
-    parts: list[Part] = []
-    for protocol, flavour, timers in (
-        ("sctp", "rfc2960", "1-2, 15-19"),
-        ("sctp", "rfc9260", "1-2, 16-19"),
-        ("tcp", "newreno", "1, 17-19"),
-    ):
-        row = runs[protocol].at(flavour=flavour, set="medium")
-        # TCP begins with one segment when its SYN-ACK was lost (RFC 5681, section 3.1); that apart, it is the timeout.
-        first = runs["tcp-window"].at(display="medium") if protocol == "tcp" else row
-        parts += [
-            certain(f"{flavour}: 1 lost, ms", INITIAL[flavour], first.extra(1), 1.0),
+
+    def judge(flavour: str, timers: str, row: Row) -> list[Part]:
+        return [
+            certain(f"{flavour}: 1 lost, ms", INITIAL[flavour], row.extra(1), 1.0),
             exact(f"{flavour}: a timer needed", timers, text(row.waits())),
             exact(
                 f"{flavour}: fast retransmit at 4 to 14",
@@ -87,14 +80,26 @@ def inherent(builder: ClaimBuilder, runs: Mapping[str, Table]) -> Claim:
             ),
             condition(f"{flavour}: 20 lost", "free", f"{row.extra(20):+.2f} ms", 20 in row.free()),
         ]
+
+    sctp = [
+        part
+        for flavour, timers in (("rfc2960", "1-2, 15-19"), ("rfc9260", "1-2, 16-19"))
+        for part in judge(flavour, timers, runs["sctp"].at(flavour=flavour, set="medium"))
+    ]
+    tcp = runs["tcp"].at(flavour="newreno", set="medium")
     modern = runs["tcp"].at(flavour="rfc", set="medium")
     return builder.claim(
         "H-G-1",
-        parts,
+        [*sctp, *judge("newreno", "1, 17-19", tcp)],
         engines=("rfc2960", "rfc9260", "newreno"),
-        note="TCP begins with one segment when its SYN-ACK was lost (RFC 5681, section 3.1), which costs "
-        f"{runs['tcp'].at(flavour='newreno', set='medium').extra(1) - 1000:.0f} ms more; the first part is without that rule. "
-        f"TCP with RFC 6675 waits only at {text(modern.waits())}: the FIN counts as a byte above two segments.",
+        note=f"TCP with RFC 6675 waits only at {text(modern.waits())}: the FIN counts as a byte above two segments.",
+        explanation=Explanation(
+            "TCP begins with one segment when its SYN-ACK was lost (RFC 5681, section 3.1), which costs "
+            f"{tcp.extra(1) - INITIAL['newreno']:.0f} ms more than the timer. Without that rule the timer is all.",
+            runs=("whole-window",),
+            parts=(*sctp, *judge("newreno", "1, 17-19", runs["tcp-window"].at(display="medium"))),
+            unchanged=tuple(part.at for part in sctp),
+        ),
     )
 
 

@@ -91,14 +91,12 @@ def claim(builder: ClaimBuilder, shared: Grid, shares: Shares, alone: Grid) -> C
     parts = []
     for network in shared.values("network"):
         for how in adaptive(shared):
-            # Of the competitors the one that gets farthest from its due.
-            found = max(
-                (shares[network, other, how] for other in shared.values("other")),
-                key=lambda each: abs(np.log(each.mean)),
+            found = sorted(
+                (shares[network, other, how] for other in shared.values("other")), key=lambda each: each.mean
             )
             parts += [
-                above(f"{network}, {how}: share farthest from 1", LOW, found),
-                below(f"{network}, {how}: share farthest from 1", HIGH, found),
+                above(f"{network}, {how}: smallest share", LOW, found[0]),
+                below(f"{network}, {how}: largest share", HIGH, found[-1]),
             ]
     for network in alone.values("network"):
         parts += [

@@ -17,6 +17,17 @@ from .estimates import jackknife
 PACKET = 12_000.0
 """Bits of a packet of 1500 bytes."""
 
+
+def _of_lost(flow: str, indications: str) -> str:
+    """SQL: loss indications, of a subflow say, by as much as the flow had more of them than packets that were lost.
+
+    Losses are counted for a whole flow alone. What the sender took for losses and were none must not pass for luck.
+    """
+    lost = grid.of_flow(flow, "packets_lost")
+    told = f"({grid.of_flow(flow, 'fast_retransmits')} + {grid.of_flow(flow, 'timeouts')})"
+    return f"{indications} * coalesce({lost} / nullif({told}, 0), 1)"
+
+
 MEASURES = {
     # Packets a second.
     "original": f"{grid.of_flow('original', 'goodput_wire_run_bps')} / {PACKET}",
@@ -35,10 +46,10 @@ MEASURES = {
     "false_shared": "(sum(fast_retransmits) FILTER (kind = 'flow' AND name = 'shared')"
     " - sum(packets_lost) FILTER (kind = 'flow' AND name = 'shared'))"
     " / sum(packets_sent) FILTER (kind = 'flow' AND name = 'shared')",
-    # Loss indications of Eq. 5.1, a packet.
-    "losses_original": grid.of_flow("original", "loss_indication_rate"),
-    "losses_sf1": grid.of_subflow("sf", 0, "loss_indication_rate"),
-    "losses_sf2": grid.of_subflow("sf", 1, "loss_indication_rate"),
+    # Packets that links lost, for each packet sent.
+    "losses_original": _of_lost("original", grid.of_flow("original", "loss_indication_rate")),
+    "losses_sf1": _of_lost("sf", grid.of_subflow("sf", 0, "loss_indication_rate")),
+    "losses_sf2": _of_lost("sf", grid.of_subflow("sf", 1, "loss_indication_rate")),
     "timeouts": "sum(timeouts) FILTER (kind = 'flow')",
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from anabranch_lab.catalogue import ClaimBuilder
 from anabranch_lab.claims import Claim, Explanation, Part, above, number, share_above
 from anabranch_lab.grid import Grid
-from anabranch_lab.stats import Estimate, ratio
+from anabranch_lab.stats import Estimate
 
 THESIS = "ns2-2.28"
 """The engine that the thesis ran."""
@@ -92,10 +92,7 @@ def phases(builder: ClaimBuilder, seen: Grid) -> Claim:
             number(
                 f"{state}, n = 1 / n = 4",
                 4.0,
-                ratio(
-                    seen.sample(state, engine=engine, n=1).values,
-                    seen.sample(state, engine=engine, n=4).values,
-                ),
+                seen.sample(state, engine=engine, n=1).over(seen.sample(state, engine=engine, n=4)),
                 0.6,
             )
             for state in ("QBU", "QSD")
@@ -132,7 +129,7 @@ def synchronous(builder: ClaimBuilder, droptail: Grid, red: Grid, closely: Grid,
                 for place in closely.values("place")
                 for part in (
                     share_above(
-                        f"{place}: falls of the aggregate to one half or less, n = 4",
+                        f"{place}: falls of the aggregate whose subflows fall to one half or less in sum, n = 4",
                         0.95,
                         total("halved", place),
                         total("falls", place),

@@ -57,6 +57,7 @@ def shorter(builder: ClaimBuilder, seen: Grid, disturbed: Grid) -> Claim:
 
         return [
             number("peak of the window, MTU", W_Q, at("peak", 50).estimate, 0.05 * W_Q),
+            below("peak of the window, MTU, as printed", 120.0, at("peak", 50).estimate),
             number("rate when the steady phase begins, Mbit/s", 7.0, at("rate", 50).estimate, 0.05 * 7.0),
             less("QBU"),
             less("cycle"),

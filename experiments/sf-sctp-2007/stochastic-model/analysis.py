@@ -21,9 +21,11 @@ SWEEPS = {"p-1e-3": (1e-3, 2), "p-1e-4": (1e-4, 1), "p-1e-4-slow": (1e-4, 2), "n
 
 
 def measures(p: float) -> dict[str, str]:
-    """Goodput as it fell, and with the luck of the losses taken out (5.1 counts them)."""
-    goodput, losses = grid.of_flow("sf", "goodput_wire_run_bps"), grid.of_flow("sf", "loss_indication_rate")
-    return {"goodput": goodput, "level": f"{goodput} * sqrt({losses} / {p})"}
+    """Goodput as it fell, and with the luck of the losses taken out: of those that links made, not of what the sender took for losses."""
+    goodput, lost, sent = (
+        grid.of_flow("sf", column) for column in ("goodput_wire_run_bps", "packets_lost", "packets_sent")
+    )
+    return {"goodput": goodput, "level": f"{goodput} * sqrt({lost} / ({sent} * {p}))"}
 
 
 @dataclass(frozen=True)
