@@ -9,18 +9,24 @@ from matplotlib.figure import Figure
 from anabranch_lab import plots
 from anabranch_lab.stats import Estimate
 
-MARKERS = "osPv^Dx*"
+COLOURS = (*plots.CYCLE, "black", "grey")
+MARKERS = "osPv^Dx*<>hp"
 RECOVERY = {"rfc9260": "RFC 9260", "linux-6.1": "Linux 6.1", "rfc9260-rack": "RFC 9260 with RACK-TLP"}
 """Loss recovery in words."""
 NARROW = 5.0
 """Inches: a figure of one panel, below which two names fit beside each other."""
 
 
+def look(number: int) -> tuple[str, str]:
+    """Colour and marker of a way: no two of the first 24 are the same."""
+    return COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+
+
 def dots(axes: Axes, places: Sequence[str], ways: Mapping[str, Sequence[Estimate | None]]) -> None:
     """Means with intervals at named places; the ways beside each other, nothing where there is no figure."""
     width = 0.8 / max(len(ways), 1)
-    looks = zip((*plots.CYCLE, "black", "grey"), MARKERS, strict=False)
-    for number, ((way, estimates), (colour, marker)) in enumerate(zip(ways.items(), looks, strict=False)):
+    for number, (way, estimates) in enumerate(ways.items()):
+        colour, marker = look(number)
         shift = (number - (len(ways) - 1) / 2) * width
         known = [(place + shift, each) for place, each in enumerate(estimates) if each is not None]
         axes.errorbar(
@@ -39,8 +45,8 @@ def dots(axes: Axes, places: Sequence[str], ways: Mapping[str, Sequence[Estimate
 
 def curves(axes: Axes, x: Sequence[float], ways: Mapping[str, Sequence[Estimate | None]]) -> None:
     """Means with intervals over a number; a curve for each way."""
-    looks = zip((*plots.CYCLE, "black", "grey"), MARKERS, strict=False)
-    for (way, estimates), (colour, marker) in zip(ways.items(), looks, strict=False):
+    for number, (way, estimates) in enumerate(ways.items()):
+        colour, marker = look(number)
         known = [(at, each) for at, each in zip(x, estimates, strict=True) if each is not None]
         axes.errorbar(
             [at for at, _ in known],

@@ -16,12 +16,16 @@ MEASURES = {
     "audio_p99": f"1e3 * {of_source('%', 'audio', 'latency_p99_s')}",
     "video_p50": f"1e3 * {of_source('%', 'video', 'latency_p50_s')}",
     "video_p99": f"1e3 * {of_source('%', 'video', 'latency_p99_s')}",
+    "data_p50": f"1e3 * {of_source('%', 'data', 'latency_p50_s')}",
     "data_p99": f"1e3 * {of_source('%', 'data', 'latency_p99_s')}",
     # Per cent of the messages that were made and came before their deadline: 150 ms for audio, 200 ms for video.
     "audio_in_time": f"100 * {of_source('%', 'audio', 'in_time')} / {of_source('%', 'audio', 'made')}",
     "video_in_time": f"100 * {of_source('%', 'video', 'in_time')} / {of_source('%', 'video', 'made')}",
     "total": TOTAL,
-    # Of 1000 packets sent: sent again although nothing was lost in their place. What the network lost is known.
+    # Of the time in which the call's association had something to send: the receive window alone kept it from sending.
+    "stalled": "100 * sum(receiver_limited_share) FILTER (kind = 'flow' AND name = 'call')",
+    # Of 1000 packets sent: chunks sent again beyond the packets that the network lost. Nearly every chunk here fills a packet; where a
+    # code point is dropped whole packets of small ones are lost, and this says nothing.
     "spurious": "1000 * greatest(sum(retransmissions - packets_lost) FILTER (kind = 'flow' AND name IN ('call', 'file')), 0) "
     "/ sum(packets_sent) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
     "timeouts": "sum(timeouts) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
@@ -32,12 +36,14 @@ NAMES = {
     "audio_p99": "audio, 99 %, ms",
     "video_p50": "video, 50 %, ms",
     "video_p99": "video, 99 %, ms",
+    "data_p50": "messages, 50 %, ms",
     "data_p99": "messages, 99 %, ms",
     "audio_in_time": "audio in time, %",
     "video_in_time": "video in time, %",
     "total": "all user data, Mbit/s",
     "spurious": "sent again in vain, of 1000 packets",
     "timeouts": "timeouts",
+    "stalled": "receive window closed, % of the time",
 }
 """As tables and axes have them."""
 

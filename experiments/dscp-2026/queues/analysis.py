@@ -29,7 +29,9 @@ SERVED = ("priority", "WFQ", "NQB", "L4S-like")
 TABLE = (
     "audio_p50",
     "audio_p99",
+    "video_p50",
     "video_p99",
+    "data_p50",
     "data_p99",
     "audio_in_time",
     "video_in_time",
@@ -42,7 +44,7 @@ TABLE = (
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("together", measures.MEASURES)
-    for sweep in ("fewer", "apart", "tcp"):
+    for sweep in ("fewer", "others", "apart", "tcp"):
         runs = runs.joined(results.grid(sweep, measures.MEASURES))
     by_time = {"rules": BY_TIME}
     return Analysis(
@@ -70,7 +72,7 @@ def analyse(results: Results) -> Analysis:
             Entry(
                 "figure-dscp-queues-total",
                 "What goes through in all, by queue and loss recovery",
-                "User data of call and file, four code points in a plain association; means and 95 % intervals. One code point: 9.6 Mbit/s.",
+                "User data of call and file, four code points in a plain association; means and 95 % intervals. One code point: 8.6 (CoDel) to 9.6 Mbit/s.",
                 lambda: by_rules(runs, "total", PLAIN),
             ),
         ],

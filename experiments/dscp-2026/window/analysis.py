@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch_lab import plots
-from anabranch_lab.claims import Claim, Part
+from anabranch_lab.claims import Claim, Part, below
 from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
@@ -15,20 +15,43 @@ from anabranch_lab.results import Results
 from ..common import drawing, measures
 
 LEVELS = ("four subflows, level 0", "four subflows, level 1")
+ONE_EF = "one code point, EF"
 STARVED = 8.1
 """Mbit/s served before the file in the sweeps that have no such axis."""
 BY_TIME = "rfc9260-rack"
 """What the scenario has by itself."""
-TABLE = ("audio_p99", "video_p99", "data_p99", "video_in_time", "total", "spurious", "timeouts")
+MEASURES = {
+    **measures.MEASURES,
+    "others": "sum(goodput_wire_run_bps) FILTER (kind = 'flow' AND name = 'others') / 1e6",
+}
+measures.NAMES["others"] = "other traffic, Mbit/s"
+TABLE = (
+    "audio_p99",
+    "video_p50",
+    "video_p99",
+    "data_p99",
+    "video_in_time",
+    "total",
+    "others",
+    "stalled",
+    "spurious",
+    "timeouts",
+)
 
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = results.grid("starving", measures.MEASURES)
-    rules, three, apart = (results.grid(sweep, measures.MEASURES) for sweep in ("rules", "three", "apart"))
+    runs = results.grid("starving", MEASURES)
+    rules, three, others, apart = (
+        results.grid(sweep, MEASURES) for sweep in ("rules", "three", "others", "apart")
+    )
     builder = claim_builder(results)
     return Analysis(
-        claims=[*claims(builder, runs), *claims_of_others(builder, rules, three, apart)],
+        claims=[
+            *claims(builder, runs),
+            *claims_of_others(builder, rules, three, apart),
+            of_one(builder, runs, others),
+        ],
         tables=[
             measures.table(
                 "Every point",
@@ -43,6 +66,7 @@ def analyse(results: Results) -> Analysis:
                     ("Where missing reports are counted", rules),
                     ("Three code points, RACK-TLP", three),
                     ("Two associations, each with a window of that size", apart),
+                    ("EF for all, and level 0 with DATA, RACK-TLP", others),
                 )
             ),
         ],
@@ -67,6 +91,7 @@ def analyse(results: Results) -> Analysis:
                 for each in rules.values("rules")
             ),
             finding_of_others(three, {}, "Three code points, RACK-TLP"),
+            finding_of_others(others, {}, "EF for all, and level 0 with DATA, RACK-TLP"),
             *(
                 finding_of_others(
                     apart,
@@ -188,6 +213,26 @@ def claims(builder, runs: Grid) -> list[Claim]:
             note="With 256 kB level 0 has what it has with 1 MB, level 1 with 128 kB.",
         ),
     ]
+
+
+def of_one(builder, runs: Grid, others: Grid) -> Claim:
+    """DS-29: the highest code point for all, against subflows."""
+    return builder.claim(
+        "DS-29",
+        [
+            below(
+                f"{window:g} kB: {how} minus half of {ONE_EF}, {measures.NAMES['audio_p99']}",
+                0.0,
+                (
+                    runs.sample("audio_p99", window=window, starved=STARVED, how=how)
+                    - others.sample("audio_p99", window=window, how=ONE_EF) * 0.5
+                ).estimate,
+            )
+            for window in others.values("window")
+            if window >= 256
+            for how in LEVELS
+        ],
+    )
 
 
 def figure(runs: Grid, measure: str) -> Figure:
