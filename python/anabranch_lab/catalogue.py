@@ -1,4 +1,4 @@
-"""The list of a study's claims, written before anything was run: what must get a verdict, and from which experiment."""
+"""The list of a study's claims: what must get a verdict, and from which experiment."""
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence

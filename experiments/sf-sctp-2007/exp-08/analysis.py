@@ -12,8 +12,6 @@ from anabranch_lab.results import Results
 
 from ..common import bottleneck, pictures
 
-"""The variant of the sweep `sensitivity` in which RED is as ns-2 has it."""
-
 MODEL_CYCLES = {"IV": 10.17, "V": 6.50, "VI": 13.0, "VII": 26.0}
 """Seconds of a cycle of one subflow under Drop-Tail (Eq. 4.53 with K = 1000 and M = 1500 bytes): 100 packets, 10 Mbit/s, 20 ms; a queue of
 50; 20 Mbit/s; 70 ms."""
