@@ -14,6 +14,8 @@ from . import data, recorded
 SEED = 1
 """The recorded run that Figs. 4 to 7 show."""
 COLOUR = {"tcp": plots.TCP, "sctp": plots.SCTP}
+STUDY = "SCTP ns2-2.28, TCP study-2005"
+"""The engines that stand for what the study ran."""
 
 
 def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entry]:
@@ -24,7 +26,7 @@ def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entr
         Entry(
             "figure-3",
             "Fig. 3: share of SCTP in the throughput",
-            "Means and 95 % intervals: the study's engines, the profile of ns-2.35 with the options that ns-2.35 itself ran with, "
+            "Means and 95 % intervals: what the study ran (SCTP ns2-2.28, TCP study-2005), the profile of ns-2.35 with the options that ns-2.35 itself ran with, "
             "ns-2.35 and Linux 6.1. The published peak at 0.01 is in none of them.",
             lambda: figure_3(sweeps),
             front=True,
@@ -32,7 +34,7 @@ def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entr
         Entry(
             "advantage",
             "How much more SCTP sends than TCP (column δ of Table 2)",
-            "Means and 95 % intervals with the same losses for both protocols: the study's engines, and with the two "
+            "Means and 95 % intervals with the same losses for both protocols: what the study ran (SCTP ns2-2.28, TCP study-2005), and with the two "
             "retransmission schemes made alike (claim L-C1).",
             lambda: figure_delta(sweeps),
         ),
@@ -81,7 +83,7 @@ def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entr
 def _series(axes: plt.Axes, cells: data.Cells, measure: str, shift: float, **look: object) -> None:
     found = {p: cell.of(measure) for p, cell in cells.items()}
     axes.errorbar(
-        [1000 * p + shift for p in found],
+        [p + shift for p in found],
         [value.mean for value in found.values()],
         yerr=[min(value.half, 50) for value in found.values()],
         capsize=2.5,
@@ -96,26 +98,26 @@ def figure_3(sweeps: Mapping[str, data.Cells]) -> Figure:
     figure, axes = plt.subplots()
     printed = data.published()
     axes.plot(
-        [1000 * p for p in printed],
+        list(printed),
         [row["sctp_pct"] for row in printed.values()],
         color=plots.PUBLISHED,
         marker="x",
         linestyle=":",
-        label="published (one run a point)",
+        label="published (one run per point)",
     )
-    _series(axes, sweeps["study"], "share", 0, color=plots.SCTP, marker="o", label="study's engines")
+    _series(axes, sweeps["study"], "share", 0, color=plots.SCTP, marker="o", label=STUDY)
     _series(
         axes,
         sweeps["ns2"],
         "share",
-        -0.12,
+        -1.2e-4,
         color=plots.TCP,
         marker="^",
-        label="profile ns2-2.35, TCP ns2-sack1",
+        label="SCTP ns2-2.35, TCP ns2-sack1",
     )
     reference = data.ns2("ns2")
     axes.errorbar(
-        [1000 * p + 0.12 for p in reference],
+        [p + 1.2e-4 for p in reference],
         [row["sctp_pct"] for row in reference.values()],
         yerr=[row["sctp_ci95"] for row in reference.values()],
         capsize=2.5, markersize=4.5, elinewidth=1, linestyle="--", marker="s", color=plots.NS2,
@@ -125,14 +127,14 @@ def figure_3(sweeps: Mapping[str, data.Cells]) -> Figure:
         axes,
         data.linux(),
         "share",
-        0.24,
+        2.4e-4,
         color=plots.LINUX,
         marker="D",
         linestyle="none",
         label="Linux 6.1, 5 runs",
     )
     axes.axhline(50, color=plots.OTHER, linewidth=0.8)
-    axes.set_xlabel("loss probability, ‰")
+    axes.set_xlabel("loss probability p")
     axes.set_ylabel("share of SCTP, %")
     axes.set_title("Fig. 3: share of SCTP in the throughput")
     axes.legend(loc="upper left", ncols=1)
@@ -146,19 +148,19 @@ def figure_delta(sweeps: Mapping[str, data.Cells]) -> Figure:
     figure, axes = plt.subplots()
     printed = data.published()
     axes.plot(
-        [1000 * p for p in printed],
+        list(printed),
         [row["delta_pct"] for row in printed.values()],
         color=plots.PUBLISHED, marker="x", linestyle=":", label="published",
     )  # fmt: skip
     look = {
-        "study-common": ("study's engines", plots.SCTP, "o"),
+        "study-common": (STUDY, plots.SCTP, "o"),
         "three-reports": ("SCTP with 3 reports", plots.LINUX, "v"),
         "limited-transmit": ("TCP with limited transmit", plots.TCP, "^"),
         "same-scheme": ("both changes", plots.NS2, "s"),
     }
     for index, (name, (label, colour, marker)) in enumerate(look.items()):
-        _series(axes, sweeps[name], "delta", 0.15 * (index - 1.5), color=colour, marker=marker, label=label)
-    axes.set_xlabel("loss probability, ‰")
+        _series(axes, sweeps[name], "delta", 1.5e-4 * (index - 1.5), color=colour, marker=marker, label=label)
+    axes.set_xlabel("loss probability p")
     axes.set_ylabel("δ, %")
     axes.set_title("Advantage of SCTP over TCP")
     axes.set_ylim(0, 37)

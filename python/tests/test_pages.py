@@ -194,12 +194,14 @@ def test_pictures_say_what_one_sees_and_have_their_numbers(written):
     page = Structure(read(written, "satellite-2005.html"))
     title = "Fig. 3: share of SCTP in the throughput"
     (alt,) = (alt for alt in page.alts if alt.startswith(title))
-    assert "share of SCTP, % over loss probability, ‰" in alt
-    assert "published (one run a point) falls from" in alt or "published (one run a point) rises from" in alt
+    assert "share of SCTP, % over loss probability p" in alt
+    assert (
+        "published (one run per point) falls from" in alt or "published (one run per point) rises from" in alt
+    )
     rows = list(csv.DictReader(read(written, "figures/satellite-2005-figure-3.csv").splitlines()))
     published = [float(row["y"]) for row in rows if row["curve"].startswith("published")]
     assert len(published) == 7
-    measured = [row for row in rows if row["curve"] == "study's engines"]
+    measured = [row for row in rows if row["curve"] == "SCTP ns2-2.28, TCP study-2005"]
     assert len(measured) == 7
     assert all(float(row["half_95"]) > 0 for row in measured)
     for kind, begin in ((".svg", b"<?xml"), (".dark.svg", b"<?xml"), (".png", b"\x89PNG")):

@@ -218,6 +218,8 @@ def figure(runs: Grid, pairs: list[str], trips: tuple[str, str], **place: str) -
     axes.set_yticks(range(len(pairs)), pairs, fontsize="small")
     axes.set_xlim(0, 1)
     axes.invert_yaxis()
-    plots.label(axes, f"round trips {trips[0]} and {trips[1]}", "share of the first", "")
+    plots.label(
+        axes, f"round trips {trips[0]} and {trips[1]}", "share of the first flow\nin the goodput of both", ""
+    )
     plots.legend_below(axes, 4)
     return drawn

@@ -217,7 +217,7 @@ def goodput(runs: Grid) -> Figure:
     axes.set_yticks(range(len(paths)), paths, fontsize="small")
     axes.set_xlim(0, 1)
     axes.invert_yaxis()
-    plots.label(axes, "alone on the path", "goodput over rate", "")
+    plots.label(axes, "alone on the path", "goodput over the rate of the path", "")
     plots.legend_below(axes, 4)
     return drawn
 

@@ -304,6 +304,8 @@ def by_chance(chance: Chance, loss: str) -> Figure:
             panel.step(times, left, line, where="post", color=colour, label=who, linewidth=1.0)
         panel.set_xlim(0, 4)
         panel.set_ylim(1e-3, 1)
-        plots.label(panel, f"{trip} ms, {loss} % lost", "s", "not closed yet", log_y=True)
+        plots.label(
+            panel, f"{trip} ms, {loss} % lost", "time, s", "share of flows not closed yet", log_y=True
+        )
     plots.legend_below(axes[0], 4)
     return drawn

@@ -140,7 +140,7 @@ def picture(columns: list[tuple[str, series.Samples]], start: float, end: float)
     for column, (title, samples) in enumerate(columns):
         sender, link = samples.sender("sf"), samples.link(LINK)
         rows = (
-            (sender.time, sender.cwnd / MTU, "cwnd, packets of 1500 B"),
+            (sender.time, sender.cwnd / MTU, "cwnd, 1500 B packets"),
             (sender.time, sender.rate / 1e6, "sending rate, Mbit/s"),
             (link.time, link.queue, "queue, packets"),
         )

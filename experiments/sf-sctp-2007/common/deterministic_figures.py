@@ -49,14 +49,18 @@ def all_figures(both: dict[str, Results], runs: dict[str, Grid]) -> list[Entry]:
             "figure-5-35",
             "Fig. 5.35: goodput over the number of subflows",
             told,
-            lambda: over_n(both, runs, "goodput", "Mbit/s", "Fig. 5.35(b): goodput in XVII"),
+            lambda: over_n(both, runs, "goodput", "goodput, Mbit/s", "Fig. 5.35(b): goodput in XVII"),
         ),
         Entry(
             "figure-5-36",
             "Fig. 5.36: fast retransmits over the number of subflows",
             told,
             lambda: over_n(
-                both, runs, "fr", "fast retransmits a packet sent", "Fig. 5.36(b): fast retransmits in XVII"
+                both,
+                runs,
+                "fr",
+                "fast retransmits\nper packet sent",
+                "Fig. 5.36(b): fast retransmits in XVII",
             ),
         ),
     ]
@@ -87,7 +91,7 @@ def windows(both: dict[str, Results], alone: str) -> Figure:
         axes.plot(time[shown], window[start:][shown] / MTU, color=plots.SCTP, label="simulated")
         line = np.linspace(0, 2.2 * model.length, 600)
         plots.model(axes, line, model.window(line) / MTU)
-        plots.label(axes, title if len(both) > 1 else alone, "time since a cut, s", "cwnd, packets of 1500 B")
+        plots.label(axes, title if len(both) > 1 else alone, "time since a cut, s", "cwnd, 1500 B packets")
         axes.set_ylim(bottom=0)
     panels[0].legend()
     return figure
@@ -100,7 +104,7 @@ def single(both: dict[str, Results]) -> Figure:
         samples = _one(results)
         sender, link = samples.sender("sf"), samples.link(LINK)
         rows = (
-            (sender.time, sender.cwnd / UNIT / MTU, "cwnd, packets of 1500 B"),
+            (sender.time, sender.cwnd / UNIT / MTU, "cwnd, 1500 B packets"),
             (sender.time, sender.rate / 1e6, "sending rate, Mbit/s"),
             (link.time, link.queue, "queue, packets"),
         )

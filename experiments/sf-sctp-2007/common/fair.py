@@ -75,9 +75,14 @@ def figures(
                     if equal is not None:
                         curve = begun(equal.curve(measure, over=axis, engine=engine), curve)
                     plots.curve(axes, curve, f"{who}, {phi.LABELS[name]}", linestyle=line, **look)
-        plots.label(left, "(a) goodput", label, "Mbit/s", log_x=log)
+        plots.label(left, "(a) goodput", label, "goodput, Mbit/s", log_x=log)
         plots.label(
-            right, "(b) Fast Retransmit rate", label, "fast retransmits a packet sent", log_x=log, log_y=True
+            right,
+            "(b) Fast Retransmit rate",
+            label,
+            "fast retransmits\nper packet sent",
+            log_x=log,
+            log_y=True,
         )
         # Beside the panels: eight lines leave no room in them.
         figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", fontsize=8)

@@ -126,18 +126,18 @@ def figures(
             f"figure-5-5{part}",
             f"Fig. 5.5({part}): throughput of the flows",
             told,
-            lambda: draw(flows, "packets/s", log),
+            lambda: draw(flows, "throughput, packets/s", log),
         ),
         Entry(
             f"figure-5-6{part}",
             f"Fig. 5.6({part}): throughput of the associations",
             told,
-            lambda: draw(whole, "packets/s", log),
+            lambda: draw(whole, "throughput, packets/s", log),
         ),
         Entry(
             f"figure-5-7{part}",
             f"Fig. 5.7({part}): rate of fast retransmits",
             told,
-            lambda: draw(rates, "fast retransmits a packet sent", True),
+            lambda: draw(rates, "fast retransmits\nper packet sent", True),
         ),
     ]

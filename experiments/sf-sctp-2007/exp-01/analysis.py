@@ -311,7 +311,7 @@ def _draw(runs: Grid, engines: tuple[str, ...], shown: dict[str, str], modelled:
                 means = _curve(runs, f"model_{measure}", engine).means / 1e6
                 if all(math.isfinite(v) for v in means):
                     plots.model(axes, curve.x, list(means), name=f"model of {name}", color=colour)
-        plots.label(axes, engine, "share of the queue for non-BE, a", "Mbit/s", log_y=True)
+        plots.label(axes, engine, "share of the queue for non-BE, a", "throughput, Mbit/s", log_y=True)
     plots.legend_below(panels[0])
     return figure
 

@@ -74,6 +74,6 @@ def figure_5_19(results: Results) -> Figure:
                 label=f"subflow {number}",
             )
         axes.set_ylim(bottom=0)
-        plots.label(axes, title, "time, s", "cwnd, packets of 1500 B")
+        plots.label(axes, title, "time, s", "cwnd, 1500 B packets")
     panels[0].legend()
     return figure

@@ -123,7 +123,9 @@ def figure_5_26(runs: Runs, engines: tuple[str, ...]) -> Figure:
                 capsize=2,
             )
             n, value = (1, 1.0) if phi == "single" else (2, float(phi))
-            axes.plot(LOSSES, [model(p, value, n) for p in LOSSES], color=colour, linestyle=":")
-        plots.label(axes, engine, "loss rate of the link", "Mbit/s", log_x=True, log_y=True)
-    plots.legend_below(panels[0], 5)
+            # One entry of the legend for all of them: they have the colours of their curves.
+            told = "model (Eq. 4.14)" if phi == "1" else ""
+            plots.model(axes, LOSSES, [model(p, value, n) for p in LOSSES], name=told, color=colour)
+        plots.label(axes, engine, "loss rate of the link", "throughput, Mbit/s", log_x=True, log_y=True)
+    plots.legend_below(panels[0], 6)
     return figure

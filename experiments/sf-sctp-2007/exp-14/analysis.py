@@ -136,9 +136,11 @@ def figure_5_27(growing: Grid, flat: Grid, engines: tuple[str, ...]) -> Figure:
                 curve = runs.curve("mbps", over="n", engine=engine, phi=name)
                 plots.curve(axes, curve, f"{phi.LABELS[name]}, {engine}", linestyle=line, **phi.LOOK[name])
             x = [int(n) for n in runs.values("n")]
-            plots.model(axes, x, [model(n, name) for n in x], name="", color=phi.LOOK[name]["color"])
+            # One entry of the legend for both: they have the colours of their curves.
+            told = "model (Eqs. 4.14 to 4.18)" if name == names[0] else ""
+            plots.model(axes, x, [model(n, name) for n in x], name=told, color=phi.LOOK[name]["color"])
         axes.legend(fontsize=8)
-    plots.label(a, "(a) Φ = 1 and n", "number of subflows", "Mbit/s", log_x=True, log_y=True)
-    plots.label(b, "(b) Φ = n² and 2n²", "number of subflows", "Mbit/s")
+    plots.label(a, "(a) Φ = 1 and n", "number of subflows", "throughput, Mbit/s", log_x=True, log_y=True)
+    plots.label(b, "(b) Φ = n² and 2n²", "number of subflows", "throughput, Mbit/s")
     b.set_ylim(bottom=0)
     return figure

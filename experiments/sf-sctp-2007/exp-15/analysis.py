@@ -234,9 +234,9 @@ def figure_5_28(one: Grid, root: Grid, level: Grid, engines: tuple[str, ...]) ->
                 plots.curve(axes, curve, f"{phi.LABELS[name]}, {engine}", linestyle=line, **phi.LOOK[name])
     a.axhline(18.0, label="90 % of the link (a), its losses (b)", **plots.MODEL)
     b.axhline(P, **plots.MODEL)
-    plots.label(a, "(a) throughput", "number of subflows", "Mbit/s")
+    plots.label(a, "(a) throughput", "number of subflows", "throughput, Mbit/s")
     plots.label(
-        b, "(b) Fast Retransmit rate", "number of subflows", "fast retransmits a packet sent", log_y=True
+        b, "(b) Fast Retransmit rate", "number of subflows", "fast retransmits\nper packet sent", log_y=True
     )
     plots.legend_below(a, 4)
     return figure
