@@ -72,7 +72,7 @@ def analyse(results: Results) -> Analysis:
                 {200: longer.curve("utilisation", over="n", engine=THESIS)},
             ),
             congestion(claims, one, queues),
-            limited(claims, level, no_slow_start, plain),
+            limited(claims, level, no_slow_start, plain, results.grid("flat-many-starts", MEASURES)),
         ],
         figures=[
             Entry(
@@ -169,7 +169,7 @@ def congestion(builder: ClaimBuilder, runs: Grid, queues: Grid) -> Claim:
     )
 
 
-def limited(builder: ClaimBuilder, runs: Grid, no_slow_start: Grid, plain: Grid) -> Claim:
+def limited(builder: ClaimBuilder, runs: Grid, no_slow_start: Grid, plain: Grid, starts: Grid) -> Claim:
     """Z-XV-4."""
 
     def judge(engine: str, runs: Grid = runs) -> list[Part]:
@@ -196,6 +196,15 @@ def limited(builder: ClaimBuilder, runs: Grid, no_slow_start: Grid, plain: Grid)
         many = source.sample("mbps", engine=THESIS, phi=name, n=25)
         return many / runs.sample("mbps", engine=THESIS, phi=name, n=1)
 
+    begun = "; ".join(
+        f"Phi = {name}: "
+        + ", ".join(
+            f"{starts.at('mbps', engine=THESIS, phi=name, n=25, start=start).text(2)} from {start / 1500:g}"
+            for start in starts.values("start")
+        )
+        + f", {runs.at('mbps', engine=THESIS, phi=name, n=25).text(2)} from 4"
+        for name in ("n^2", "2n^2")
+    )
     shown = [(name, times(runs, name), times(plain, name)) for name in ("n^2", "2n^2")]
     return builder.claim(
         "Z-XV-4",
@@ -205,7 +214,7 @@ def limited(builder: ClaimBuilder, runs: Grid, no_slow_start: Grid, plain: Grid)
             "rules"
             for name, with_it, without in shown
         )
-        + ".",
+        + f". Throughput of 25 subflows, Mbit/s, by the packets in their first windows: {begun}.",
         explanation=Explanation(
             "After a fast retransmit cwnd equals ssthresh, which is slow start: the next SACK adds a whole packet, as much as Phi round trips "
             "do.",
