@@ -1,7 +1,7 @@
 """What a search among configurations found: how well each agrees with a study's claims, the way to the best, and the file it is kept in."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,22 @@ class Score:
         return self.whole, self.share
 
 
-def climb(space: Space, looked: Sequence[Score]) -> list[Configuration]:
-    """What to look at next: the neighbours of the best so far that nobody has looked at; none when it has no better one."""
+def climb(space: Space, looked: Sequence[Score], only: Collection[str] = ()) -> list[Configuration]:
+    """What to look at next: the neighbours of the best so far that nobody has looked at; none when it has no better one.
+
+    `only`: factors that are varied; all that are not printed when there are none.
+    """
     known = {score.configuration.name for score in looked}
     if not looked:
         return [space.chosen]
     best = max(looked, key=lambda score: score.rank)
-    return [each for each in space.beside(best.configuration) if each.name not in known]
+    mine = best.configuration.choices
+    return [
+        each
+        for each in space.beside(best.configuration)
+        if each.name not in known
+        and (not only or any(choice != mine[name] for name, choice in each.choices.items() if name in only))
+    ]
 
 
 def ranked(looked: Sequence[Score]) -> list[Score]:

@@ -35,6 +35,9 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--every", action="store_true", help="all configurations instead of the way to the best one"
     )
+    command.add_argument(
+        "--factor", action="append", default=[], help="vary only this one (may be given several times)"
+    )
     command.add_argument("--most", type=int, help="look at no more than so many more configurations")
     command.add_argument(
         "--keep",
@@ -58,6 +61,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     seeds = plan.parse_seeds(options.seeds)
     file = out / f"{NAME}-{folder.resolve().name}"
     looked: list[Score] = []
+    names = [factor.name for factor in space.factors]
+    for name in options.factor:
+        if name not in names:
+            raise plan.PlanError(
+                f"--factor {name}: {options.name} has no such factor; there are {', '.join(names)}"
+            )
     waiting = list(space.every()) if options.every else identified.climb(space, looked)
     while waiting and (options.most is None or len(looked) < options.most):
         here = waiting.pop(0)
@@ -65,7 +74,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         identified.write(space, looked, seeds, file.with_suffix(".json"))
         console.print(table(space, looked))
         if not waiting and not options.every:
-            waiting = identified.climb(space, looked)
+            waiting = identified.climb(space, looked, options.factor)
     draw(looked, file)
     if options.keep:
         identified.write(space, looked, seeds, folder / identified.FILE)

@@ -119,6 +119,15 @@ def test_the_way_to_the_best_changes_one_choice_at_a_time(space):
     assert len(list(space.every())) == 6
 
 
+def test_only_what_is_asked_for_is_varied(space):
+    looked = [Score(space.chosen, {"H-1": (1, 1)})]
+    assert [one.name for one in identified.climb(space, looked)] == ["b, fast", "a, slow", "a, slower"]
+    assert [one.name for one in identified.climb(space, looked, ["rule"])] == ["b, fast"]
+    assert [one.name for one in identified.climb(space, looked, ["rule", "host"])] == [
+        "b, fast", "a, slow", "a, slower",
+    ]  # fmt: skip
+
+
 def test_what_is_printed_is_searched_for_by_none_but_every(tmp_path):
     (tmp_path / configurations.FILE).write_text(
         FACTORS.replace('name = "rule"', 'name = "rule"\nprinted = true')
