@@ -46,6 +46,8 @@ class Study:
     claims: Mapping[str, catalogue.Entry]
     about: Mapping[str, str] = field(default_factory=dict)
     """The abstract: `question`, `method`."""
+    findings: tuple[str, ...] = ()
+    """What the abstract says was found; what its experiments say first where there is none."""
     glossary: Mapping[str, str] = field(default_factory=dict)
     """Words that its pages use."""
     engine_names: Mapping[str, str] = field(default_factory=dict)
@@ -75,6 +77,7 @@ def study_at(folder: Path) -> Study:
     file = folder / "claims.toml"
     if (folder / configurations.STUDY).is_file():
         head = defaults(folder)
+        about, findings = _abstract(head.get("about", {}), folder / configurations.STUDY)
         return Study(
             folder.name,
             folder,
@@ -84,13 +87,15 @@ def study_at(folder: Path) -> Study:
             head.get("short", head.get("title", folder.name)),
             tuple(f"{folder.name}/{path.parent.name}" for path in sorted(folder.glob(f"*/{PLAN}"))),
             catalogue.load(file, study=head.get("study", plan.OWN)),
-            head.get("about", {}),
+            about,
+            findings,
             head.get("glossary", {}),
             head.get("engine_names", {}),
             open_questions(folder),
         )
     one = load(folder)
     claims = catalogue.load(file, one.name, one.study)
+    about, findings = _abstract(one.about, folder / PLAN)
     return Study(
         one.name,
         folder,
@@ -100,9 +105,22 @@ def study_at(folder: Path) -> Study:
         one.short or one.title,
         (one.name,),
         claims,
-        one.about,
+        about,
+        findings,
         one.glossary,
     )
+
+
+def _abstract(about: Mapping[str, Any], file: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The texts of `[about]`, and its list of findings."""
+    texts = dict(about)
+    findings = texts.pop("findings", [])
+    if not (isinstance(findings, list) and all(isinstance(each, str) and each for each in findings)):
+        raise plan.PlanError(f"{file}: `findings` of [about] is a list of sentences")
+    wrong = [name for name, told in texts.items() if not isinstance(told, str)]
+    if wrong:
+        raise plan.PlanError(f"{file}: `{wrong[0]}` of [about] is a text")
+    return texts, tuple(findings)
 
 
 def defaults(folder: Path) -> dict[str, Any]:

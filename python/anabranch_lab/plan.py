@@ -158,8 +158,8 @@ class Plan:
     """Authors and year of what it judges."""
     compares: bool = False
     """Whether it looks at what the other experiments of its study found, and so comes after them."""
-    about: Mapping[str, str] = field(default_factory=dict)
-    """The abstract, where the plan is a study by itself: `question`, `method`."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """The abstract, where the plan is a study by itself: `question`, `method`, `findings`."""
     glossary: Mapping[str, str] = field(default_factory=dict)
     """Words that its pages use, where the plan is a study by itself."""
 

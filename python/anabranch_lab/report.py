@@ -31,6 +31,8 @@ CLASSES = {
     claims.DOES_NOT_HOLD: "no",
     claims.NOT_JUDGED: "unjudged",
 }
+PLURALS = {claims.HOLDS: "hold", claims.DOES_NOT_HOLD: "do not hold"}
+"""Verdicts behind a number that is not 1."""
 PART_CLASSES = {"holds": "yes", "fails": "no", claims.NOT_JUDGED: "unjudged"}
 FRONT = 2
 """Figures of the first page."""
@@ -85,7 +87,7 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
         about=study.about if study.single else {},
         glossary=study.glossary if study.single else {},
         engines=_engines([results], analysis.claims),
-        told=[],
+        told=list(study.findings) if study.single else [],
         facts=facts([results]),
         quick=results.quick,
         remarks=noted,
@@ -272,17 +274,21 @@ class Pages:
             glossary=study.glossary,
             **_configuration(study),
             engines=_engines([self._pages[name].results for name in mine], found),
-            told=[
-                sentence
-                for name in sorted(mine, key=lambda name: _mostly_ours(self._pages[name].analysis.claims))
-                for analysis in [self._pages[name].analysis]
-                for sentence in [analysis.sentence or next(iter(analysis.findings), "")]
-                if sentence
-            ][:3],
+            told=list(study.findings) or self._first_findings(mine),
             tallies=tallies(found),
             facts=facts([self._pages[name].results for name in mine]),
             quick=any(self._pages[name].results.quick for name in mine),
         )
+
+    def _first_findings(self, mine: Sequence[str]) -> list[str]:
+        """What the first three experiments say first, those that judge a publication before our own."""
+        return [
+            sentence
+            for name in sorted(mine, key=lambda name: _mostly_ours(self._pages[name].analysis.claims))
+            for analysis in [self._pages[name].analysis]
+            for sentence in [analysis.sentence or next(iter(analysis.findings), "")]
+            if sentence
+        ][:3]
 
     def _entry(self, name: str) -> dict[str, Any]:
         page = self._pages[name]
@@ -315,7 +321,7 @@ def tallies(found: Sequence[claims.Claim]) -> list[tuple[str, list[tuple[str, in
         (
             claims.SORTS[sort],
             [
-                (verdict, number, CLASSES[verdict])
+                (PLURALS.get(verdict, verdict) if number != 1 else verdict, number, CLASSES[verdict])
                 for verdict, number in counted.items()
                 if number or verdict in claims.WORDS[sort == claims.PUBLISHED]
             ],

@@ -11,7 +11,7 @@ import pytest
 
 from anabranch_lab import cli, experiment, folders, pictures, plots, report, scaffold, serve
 
-STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n'
+STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n[about]\nquestion = "How much?"\nfindings = ["Much.", "More."]\n'
 
 
 @pytest.fixture(scope="module")
@@ -157,8 +157,14 @@ def test_our_own_hypotheses_are_counted_apart(written):
     page = re.sub(r"\s+", " ", page)
     # In a quick look nothing is judged.
     assert "Published claims 0 reproduced 0 differs, explained 0 not reproduced 2 not judged" in page
-    assert "Our own hypotheses 0 holds 0 does not hold 2 not judged" in page
+    assert "Our own hypotheses 0 hold 0 do not hold 2 not judged" in page
     assert "A quick look." in page
+
+
+def test_the_abstract_says_what_the_study_says_it_found(written):
+    page = re.sub(r"\s+", " ", read(written, "three.html"))
+    assert "<p><b>Question.</b> How much?</p>" in page
+    assert "<p><b>Findings.</b></p> <ul><li>Much.</li><li>More.</li></ul>" in page
 
 
 def test_what_was_noted_of_the_runs_stands_before_their_figures(written):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch_lab import plan
+from anabranch_lab import folders, plan
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -86,6 +86,19 @@ def test_a_plan_with_a_wrong_key_is_refused(tmp_path):
     )
     with pytest.raises(plan.PlanError, match="unknown key `seed`"):
         plan.load(tmp_path)
+
+
+def test_findings_of_a_study_are_sentences(tmp_path):
+    study = tmp_path / "study.toml"
+    study.write_text('title = "t"\n[about]\nquestion = "q?"\nfindings = ["One.", "Two."]\n')
+    found = folders.study_at(tmp_path)
+    assert (found.about, found.findings) == ({"question": "q?"}, ("One.", "Two."))
+    study.write_text('title = "t"\n[about]\nquestion = "q?"\n')
+    assert folders.study_at(tmp_path).findings == ()
+    for wrong in ('findings = "One."', "findings = [1]", 'findings = [""]', 'question = ["q?"]'):
+        study.write_text(f'title = "t"\n[about]\n{wrong}\n')
+        with pytest.raises(plan.PlanError, match=r"of \[about\] is a"):
+            folders.study_at(tmp_path)
 
 
 def test_unknown_axis_and_sweep(tmp_path, satellite):

@@ -206,6 +206,20 @@ def test_totals_have_a_row_for_each_study_of_ours(tmp_path):
     assert [row.split(" | ")[0] for row in rows if "hypotheses" in row] == ["| rate", "| messages"]
 
 
+def test_verdicts_agree_with_their_number():
+    def claim(holds):
+        words = {"where": "", "statement": "", "kind": "", "tolerance": "", "engine": ""}
+        part = claims.Part("x", 1.0, 1.0, 0.1, holds)
+        return claims.Claim(id="X", study="own", parts=[part], counts_as=claims.OWN, seeds=30, **words)
+
+    def told(*holds):
+        ((_, verdicts),) = report.tallies([claim(each) for each in holds])
+        return [f"{number} {verdict}" for verdict, number, _ in verdicts]
+
+    assert told(True, False) == ["1 holds", "1 does not hold"]
+    assert told(True, True) == ["2 hold", "0 do not hold"]
+
+
 def test_the_abstract_says_which_engines_are_judged_and_begins_with_what_was_published():
     class Run:
         def __init__(self, *engines):
