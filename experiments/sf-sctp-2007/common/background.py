@@ -124,7 +124,7 @@ def over_time(results: Results, kind: str, name: str, title: str) -> Entry:
             axes[2][column].set_xlabel("time, s")
             for row in range(3):
                 axes[row][column].set_ylim(bottom=0)
-        for row, text in enumerate(("cwnd, packets of 1500 B", "rate, Mbit/s", "queue, packets")):
+        for row, text in enumerate(("cwnd, 1500 B packets", "rate, Mbit/s", "queue, packets")):
             axes[row][0].set_ylabel(text)
         axes[1][0].legend()
         return figure
@@ -142,7 +142,7 @@ def bars(results: Results, runs: Grid, name: str, title: str) -> Entry:
             for axes, measure in ((a, "share"), (b, "drop_rate")):
                 curve = runs.curve(measure, over="n", engine=engine, background=kind)
                 plots.curve(axes, curve, named, color=colour)
-        plots.printed(a, [1, 4], [48.1, 50.3], name="printed (CBR)", color=plots.CYCLE[0])
+        plots.printed(a, [1, 4], [48.1, 50.3], name="printed (constant rate)", color=plots.CYCLE[0])
         plots.printed(a, [1, 4], [25.4, 55.9], name="printed (Pareto)", color=plots.CYCLE[3])
         plots.label(a, "(a) SF-SCTP's bandwidth share", "number of subflows", "share of the bottleneck, %")
         plots.label(b, "(b) SF-SCTP's drop rate", "number of subflows", "drops per packet", log_y=True)

@@ -41,7 +41,7 @@ def over_axis(results: Results, runs: Grid, axis: str, label: str, name: str, ti
                     plots.curve(axes, curve, f"{engine}, n = {n}", fillstyle=fill, **plots.ENGINES[engine])
         plots.label(a, "(a) network utilisation", label, "utilisation, %")
         plots.label(b, "(b) network drop rate", label, "drops per packet", log_y=True)
-        a.legend()
+        plots.legend_below(a, 2)
         return figure
 
     return Entry(name, title, "Means and 95 % intervals; open marks are four subflows.", draw)

@@ -35,7 +35,7 @@ def figure_4_2() -> Figure:
         plots.model(a, P2, bits * better, f"{name}, renewal model", color=colour, linestyle="--")
     plots.model(b, P2, [ratio(p2) for p2 in P2], "(4.14) / (4.27)", color=plots.SCTP, linestyle="-")
     plots.model(b, P2, own / common, "renewal model", color=plots.SCTP, linestyle="--")
-    plots.label(a, "(a) throughput", "loss probability p2", "Mbit/s", log_x=True)
+    plots.label(a, "(a) throughput", "loss probability p2", "throughput, Mbit/s", log_x=True)
     plots.label(b, "(b) ratio", "loss probability p2", "with FCC / shared", log_x=True)
     a.legend()
     b.legend()

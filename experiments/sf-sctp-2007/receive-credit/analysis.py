@@ -118,6 +118,6 @@ def figure(runs: Grid) -> Figure:
                 markersize=4,
                 capsize=2,
             )
-        plots.label(axes, title, "memory of the receiver, kB", "Mbit/s", log_x=True)
+        plots.label(axes, title, "memory of the receiver, kB", "goodput, Mbit/s", log_x=True)
     panels[0].legend()
     return drawn
