@@ -61,6 +61,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     seeds = plan.parse_seeds(options.seeds)
     file = out / f"{NAME}-{folder.resolve().name}"
     looked: list[Score] = []
+    if options.every and options.factor:
+        raise plan.PlanError(
+            "--every looks at all configurations, --factor at those of one factor: name one of them"
+        )
     names = [factor.name for factor in space.factors]
     for name in options.factor:
         if name not in names:

@@ -299,6 +299,12 @@ def analyse(results):
     capsys.readouterr()
     assert cli.main(["identify", "mine", "--seeds", "1..2", "--jobs", "1"]) == 0
     assert "b, fast: 2 of 2 runs are on disk already" in capsys.readouterr().out
+    for wrong, told in (
+        (["--factor", "weather"], "--factor weather: mine has no such factor; there are rule, host"),
+        (["--every", "--factor", "rule"], "--every looks at all configurations"),
+    ):
+        assert cli.main(["identify", "mine", *wrong]) != 0
+        assert told in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_study_is_judged_with_its_own_configuration(tmp_path):

@@ -53,7 +53,7 @@ def analyse(results: Results) -> Analysis:
         figures=[
             Entry(
                 "figure-dscp-queues-audio",
-                "Audio beside a file: 99th percentile of its latency",
+                "Audio and video beside a file: 99th percentile of their latency",
                 "Means and 95 % intervals; RACK-TLP in all associations, TCP as Linux 6.1 has it.",
                 lambda: figure(runs, ("audio_p99", "video_p99"), by_time, log=True),
             ),

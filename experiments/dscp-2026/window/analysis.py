@@ -79,9 +79,9 @@ def analyse(results: Results) -> Analysis:
             ),
             Entry(
                 "figure-dscp-window-others",
-                "Video over the size of the receive window, by loss recovery, with two associations and with three code points",
+                "Video over the size of the receive window, by loss recovery: two associations, three code points, EF for all, DATA",
                 f"99th percentile; means and 95 % intervals; {STARVED:g} Mbit/s are served before the file, 2 s on and 2 s off.",
-                lambda: figure_of_others(runs, rules, three, apart, "video_p99"),
+                lambda: figure_of_others(runs, rules, (three, others), apart, "video_p99"),
             ),
         ],
         findings=[
@@ -259,8 +259,8 @@ def over_windows(axes: Axes, title: str, measure: str, windows: Sequence[float])
     drawing.sizes(axes, windows)
 
 
-def figure_of_others(runs: Grid, rules: Grid, three: Grid, apart: Grid, measure: str) -> Figure:
-    """A panel for each loss recovery, a curve for each way; three code points were run with RACK-TLP."""
+def figure_of_others(runs: Grid, rules: Grid, by_time: Sequence[Grid], apart: Grid, measure: str) -> Figure:
+    """A panel for each loss recovery, a curve for each way; what `by_time` has was run with RACK-TLP alone."""
     panels_of = [*rules.values("rules"), BY_TIME]
     drawn, panels = plots.panels(len(panels_of))
     windows = apart.values("window")
@@ -275,11 +275,12 @@ def figure_of_others(runs: Grid, rules: Grid, three: Grid, apart: Grid, measure:
             measures.known(apart, measure, {"window": size, "rules": each, "how": "two associations"})
             for size in windows
         ]
-        for how in three.values("how"):
-            ways[how] = [
-                measures.known(three, measure, {"window": size, "how": how}) if each == BY_TIME else None
-                for size in windows
-            ]
+        for grid in by_time:
+            for how in grid.values("how"):
+                ways[how] = [
+                    measures.known(grid, measure, {"window": size, "how": how}) if each == BY_TIME else None
+                    for size in windows
+                ]
         drawing.curves(axes, windows, ways)
         over_windows(axes, f"({letter}) {drawing.RECOVERY[each]}", measure, windows)
     drawing.legend(drawn, panels[0])

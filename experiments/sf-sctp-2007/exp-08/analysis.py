@@ -223,6 +223,7 @@ def periodic(
                 f"RED with {red}.",
                 runs=("sampled-sensitivity",),
                 parts=tuple(judge("ns2-2.28", varied, red=red)),
+                unchanged=tuple(part.at for part in judge("ns2-2.28") if "Drop-Tail:" in part.at),
             )
             for red in varied.values("red")
         ],
