@@ -51,6 +51,22 @@ def test_what_was_dropped_uses_nothing_of_the_line(modules):
     assert found.waiting.tolist() == [0, 1, 0]
 
 
+def test_drops_are_one_overflow_until_the_buffer_has_drained(modules):
+    packets = modules["common.packets"]
+
+    def overflows(*steps: tuple[float, int]) -> float:
+        return packets.look(log(packets, [(time, 984, 900, 0, 0, lost) for time, lost in steps]), 8000)[
+            "overflows"
+        ]
+
+    # A packet takes a second; three wait, a fourth is dropped.
+    full = [(0.0, 0)] * 4
+    assert overflows(*full) == 0
+    assert overflows(*full, (0.0, 1), (0.5, 1)) == 1
+    assert overflows(*full, (0.0, 1), (1.0, 0), (1.0, 1)) == 1
+    assert overflows(*full, (0.0, 1), (3.5, 0), (3.5, 0), (3.5, 0), (3.5, 1)) == 2
+
+
 def test_what_opens_and_closes(modules):
     packets = modules["common.packets"]
     synack, ack, fin = 0x12, 0x10, 0x11

@@ -54,6 +54,7 @@ def pages(sweep, measure, at):
         "fast_retransmits": 2.0,
         "timeouts": 0.0,
         "gaps": 0.0,
+        "overflows": 2.0,
         "idle": (100 + longer) * IDLE.get(scenario, {}).get(network, 0.0) / 100,
     }[measure]
 

@@ -148,7 +148,7 @@ def exp_08(sweep, measure, at):
         "partial": 0.01 if plain else 10.0,
         "drains": 20.0,
         "emptied": 19.9 if plain else 15.0,
-        **dict.fromkeys(("height", "queue height"), 0.9 if plain else 0.5),
+        **dict.fromkeys(("height", "rate height", "queue height"), 0.9 if plain else 0.7),
         **dict.fromkeys(("period", "rate period", "queue period"), 10.17),
     }[measure]
 

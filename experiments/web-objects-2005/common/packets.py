@@ -5,6 +5,7 @@ A row is a packet that the server sent, with the time at which it reached the qu
 when it is sent: not before the packet in front of it has left.
 """
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -121,7 +122,19 @@ def look(log: Log, rate: float) -> dict[str, float]:
         # Copies of the SYN-ACK for each connection but the first.
         "synacks": float(np.count_nonzero(synacks > 0) / others) if others else np.nan,
         "waiting": float(rows.waiting.max()),
+        "overflows": float(_overflows(log, rows)),
     }
+
+
+def _overflows(log: Log, rows: Sheet) -> int:
+    """How often the buffer ran over: drops belong to one overflow until the buffer has been less than half as full as it ever is."""
+    lost = np.flatnonzero(log.dropped)
+    # How many packets were kept before each loss: their rows are those of the sheet.
+    kept = np.searchsorted(np.flatnonzero(~log.dropped), lost)
+    relieved = rows.waiting < rows.waiting.max() / 2
+    return int(lost.size > 0) + sum(
+        bool(relieved[before:after].any()) for before, after in itertools.pairwise(kept)
+    )
 
 
 def _opens_and_closes(log: Log) -> np.ndarray:
