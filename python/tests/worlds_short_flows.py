@@ -175,8 +175,15 @@ def sctp(sweep, measure, at):
 
 
 def sctp_records(place, bad):
-    stack, _, lost = place.split(", ")
+    stack, _, lost, *case = place.split(", ")
     number = 0 if lost == "none lost" else int(lost.split()[0])
+    if case:
+        early = (0.2, 0.7) if bad else (0.4, 0.41, 0.42)
+        return [
+            event(0.0, "sender", "sent", 1, unit=1),
+            *(event(time, "sender", "sent", n + 2, unit=1) for n, time in enumerate(early)),
+            event(0.6, "sender", "ack", 2, unit=1),
+        ]
     if stack == "KAME":
         count = {10: 4, 9: 5}.get(number, 4) + bad
         return [event(0.6 * n, "sender", "sent", n + 1, unit=1) for n in range(count)]

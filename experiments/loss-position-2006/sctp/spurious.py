@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, condition, exact
+from anabranch_lab.claims import Claim, Explanation, Part, certain, condition, exact
 
 from ..common.flows import SETS, Row, Table, text
 from ..common.pictures import Record
@@ -13,6 +13,9 @@ from .judge import KAME, LKSCTP, OPEN, VALUES, was
 
 HOSTS = 2 * 21 * 10.0
 """What the two hosts of sweep race can take at most by themselves, ms: 10 ms for each of 21 packets. More than that is a timer's."""
+
+START = "KAME, high, none lost, minimum RTO 200 ms"
+"""The recorded flow of which section 6.4.1 tells how it starts."""
 
 
 def claims(
@@ -26,14 +29,21 @@ def claims(
 ) -> list[Claim]:
     """The claims of the catalogue that name this experiment. `tried` are the variants, recorded ones by rule and place."""
     return [
-        kame_minimum(builder, stacks["KAME"], mistakes["KAME"], tried["kame-rules"]),
+        kame_minimum(builder, stacks["KAME"], mistakes["KAME"], tried["kame-rules"], records[START]),
         lksctp_minimum(builder, stacks["LKSCTP"], late),
         whole_flight(builder, records, tried_records),
         bursts(builder, records, tried_records),
     ]
 
 
-def kame_minimum(builder: ClaimBuilder, kame: Table, one: Table, rules: Table) -> Claim:
+def before_a_sack(record: Record) -> list[float]:
+    """Milliseconds after the first data at which more was sent, before any SACK had come."""
+    first, *more = (event["time"] for event in record.sent)
+    acknowledged = min(event["time"] for event in record.of("sender", "ack"))
+    return [1000 * (time - first) for time in more if time < acknowledged]
+
+
+def kame_minimum(builder: ClaimBuilder, kame: Table, one: Table, rules: Table, start: Record) -> Claim:
     """H-S-7."""
     case = "minimum RTO 200 ms"
 
@@ -56,6 +66,7 @@ def kame_minimum(builder: ClaimBuilder, kame: Table, one: Table, rules: Table) -
         ]
 
     low, medium, high = ((was(kame, "baseline", display), was(kame, case, display)) for display in SETS)
+    early = before_a_sack(start)
     parts: list[Part] = [
         condition(
             f"medium, {k}",
@@ -73,6 +84,13 @@ def kame_minimum(builder: ClaimBuilder, kame: Table, one: Table, rules: Table) -
             "faster",
             f"{high[1][0].time - high[0][0].time:+.0f} ms",
             high[1][0].time < high[0][0].time,
+        ),
+        exact("high, none lost: packets more before the first SACK", 3, len(early)),
+        certain(
+            "high, none lost: when the first of them is sent, ms after the first data",
+            400.0,
+            (early or [math.inf])[0],
+            100.0,
         ),
     ]
     dearest = max(range(2, 21), key=lambda k: low[1][k].time)
