@@ -23,7 +23,7 @@ def queues(sweep, measure, at):
 
 def harm(sweep, measure, at):
     """One window has as much as CUBIC, n independent ones have n times as much."""
-    if measure == "many":
+    if measure == "many" or sweep == "every-packet":
         return 10.0
     if sweep == "windows":
         return 20.0 / (1 + int(at["windows"])) if at["coupling"] == "independent" else 10.0
