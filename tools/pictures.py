@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "figures.md"
 WIDTH = 760
 """Pixels: what a page shows without shrinking it again."""
+WIDE = 1400
+"""Pixels of a figure that is more than three times as wide as high: its numbers could not be read in fewer."""
 COLOURS = 256
 """Fewer, and some lines have the colour of others."""
 
@@ -29,8 +31,9 @@ def shrink(source: Path, target: Path) -> int:
     with Image.open(source) as image:
         plain = Image.new("RGB", image.size, "white")
         plain.paste(image, mask=image.getchannel("A") if image.mode == "RGBA" else None)
-    height = round(plain.height * WIDTH / plain.width)
-    small = plain.resize((WIDTH, height), Image.Resampling.LANCZOS).quantize(
+    width = WIDE if plain.width > 3 * plain.height else WIDTH
+    height = round(plain.height * width / plain.width)
+    small = plain.resize((width, height), Image.Resampling.LANCZOS).quantize(
         COLOURS, dither=Image.Dither.NONE
     )
     small.save(target, optimize=True)
