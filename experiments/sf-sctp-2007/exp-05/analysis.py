@@ -69,8 +69,7 @@ def shorter(builder: ClaimBuilder, seen: Grid, disturbed: Grid) -> Claim:
     return builder.claim(
         "Z-V-1",
         judge,
-        note="An overflow costs two packets; where two SACKs report them, the window is cut twice, and the steady phase begins at half the "
-        "printed rate. And its first interval of 0.1 s holds the pause behind the cut: in the second interval behind a single cut the rate "
+        note="The steady phase's first interval of 0.1 s holds the pause behind the cut: in the second interval behind a single cut the rate "
         f"is {rate.text(2)} Mbit/s.",
         explanation=Explanation(
             "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: nothing is random then, and flows fall into step with the queue.",
