@@ -34,7 +34,10 @@ def shrink(source: Path, target: Path) -> int:
     width = WIDE if plain.width > 3 * plain.height else WIDTH
     height = round(plain.height * width / plain.width)
     small = plain.resize((width, height), Image.Resampling.LANCZOS).quantize(
-        COLOURS, dither=Image.Dither.NONE
+        # By the largest spread, so that a colour of few pixels, such as a bar's, stays what it is.
+        COLOURS,
+        method=Image.Quantize.MAXCOVERAGE,
+        dither=Image.Dither.NONE,
     )
     small.save(target, optimize=True)
     return target.stat().st_size
