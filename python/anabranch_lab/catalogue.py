@@ -141,8 +141,16 @@ class ClaimBuilder:
             explanations=explanations,
             beside=beside,
             quick=self._quick,
-            search=self._searches.get(identifier),
+            search=self._search(identifier, len(parts)),
         )
+
+    def _search(self, identifier: str, parts: int) -> Search | None:
+        """What a search made of it; not what was found when its judge had other parts. A quick look has fewer, and shows all."""
+        found = self._searches.get(identifier)
+        if found is None or self._quick:
+            return found
+        answers = tuple(each for each in found.answers if each.judged == parts)
+        return replace(found, answers=answers) if answers else None
 
     def _sweep(self, run: str) -> Sweep:
         experiment, _, sweep = run.rpartition("/")

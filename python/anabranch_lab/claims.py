@@ -304,7 +304,8 @@ def number(
 ) -> Part:
     """A printed number holds if it lies in the measured interval widened by the tolerance.
 
-    `above` is for `+5/-3 %`: how far the measured value may lie above the printed one; `tolerance` is how far below.
+    `above` is for `+5/-3 %`: how far the measured value may lie above the printed one; `tolerance` is how far below. An interval that
+    reaches further to each side than the tolerance can refute and not confirm: the number would hold by what is not known.
     """
     over = tolerance if above is None else above
     off = expected - measured.mean
@@ -317,11 +318,12 @@ def number(
         f"{expected:.6g} -{tolerance:.6g} +{over:.6g}",
         sides,
         f"printed - measured = {off:+.3g}",
+        wide(measured.half, max(tolerance, over)),
     )
 
 
 def number_in(at: str, low: float, high: float, measured: Estimate) -> Part:
-    """A printed range: the measured interval reaches into it."""
+    """A printed range: the measured interval reaches into it, and is not wider than the range."""
     sides = (0.0 if low > 0 else -math.inf, 0.0 if high < 0 else math.inf)
     return _judge(
         at,
@@ -330,6 +332,7 @@ def number_in(at: str, low: float, high: float, measured: Estimate) -> Part:
         lambda found: found.low <= high and found.high >= low,
         f"reaches {low:.6g} to {high:.6g}",
         sides,
+        unknown=wide(measured.half, (high - low) / 2),
     )
 
 
@@ -412,11 +415,19 @@ def trend(at: str, curve: Curve, sign: int) -> Part:
 
 
 def flat(at: str, curve: Curve) -> Part:
-    """No trend: 0 lies in the 95 % interval of the slope."""
+    """No trend: 0 lies in the 95 % interval of the slope, which leaves room for a rise by a tenth of the mean at most."""
     measured = curve.slope()
     text = "slope not different from 0"
+    room = 0.1 * abs(sum(float(mean) for mean in curve.means) / len(curve.means))
     # A mean is never 0: its interval is asked in a search, too.
-    return _judge(at, text, measured, lambda _: measured.low <= 0 <= measured.high, text)
+    return _judge(
+        at,
+        text,
+        measured,
+        lambda _: measured.low <= 0 <= measured.high,
+        text,
+        unknown=wide(measured.half * (max(curve.x) - min(curve.x)), room),
+    )
 
 
 def ordered(at: str, names: Sequence[str], samples: Sequence[Sample]) -> list[Part]:
@@ -505,6 +516,13 @@ def condition(
     return Part(at, expected, measured, None, holds, detail, seeds, rule=expected, by_mean=holds)
 
 
+def wide(half: float, most: float) -> str:
+    """Why an interval judges nothing: it reaches further than what it is compared with allows. Nothing where it does not, or where nothing is allowed."""
+    if most <= 0 or not half > most:
+        return ""
+    return f"not judged: the interval reaches ±{half:.3g}, and ±{most:.3g} is what it is judged by"
+
+
 def too_few(seeds: int, least: int = MIN_SEEDS) -> str:
     """Why a part was not judged."""
     return f"not judged: {seeds} seeds, {least} are needed"
@@ -548,23 +566,34 @@ def _judge(
     rule: str,
     sides: tuple[float, float] = (-math.inf, math.inf),
     detail: str = "",
+    unknown: str = "",
 ) -> Part:
-    """A part of a claim; `sides`: between them runs do not point the other way."""
+    """A part of a claim; `sides`: between them runs do not point the other way; `unknown`: why its interval judges nothing."""
     # A part whose measure does not exist (a division by 0) does not hold; NaN is not JSON either.
     mean = measured.mean if math.isfinite(measured.mean) else "not a number"
-    judged = measured.n >= measured.least
+    found = holds(measured) and isinstance(mean, float)
+    if measured.n < measured.least:
+        unknown = too_few(measured.n, measured.least)
+    elif not found:
+        # What lies outside even of a wide interval is wrong.
+        unknown = ""
+    judged = not unknown
+    found = judged and found
+    by_mean = holds(replace(measured, half=0.0)) and isinstance(mean, float)
+    if judged and by_mean and not found:
+        detail = "undecided: the mean would do, and its interval reaches over the edge"
     return Part(
         at,
         expected,
         mean,
         _finite(measured.half),
-        judged and holds(measured) and isinstance(mean, float),
-        detail if judged else too_few(measured.n, measured.least),
+        found,
+        detail if judged else unknown,
         measured.n,
         judged,
         rule,
         _contrary(measured, sides),
-        holds(replace(measured, half=0.0)) and isinstance(mean, float),
+        by_mean,
     )
 
 

@@ -80,6 +80,9 @@ class Factor:
     """The first is what the plans have by themselves."""
     printed: bool = False
     """Whether the publication says it after all: other choices stand beside for comparison, and no search takes them up."""
+    named: str = ""
+    """The choice that the publication names, where what it prints elsewhere speaks against it: among configurations under which as many
+    claims hold, those that have it come first."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,11 @@ class Configuration:
     def choices(self) -> dict[str, str]:
         """The name of each choice, by that of its factor."""
         return {factor.name: choice.name for factor, choice in self.chosen}
+
+    @property
+    def named(self) -> int:
+        """How many of its choices the publication names."""
+        return sum(choice.name == factor.named for factor, choice in self.chosen)
 
     def apply(self, document: dict[str, Any]) -> None:
         """Sets what its choices set."""
@@ -185,7 +193,7 @@ def _chosen(wanted: Any, factors: Sequence[Factor], file: Path) -> tuple[tuple[F
 
 def _factor(entry: Mapping[str, Any], engines: tuple[str, ...], file: Path) -> Factor:
     where = f"{file}: factor `{entry.get('name', '?')}`"
-    _only(entry, {"name", "about", "engine", "printed", "choice"}, where)
+    _only(entry, {"name", "about", "engine", "printed", "named", "choice"}, where)
     mine = _names(entry.get("engine", engines))
     if not set(mine) <= set(engines):
         raise plan.PlanError(f"{where}: `engine` is none of those that are judged: {', '.join(engines)}")
@@ -201,7 +209,12 @@ def _factor(entry: Mapping[str, Any], engines: tuple[str, ...], file: Path) -> F
     names = [choice.name for choice in choices]
     if len(set(names)) != len(names):
         raise plan.PlanError(f"{where}: two choices have one name")
-    return Factor(entry["name"], entry["about"], mine, choices, printed)
+    named = entry.get("named", "")
+    if named and named not in names:
+        raise plan.PlanError(
+            f"{where}: `named` is `{named}`, which is no choice; there are {', '.join(names)}"
+        )
+    return Factor(entry["name"], entry["about"], mine, choices, printed, named)
 
 
 def _choice(entry: Mapping[str, Any], where: str) -> Choice:

@@ -38,9 +38,9 @@ class Score:
         return sum(shares) / len(shares) if shares else 0.0
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """The larger the better."""
-        return self.whole, self.share
+    def rank(self) -> tuple[int, int, float]:
+        """The larger the better: claims; where they tie, choices that the publication names; where these tie, parts."""
+        return self.whole, self.configuration.named, self.share
 
 
 def climb(space: Space, looked: Sequence[Score], only: Collection[str] = ()) -> list[Configuration]:

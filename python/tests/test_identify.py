@@ -119,6 +119,18 @@ def test_the_way_to_the_best_changes_one_choice_at_a_time(space):
     assert len(list(space.every())) == 6
 
 
+def test_a_tie_goes_to_what_the_publication_names(tmp_path):
+    (tmp_path / configurations.FILE).write_text(
+        FACTORS.replace('name = "rule"', 'name = "rule"\nnamed = "b"')
+    )
+    every = {one.name: one for one in configurations.load(tmp_path).every()}
+    more_parts = Score(every["a, fast"], {"H-1": (1, 1), "H-2": (2, 3)})
+    named = Score(every["b, fast"], {"H-1": (1, 1), "H-2": (1, 3)})
+    assert identified.ranked([more_parts, named]) == [named, more_parts]
+    one_more = Score(every["a, slow"], {"H-1": (1, 1), "H-2": (3, 3)})
+    assert identified.ranked([named, one_more]) == [one_more, named]
+
+
 def test_only_what_is_asked_for_is_varied(space):
     looked = [Score(space.chosen, {"H-1": (1, 1)})]
     assert [one.name for one in identified.climb(space, looked)] == ["b, fast", "a, slow", "a, slower"]
@@ -186,6 +198,10 @@ def test_only_published_claims_of_the_study_count(space):
         (
             FACTORS.replace('name = "rule"', 'name = "rule"\nprinted = "yes"'),
             "`printed` is 'yes'; allowed are true and false",
+        ),
+        (
+            FACTORS.replace('name = "rule"', 'name = "rule"\nnamed = "c"'),
+            "`named` is `c`, which is no choice; there are a, b",
         ),
         (FACTORS.replace('name = "host"', 'name = "rule"'), "two factors have one name"),
         (

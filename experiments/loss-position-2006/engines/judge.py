@@ -95,7 +95,7 @@ def inherent(builder: ClaimBuilder, runs: Mapping[str, Table]) -> Claim:
         note=f"TCP with RFC 6675 waits only at {text(modern.waits())}: the FIN counts as a byte above two segments.",
         explanation=Explanation(
             "TCP begins with one segment when its SYN-ACK was lost (RFC 5681, section 3.1), which costs "
-            f"{tcp.extra(1) - INITIAL['newreno']:.0f} ms more than the timer. Without that rule the timer is all.",
+            f"{tcp.extra(1) - INITIAL['newreno']:.0f} ms more than the timer. Without that rule, which is a MUST, the timer is all.",
             runs=("whole-window",),
             parts=(*sctp, *judge("newreno", "1, 17-19", runs["tcp-window"].at(display="medium"))),
             unchanged=tuple(part.at for part in sctp),

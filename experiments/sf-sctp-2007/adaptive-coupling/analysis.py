@@ -19,7 +19,7 @@ def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     wan = results.grid("wan", MEASURES)
     shared = fair.measured(results, "fairness")
-    engine = results.plan.engines[-1]
+    engine = results.plan.engines[0]
     return Analysis(
         claims=[both(claim_builder(results), wan, shared)],
         figures=[

@@ -64,48 +64,42 @@ def together(samples: series.Samples) -> dict[str, float]:
     return {"index": float(np.mean(pairs)) if pairs else np.nan}
 
 
-def closely(samples: series.Samples, room: int | None = None) -> dict[str, float]:
+DRAIN = 10
+"""Packets by which a queue gets shorter when it drains: a fifth of what RED's queue of experiment VIII ever holds, a tenth of Drop-Tail's."""
+
+
+def closely(samples: series.Samples, drain: int = DRAIN) -> dict[str, float]:
     """What the overflows of one finely sampled run leave: of the windows, and of the queue.
 
     Subflows are cut some tenths of a second apart, and those cut first grow meanwhile. So a fall of the aggregate is the sum of the
-    falls of its subflows, between the high and the low of the aggregate. A window grows by a packet between two samples; ssthresh
-    keeps what a cut made of it (RFC 2960, 7.2.3: half of it, and the window is set to that), so the window before a cut was twice that. A
-    queue drains when it gets shorter by a fifth of what it ever held (of `room` packets, to compare a queue that is never full with one
-    that is); it ran empty when at most one packet was left.
+    falls of its subflows, between the high and the low of the aggregate; falls by a tenth of its highest count, which a cut of one of four
+    subflows makes. A window grows by a packet between two samples; ssthresh keeps what a cut made of it (RFC 2960, 7.2.3: half of it, and
+    the window is set to that), so the window before a cut was twice that. A queue drains when it gets shorter by `drain` packets; it ran
+    empty when at most one packet was left.
     """
     link, sender = samples.link(LINK), samples.sender("sf")
     subflows = [samples.sender("sf", number) for number in samples.subflows("sf")]
-    marks = cycles.turns(sender.cwnd, 0.2 * float(sender.cwnd.max()))
-    halved = falls = 0
-    for high, low in itertools.pairwise(marks):
-        if sender.cwnd[low] >= sender.cwnd[high] or low == marks[-1]:
-            continue
-        falls += 1
-        before, after = (sum(ends) for ends in zip(*(fall(w, high, low) for w in subflows), strict=True))
-        # Windows are whole bytes: half of an odd one is rounded.
-        halved += after <= 0.5 * before + len(subflows)
-    marks = cycles.turns(link.queue, 0.2 * (room or float(link.queue.max())))
-    lows = [i for j, i in itertools.pairwise(marks[:-1]) if link.queue[i] < link.queue[j]]
-    emptied = sum(bool(link.queue[i] <= 1) for i in lows)
-    # Falls of a tenth of the highest window are seen, which leave three quarters of it and more.
     marks = cycles.turns(sender.cwnd, 0.1 * float(sender.cwnd.max()))
-    left = [
-        after / before
+    falls = [
+        (sum(before), sum(after))
         for high, low in itertools.pairwise(marks[:-1])
         if sender.cwnd[low] < sender.cwnd[high]
-        for before, after in [
-            [sum(ends) for ends in zip(*(fall(w, high, low) for w in subflows), strict=True)]
-        ]
+        for before, after in [zip(*(fall(w, high, low) for w in subflows), strict=True)]
     ]
+    # Windows are whole bytes: half of an odd one is rounded.
+    halved = sum(after <= 0.5 * before + len(subflows) for before, after in falls)
+    marks = cycles.turns(link.queue, float(drain))
+    lows = [i for j, i in itertools.pairwise(marks[:-1]) if link.queue[i] < link.queue[j]]
+    emptied = sum(bool(link.queue[i] <= 1) for i in lows)
     spans = float(link.time[-1] - link.time[0]) / 30
     return {
-        "falls": falls,
+        "falls": len(falls),
         "halved": halved,
         "drains": len(lows),
         "emptied": emptied,
         # In 30 s: queues that grow before they were empty; falls of the aggregate that two of four subflows cut leave.
         "regrown": (len(lows) - emptied) / spans,
-        "partial": sum(0.65 <= part <= 0.85 for part in left) / spans,
+        "partial": sum(0.65 <= after / before <= 0.85 for before, after in falls) / spans,
     }
 
 

@@ -42,8 +42,8 @@ def utilisation(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
         ]
 
     used = judge(THESIS, runs, "user_data")
-    fails = ", ".join(part.at.removesuffix(", %").removesuffix(", pp") for part in used if not part.holds)
-    comes_out = f"all but {fails} come out" if fails else "all of its numbers come out"
+    holds = " and ".join(part.at.removesuffix(", %").removesuffix(", pp") for part in used if part.holds)
+    comes_out = f"{sum(part.holds for part in used)} of its {len(used)} numbers come out ({holds or 'none'})"
     return builder.claim(
         "Z-IV-1",
         judge,
@@ -152,5 +152,6 @@ def synchronous(builder: ClaimBuilder, droptail: Grid, red: Grid, closely: Grid,
         "Z-IV-5",
         judge,
         note="Synchronisation is the mean correlation of two windows of one association. A fall of the aggregate is that of its "
-        "subflows: they are cut a few tenths of a second apart and grow meanwhile. What a cut leaves is read from ssthresh.",
+        "subflows: they are cut a few tenths of a second apart and grow meanwhile. What a cut leaves is read from ssthresh. Falls by a tenth of the "
+        "highest aggregate count, and drains by ten packets, as in Z-VIII-3.",
     )

@@ -79,6 +79,11 @@ def shorter(builder: ClaimBuilder, seen: Grid, disturbed: Grid) -> Claim:
     )
 
 
+SAME = {"utilisation": 0.1, "drop_rate": 1e-5}
+"""Percentage points, and drops per packet, by which an interval may reach below zero where two curves are said to be one above the other or
+the same: a twentieth of the tolerance that utilisations have (Z-IV-1), and a hundredth of the rate at the longest queue."""
+
+
 def lengths(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
     """Z-V-2."""
 
@@ -94,7 +99,11 @@ def lengths(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
         for name in ("utilisation", "drop_rate"):
             one, four = (runs.curve(name, over="queue", engine=engine, n=n) for n in (1, 4))
             more = four - one
-            parts += [above(f"{name}, n = 4 minus n = 1, queue {q:g}", 0.0, more.at(q)) for q in more.x]
+            # "At least": where both use all of the link, neither is above the other.
+            parts += [
+                above(f"{name}, n = 4 minus n = 1, queue {q:g}", -SAME[name], more.at(q), ">= 0")
+                for q in more.x
+            ]
         return parts
 
     return builder.claim(

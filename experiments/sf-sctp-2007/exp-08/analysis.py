@@ -1,5 +1,7 @@
 """Experiment VIII: from runs to verdicts, figures and a finding."""
 
+from collections.abc import Mapping
+
 from matplotlib.figure import Figure
 
 from anabranch_lab import cycles, plots, series
@@ -23,9 +25,11 @@ def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("subflows", bottleneck.MEASURES)
     droptail = results.grid("droptail", bottleneck.MEASURES)
-    varied = results.grid("sensitivity", bottleneck.MEASURES)
+    varied = {name: results.grid(name, bottleneck.MEASURES) for name in ("sensitivity", "counting")}
     seen = series.measure(results, "sampled", look)
-    seen_varied = series.measure(results, "sampled-sensitivity", look)
+    seen_varied = {
+        name: series.measure(results, name, look) for name in ("sampled-sensitivity", "sampled-counting")
+    }
     seen_droptail = series.measure(results, "sampled-droptail", look)
     elsewhere = {
         place: series.measure(results_of(results, folder), "sampled", look)
@@ -36,9 +40,10 @@ def analyse(results: Results) -> Analysis:
     engine = results.plan.engines[0]
     used = runs.curve("utilisation", over="n", engine=engine)
     changes = "; ".join(
-        f"{name}: {varied.at('utilisation', engine=engine, red=name, n=1).text()} and "
-        f"{varied.at('utilisation', engine=engine, red=name, n=12).text()} %"
-        for name in varied.values("red")
+        f"{name}: {grid.at('utilisation', engine=engine, red=name, n=1).text()} and "
+        f"{grid.at('utilisation', engine=engine, red=name, n=12).text()} %"
+        for grid in varied.values()
+        for name in grid.values("red")
     )
     return Analysis(
         claims=[
@@ -60,7 +65,7 @@ def analyse(results: Results) -> Analysis:
         findings=[
             f"Under RED {engine} uses {used.at(1).text()} % with one subflow and {used.at(12).text()} % with 12; "
             "the thesis prints 73.3 and 95.1 %.",
-            f"What the thesis does not say of its queue changes that (n = 1 and n = 12): {changes}.",
+            f"What it does not say of its queue, and how ns-2 counts, change that (n = 1 and n = 12): {changes}.",
         ],
     )
 
@@ -76,13 +81,14 @@ def look(samples: series.Samples) -> dict[str, float]:
 
 
 def closely(samples: series.Samples) -> dict[str, float]:
-    """Queue and window of four subflows every 20 ms. A queue drains by ten packets under RED and under Drop-Tail: a fifth of what RED's
-    ever holds. Beside it by twenty, a fifth of its room."""
-    deep = bottleneck.closely(samples, room=100)
-    return {**bottleneck.closely(samples, room=50), "regrown by 20": deep["regrown"]}
+    """Queue and window of four subflows every 20 ms, as experiment IV has them; beside it drains by twenty packets, a fifth of the room."""
+    return {
+        **bottleneck.closely(samples),
+        "regrown by 20": bottleneck.closely(samples, drain=2 * bottleneck.DRAIN)["regrown"],
+    }
 
 
-def utilisation(builder: ClaimBuilder, runs: Grid, varied: Grid) -> Claim:
+def utilisation(builder: ClaimBuilder, runs: Grid, varied: Mapping[str, Grid]) -> Claim:
     """Z-VIII-1."""
 
     def judge(engine: str, runs: Grid = runs, **at: str) -> list[Part]:
@@ -102,15 +108,14 @@ def utilisation(builder: ClaimBuilder, runs: Grid, varied: Grid) -> Claim:
         + " and ".join(f"{told.at(n).text(2)} % with n = {n}" for n in (1, 12))
         + ".",
         explanation=[
-            Explanation(
-                f"RED with {red}.", runs=("sensitivity",), parts=tuple(judge(engine, varied, red=red))
-            )
-            for red in varied.values("red")
+            Explanation(f"RED with {red}.", runs=(sweep,), parts=tuple(judge(engine, grid, red=red)))
+            for sweep, grid in varied.items()
+            for red in grid.values("red")
         ],
     )
 
 
-def drops(builder: ClaimBuilder, runs: Grid, droptail: Grid, varied: Grid) -> Claim:
+def drops(builder: ClaimBuilder, runs: Grid, droptail: Grid, varied: Mapping[str, Grid]) -> Claim:
     """Z-VIII-2."""
 
     def judge(engine: str, runs: Grid = runs, **at: str) -> list[Part]:
@@ -125,10 +130,9 @@ def drops(builder: ClaimBuilder, runs: Grid, droptail: Grid, varied: Grid) -> Cl
         note="It can hardly be the loss rate of packets: windows grow as 1 / sqrt(p) (Eq. 4.18), and at a tenth of Drop-Tail's rate twelve "
         "subflows need room for several times the packets that link and queue hold.",
         explanation=[
-            Explanation(
-                f"RED with {red}.", runs=("sensitivity",), parts=tuple(judge("ns2-2.28", varied, red=red))
-            )
-            for red in varied.values("red")
+            Explanation(f"RED with {red}.", runs=(sweep,), parts=tuple(judge("ns2-2.28", grid, red=red)))
+            for sweep, grid in varied.items()
+            for red in grid.values("red")
         ],
     )
 
@@ -166,8 +170,8 @@ def queue(builder: ClaimBuilder, runs: Grid, red: Grid, droptail: Grid) -> Claim
         + ", and ".join(
             f"{droptail.at(measure, engine='ns2-2.28').text(2)} {text}" for measure, text in told.items()
         )
-        + ". A queue drains when it gets shorter by ten packets, which is a fifth of what RED's ever holds; of drains by twenty, a fifth "
-        f"of its room, {red.at('regrown by 20', engine='ns2-2.28').text(2)} end before the queue was empty under RED.",
+        + ". A queue drains when it gets shorter by ten packets, here and in Z-IV-5, which is a fifth of what RED's ever holds; of drains by "
+        f"twenty, a fifth of its room, {red.at('regrown by 20', engine='ns2-2.28').text(2)} end before the queue was empty under RED.",
     )
 
 
@@ -189,7 +193,7 @@ def gain(builder: ClaimBuilder, runs: Grid, droptail: Grid) -> Claim:
 
 
 def periodic(
-    builder: ClaimBuilder, seen: Grid, droptail: tuple[Grid, dict[str, Grid]], varied: Grid
+    builder: ClaimBuilder, seen: Grid, droptail: tuple[Grid, dict[str, Grid]], varied: Mapping[str, Grid]
 ) -> Claim:
     """Z-5x-1."""
     fourth, elsewhere = droptail
@@ -222,11 +226,12 @@ def periodic(
         explanation=[
             Explanation(
                 f"RED with {red}.",
-                runs=("sampled-sensitivity",),
-                parts=tuple(judge("ns2-2.28", varied, red=red)),
+                runs=(sweep,),
+                parts=tuple(judge("ns2-2.28", grid, red=red)),
                 unchanged=tuple(part.at for part in judge("ns2-2.28") if "Drop-Tail:" in part.at),
             )
-            for red in varied.values("red")
+            for sweep, grid in varied.items()
+            for red in grid.values("red")
         ],
     )
 

@@ -56,6 +56,7 @@ def analyse(results: Results) -> Analysis:
                 claims,
                 "Z-XV-1",
                 one,
+                7,
                 (6, 8),
                 "queues",
                 {
@@ -67,6 +68,7 @@ def analyse(results: Results) -> Analysis:
                 claims,
                 "Z-XV-2",
                 root,
+                27,
                 (25, 38),
                 "root-queue",
                 {200: longer.curve("utilisation", over="n", engine=THESIS)},
@@ -110,6 +112,7 @@ def needed(
     builder: ClaimBuilder,
     name: str,
     runs: Grid,
+    printed: int,
     range_of: tuple[int, int],
     sweep: str,
     queues: Mapping[int, Curve],
@@ -125,7 +128,7 @@ def needed(
     return builder.claim(
         name,
         lambda engine: [part(runs.curve("utilisation", over="n", engine=engine))],
-        note=f"With a queue of 100 packets at most {max(used.means):.1f} % are reached (n = {used.x[int(used.means.argmax())]:g}), {most}.",
+        note=f"With the {printed} subflows of the thesis {used.at(printed).text()} % are used. With a queue of 100 packets at most {max(used.means):.1f} % are reached (n = {used.x[int(used.means.argmax())]:g}), {most}.",
         explanation=[
             Explanation(
                 f"The thesis does not print its queue. One of 100 packets is an eighth of what the path holds: every overflow leaves it idle. "

@@ -17,7 +17,7 @@ def analyse(results: Results) -> Analysis:
     both = every(results)
     runs = {told: measured(each) for told, each in both.items()}
     plain = {told: each.grid("no-slow-start", MEASURES) for told, each in both.items()}
-    engine = results.plan.engines[-1]
+    engine = results.plan.engines[0]
     under = sum(
         runs[name].at("fr", engine=engine, n=n, phi=value).mean < p_up(network(name, n, value))
         for name in runs
