@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from anabranch_lab import plots
-from anabranch_lab.claims import Claim, above
+from anabranch_lab.claims import Claim, above, below
 from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.experiment import Figure as Entry
 from anabranch_lab.grid import Grid
@@ -148,7 +148,27 @@ def claims(builder, runs: Grid) -> list[Claim]:
                     told(delay, BY_TIME),
                 )
                 for delay in runs.values("later")
+            ]
+            + [
+                part
+                for delay in runs.values("later")
+                for part in (
+                    below(
+                        f"{told(delay, BY_TIME)}, {measures.NAMES['spurious']}",
+                        1.0,
+                        runs.at("spurious", **place(delay, BY_TIME, PLAIN)),
+                    ),
+                    measures.no_more(
+                        runs,
+                        "audio_p99",
+                        place(delay, BY_TIME, PLAIN),
+                        place(delay, BY_TIME, ONE),
+                        1.1,
+                        told(delay, BY_TIME),
+                    ),
+                )
             ],
+            note="Where more than one code point carries is measured, it is what had waited since the first ten seconds (DS-28).",
         ),
         builder.claim(
             "DS-4",
