@@ -51,13 +51,39 @@ def climb(space: Space, looked: Sequence[Score], only: Collection[str] = ()) -> 
     known = {score.configuration.name for score in looked}
     if not looked:
         return [space.chosen]
-    best = max(looked, key=lambda score: score.rank)
+    best = ranked(searched(space, looked))[0]
     mine = best.configuration.choices
     return [
         each
         for each in space.beside(best.configuration)
         if each.name not in known
         and (not only or any(choice != mine[name] for name, choice in each.choices.items() if name in only))
+    ]
+
+
+def beside(space: Space, looked: Sequence[Score], names: Collection[str]) -> list[Configuration]:
+    """The best so far with the other choices of these printed factors, one at a time: for comparison, no search goes on from there."""
+    best = ranked(searched(space, looked))[0].configuration
+    return [
+        best.instead(factor, choice)
+        for factor, chosen in best.chosen
+        if factor.name in names
+        for choice in factor.choices
+        if choice.name != chosen.name
+    ]
+
+
+def searched(space: Space, looked: Sequence[Score]) -> list[Score]:
+    """Those that have what the publication prints."""
+    judged = space.chosen.choices
+    return [
+        one
+        for one in looked
+        if all(
+            choice.name == judged[factor.name]
+            for factor, choice in one.configuration.chosen
+            if factor.printed
+        )
     ]
 
 
@@ -96,8 +122,27 @@ def labels(looked: Sequence[Score]) -> list[str]:
     ]
 
 
-def told(looked: Sequence[Score]) -> str:
-    """The best, those that agree as well, the next one, and the claims that tell it from the best."""
+def told(space: Space, looked: Sequence[Score]) -> str:
+    """The best, those that agree as well, the next one, and the claims that tell it from the best; what was looked at for comparison."""
+    text = _told(searched(space, looked) or looked)
+    compared = [one for one in ranked(looked) if one not in searched(space, looked)]
+    if not compared or len(compared) == len(looked):
+        return text
+    names = (f"{_against(space, one)}: {one.whole}" for one in compared)
+    return f"{text} For comparison, against what the publication prints: {'; '.join(names)}."
+
+
+def _against(space: Space, one: Score) -> str:
+    """What a configuration has instead of what is printed."""
+    judged = space.chosen.choices
+    return ", ".join(
+        f"{factor.name} {choice.name}"
+        for factor, choice in one.configuration.chosen
+        if factor.printed and choice.name != judged[factor.name]
+    )
+
+
+def _told(looked: Sequence[Score]) -> str:
     best, *others = ranked(looked)
     text = f"Best: {best.configuration.name}: {best.whole} claims hold."
     equals = [one for one in others if one.rank == best.rank]

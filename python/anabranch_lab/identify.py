@@ -38,6 +38,13 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--factor", action="append", default=[], help="vary only this one (may be given several times)"
     )
+    command.add_argument(
+        "--also",
+        action="append",
+        default=[],
+        metavar="FACTOR",
+        help="for comparison, also the other choices of this one, which the publication prints (may be given several times)",
+    )
     command.add_argument("--most", type=int, help="look at no more than so many more configurations")
     command.add_argument(
         "--keep",
@@ -66,12 +73,19 @@ def run(options: argparse.Namespace, console: Console) -> int:
             "--every looks at all configurations, --factor at those of one factor: name one of them"
         )
     names = [factor.name for factor in space.factors]
+    printed = [factor.name for factor in space.factors if factor.printed]
     for name in options.factor:
         if name not in names:
             raise plan.PlanError(
                 f"--factor {name}: {options.name} has no such factor; there are {', '.join(names)}"
             )
+    for name in options.also:
+        if name not in printed:
+            raise plan.PlanError(
+                f"--also {name}: {options.name} has no such factor that is printed; there are {', '.join(printed) or 'none'}"
+            )
     waiting = list(space.every()) if options.every else identified.climb(space, looked)
+    beside = list(options.also)
     while waiting and (options.most is None or len(looked) < options.most):
         here = waiting.pop(0)
         looked.append(look(space, here, plans, out, seeds, options, console))
@@ -79,10 +93,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.print(table(space, looked))
         if not waiting and not options.every:
             waiting = identified.climb(space, looked, options.factor)
+        if not waiting and beside:
+            waiting = identified.beside(space, looked, beside)
+            beside = []
     draw(looked, file)
     if options.keep:
         identified.write(space, looked, seeds, folder / identified.FILE)
-    console.print(identified.told(looked), highlight=False)
+    console.print(identified.told(space, looked), highlight=False)
     console.print(f"Written: {file}.json, .svg and .png", highlight=False)
     return 0
 

@@ -141,7 +141,7 @@ def _configuration(study: Study) -> dict[str, Any]:
             for factor, (_, chosen) in zip(study.space.factors, study.space.chosen.chosen, strict=True)
         ],
         "seeds": ", ".join(map(str, seeds)),
-        "best": identified.told(looked) if looked else "",
+        "best": identified.told(study.space, looked) if looked else "",
         "silent": ", ".join(identified.never_judged(looked)),
         "looked": [
             {

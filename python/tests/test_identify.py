@@ -114,7 +114,7 @@ def test_the_way_to_the_best_changes_one_choice_at_a_time(space):
     assert len(looked) == len({one.configuration.name for one in looked}) == 6
     assert (
         "Best: b, slow: 3 claims hold. Second: b, fast: 2. What separates them: H-2 (0 of 1 parts instead of 1)"
-        in identified.told(looked)
+        in identified.told(space, looked)
     )
     assert len(list(space.every())) == 6
 
@@ -146,16 +146,29 @@ def test_what_is_printed_is_searched_for_by_none_but_every(tmp_path):
     )
     space = configurations.load(tmp_path)
     assert [one.name for one in space.beside(space.chosen)] == ["a, slow", "a, slower"]
-    assert len(list(space.every())) == 6
+    every = {one.name: one for one in space.every()}
+    assert len(every) == 6
+    looked = [
+        Score(every["a, fast"], {"H-1": (1, 1), "H-2": (0, 1)}),
+        Score(every["a, slow"], {"H-1": (0, 1)}),
+    ]
+    # For comparison: it is said what holds there, and no search goes on from it.
+    (other,) = identified.beside(space, looked, ["rule"])
+    assert other.name == "b, fast"
+    looked.append(Score(other, {"H-1": (1, 1), "H-2": (1, 1)}))
+    assert [one.name for one in identified.climb(space, looked)] == ["a, slower"]
+    text = identified.told(space, looked)
+    assert text.startswith("Best: a, fast: 1 claims hold. Second: a, slow: 0.")
+    assert text.endswith("For comparison, against what the publication prints: rule b: 2.")
 
 
 def test_configurations_that_no_claim_tells_apart_are_named_together(space):
     first, second, third, *_ = space.every()
     looked = [Score(first, {"H-1": (1, 1)}), Score(second, {"H-1": (1, 1)}), Score(third, {"H-1": (0, 1)})]
-    text = identified.told(looked)
+    text = identified.told(space, looked)
     assert f"As good, and told from it by no claim: {second.name}. Second: {third.name}: 0." in text
     assert "H-1 (0 of 1 parts instead of 1)" in text
-    assert identified.told(looked[:2]).endswith(f"{second.name}.")
+    assert identified.told(space, looked[:2]).endswith(f"{second.name}.")
 
 
 def test_a_claim_says_what_other_configurations_make_of_it(space, tmp_path):
@@ -318,6 +331,7 @@ def analyse(results):
     for wrong, told in (
         (["--factor", "weather"], "--factor weather: mine has no such factor; there are rule, host"),
         (["--every", "--factor", "rule"], "--every looks at all configurations"),
+        (["--also", "rule"], "--also rule: mine has no such factor that is printed; there are none"),
     ):
         assert cli.main(["identify", "mine", *wrong]) != 0
         assert told in " ".join(capsys.readouterr().err.split())

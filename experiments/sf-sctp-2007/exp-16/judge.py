@@ -83,7 +83,7 @@ def cycle(builder: ClaimBuilder, runs: Runs, single: Runs) -> Claim:
         judge,
         note=f"In XVII a cycle lasts {length.text(2)} s, that of the thesis's model {network('XVII').low().length:.2f} s and that of ns-2.35 "
         "9.65 s, and the thesis says that its simulation matches its model almost perfectly: with the module's own rule, a cut for each loss "
-        "instead of one until the recovery has ended, a cycle takes 12.39 s. ns-2.35's own runs of XVII with one association have 44 fast "
+        "instead of one for each window, a cycle takes 12.39 s. ns-2.35's own runs of XVII with one association have 44 fast "
         "retransmits in 413,000 packets, 1.39 times the model's rate.",
     )
 
