@@ -239,8 +239,12 @@ class Claim:
 
     @property
     def contrary(self) -> list[Part]:
-        """Parts that point the other way, judged or not."""
-        return [part for part in self.parts if (part.contrary if not part.judged else not part.holds)]
+        """Parts that point the other way, judged or not; what is undecided does not."""
+        return [
+            part
+            for part in self.parts
+            if (part.contrary if not part.judged else not part.holds and not part.by_mean)
+        ]
 
     @property
     def verdict(self) -> str:
@@ -517,10 +521,10 @@ def condition(
 
 
 def wide(half: float, most: float) -> str:
-    """Why an interval judges nothing: it reaches further than what it is compared with allows. Nothing where it does not, or where nothing is allowed."""
+    """Why an interval confirms nothing: it reaches further than what it is compared with allows. Nothing where it does not, or where nothing is allowed."""
     if most <= 0 or not half > most:
         return ""
-    return f"not judged: the interval reaches ±{half:.3g}, and ±{most:.3g} is what it is judged by"
+    return f"undecided: the interval reaches ±{half:.3g}, and ±{most:.3g} is what it is judged by"
 
 
 def too_few(seeds: int, least: int = MIN_SEEDS) -> str:
@@ -568,19 +572,16 @@ def _judge(
     detail: str = "",
     unknown: str = "",
 ) -> Part:
-    """A part of a claim; `sides`: between them runs do not point the other way; `unknown`: why its interval judges nothing."""
+    """A part of a claim; `sides`: between them runs do not point the other way; `unknown`: why its interval cannot confirm anything."""
     # A part whose measure does not exist (a division by 0) does not hold; NaN is not JSON either.
     mean = measured.mean if math.isfinite(measured.mean) else "not a number"
-    found = holds(measured) and isinstance(mean, float)
-    if measured.n < measured.least:
-        unknown = too_few(measured.n, measured.least)
-    elif not found:
-        # What lies outside even of a wide interval is wrong.
-        unknown = ""
-    judged = not unknown
-    found = judged and found
+    few = too_few(measured.n, measured.least) if measured.n < measured.least else ""
+    judged = not few
+    found = judged and holds(measured) and isinstance(mean, float)
     by_mean = holds(replace(measured, half=0.0)) and isinstance(mean, float)
-    if judged and by_mean and not found:
+    if found and unknown:
+        found, detail = False, unknown
+    elif judged and by_mean and not found:
         detail = "undecided: the mean would do, and its interval reaches over the edge"
     return Part(
         at,
@@ -588,7 +589,7 @@ def _judge(
         mean,
         _finite(measured.half),
         found,
-        detail if judged else unknown,
+        detail if judged else few,
         measured.n,
         judged,
         rule,
