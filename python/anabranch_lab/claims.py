@@ -366,6 +366,19 @@ def above(at: str, threshold: float, measured: Estimate, what: str = "") -> Part
     )
 
 
+def at_least(at: str, threshold: float, measured: Estimate, margin: float) -> Part:
+    """A claim of order that lets two be the same: the mean is not below the threshold, and the interval by less than a margin."""
+    sides = (threshold, math.inf)
+    return _judge(
+        at,
+        f">= {threshold:g}",
+        measured,
+        lambda found: found.mean >= threshold and found.low > threshold - margin,
+        f">= {threshold:.6g}, interval > {threshold - margin:.6g}",
+        sides,
+    )
+
+
 def below(at: str, threshold: float, measured: Estimate, what: str = "") -> Part:
     """A claim of order: the whole interval lies below the threshold."""
     sides = (-math.inf, threshold)

@@ -84,6 +84,18 @@ def test_an_inequality_needs_its_whole_interval():
     assert not claims.above("", 50.0, measured(49.0, 0.1)).holds
 
 
+def test_at_least_lets_two_be_the_same():
+    assert claims.at_least("", 0.0, measured(0.0, 0.0), 0.1).holds
+    assert claims.at_least("", 0.0, measured(0.03, 0.06), 0.1).holds
+    assert not claims.at_least("", 0.0, measured(-0.01, 0.005), 0.1).holds
+    assert not claims.at_least("", 0.0, measured(0.03, 0.2), 0.1).holds
+
+
+def test_what_is_undecided_does_not_point_the_other_way():
+    undecided, wrong = claims.above("a", 0.0, measured(0.1, 0.2)), claims.above("b", 0.0, measured(-0.1, 0.2))
+    assert claim(undecided, wrong).contrary == [wrong]
+
+
 def test_by_its_mean_a_part_holds_whatever_its_interval():
     """With two seeds an interval is so wide that a tolerance always holds and an order never does."""
     wide = measured(51.0, 40.0, n=2)

@@ -2,7 +2,7 @@
 
 from anabranch_lab import series
 from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, above, below, number, rank
+from anabranch_lab.claims import Claim, Explanation, Part, above, at_least, below, number, rank
 from anabranch_lab.experiment import Analysis, claim_builder
 from anabranch_lab.grid import Grid
 from anabranch_lab.results import Results
@@ -80,8 +80,8 @@ def shorter(builder: ClaimBuilder, seen: Grid, disturbed: Grid) -> Claim:
 
 
 SAME = {"utilisation": 0.1, "drop_rate": 1e-5}
-"""Percentage points, and drops per packet, by which an interval may reach below zero where two curves are said to be one above the other or
-the same: a twentieth of the tolerance that utilisations have (Z-IV-1), and a hundredth of the rate at the longest queue."""
+"""Percentage points, and drops per packet, by which an interval may reach below zero, and never a mean, where two curves are said to be one above
+the other or the same: a twentieth of the tolerance that utilisations have (Z-IV-1), and a hundredth of the rate at the longest queue."""
 
 
 def lengths(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
@@ -101,7 +101,7 @@ def lengths(builder: ClaimBuilder, runs: Grid, spread: Grid) -> Claim:
             more = four - one
             # "At least": where both use all of the link, neither is above the other.
             parts += [
-                above(f"{name}, n = 4 minus n = 1, queue {q:g}", -SAME[name], more.at(q), ">= 0")
+                at_least(f"{name}, n = 4 minus n = 1, queue {q:g}", 0.0, more.at(q), SAME[name])
                 for q in more.x
             ]
         return parts

@@ -78,7 +78,16 @@ def predictions(every: Mapping[str, Claim], today: str) -> list[Part]:
                 continue
             holds = part.measured - part.ci95 > low and part.measured + part.ci95 < high
             found.append(
-                replace(part, at=at, expected=expected, holds=holds, judged=True, detail="", rule=expected)
+                replace(
+                    part,
+                    at=at,
+                    expected=expected,
+                    holds=holds,
+                    judged=True,
+                    detail="",
+                    rule=expected,
+                    by_mean=holds,
+                )
             )
     return found
 
