@@ -35,13 +35,14 @@ def over_axis(results: Results, runs: Grid, axis: str, label: str, name: str, ti
     def draw() -> Figure:
         figure, (a, b) = plots.panels(2)
         for engine in results.plan.engines:
-            for n, fill in ((1, "full"), (4, "none")):
+            # White inside, not open: a bar would be seen through it.
+            for n, inside in ((1, {}), (4, {"markerfacecolor": "white", "markersize": 6.0})):
                 for axes, measure in ((a, "utilisation"), (b, "drop_rate")):
                     curve = runs.curve(measure, over=axis, engine=engine, n=n)
-                    plots.curve(axes, curve, f"{engine}, n = {n}", fillstyle=fill, **plots.ENGINES[engine])
+                    plots.curve(axes, curve, f"{engine}, n = {n}", **inside, **plots.ENGINES[engine])
         plots.label(a, "(a) network utilisation", label, "utilisation, %")
         plots.label(b, "(b) network drop rate", label, "drops per packet", log_y=True)
         plots.legend_below(a, 2)
         return figure
 
-    return Entry(name, title, "Means and 95 % intervals; open marks are four subflows.", draw)
+    return Entry(name, title, "Means and 95 % intervals; white marks are four subflows.", draw)
