@@ -43,6 +43,6 @@ def new(study: Study, found: Sequence[Claim]) -> list[str]:
 def write(study: Study, found: Sequence[Claim]) -> None:
     """Accepts what there is; of claims that were not looked at, what was accepted before stays."""
     seen = tuple(f"{claim.id}: " for claim in found)
-    kept = [line for line in sorted(known(study)) if not line.startswith(seen)]
-    text = "".join(f"{line}\n" for line in [*kept, *lines(found)])
+    kept = [line for line in known(study) if not line.startswith(seen)]
+    text = "".join(f"{line}\n" for line in sorted([*kept, *lines(found)]))
     (study.folder / FILE).write_text(_HEAD + text, encoding="utf-8")
