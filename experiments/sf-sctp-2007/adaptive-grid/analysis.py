@@ -27,6 +27,9 @@ LOW, HIGH = 0.8, 1.5
 LEAST = 0.95
 """Of what independent subflows use, where nobody shares the link."""
 
+LOSSY = "lost"
+"""How the names of networks end that lose packets by themselves."""
+
 Shares = dict[tuple[str, str, str], Estimate]
 """By network, competitor and how the subflows are coupled."""
 
@@ -91,7 +94,7 @@ def causes(alone: Grid) -> str:
         else "fewer flows use less of CoDel and of a link that loses packets"
     )
     return (
-        "Where links lose packets one flow does not fill the link, and lanes that fill it take from a competitor what the queue then drops. On a queue so short that it hides a few "
+        "Where links lose packets one flow does not fill the link, and lanes that fill it take from a competitor what the queue then drops (findings: how much). On a queue so short that it hides a few "
         "packets, and with CoDel, several flows are taken for alone until their rate has fallen by 8 %. Alone, lanes act as four flows, or a few more, and for 64 of 576 round trips as one, to see "
         f"whether somebody has come: {kept}. Tried: lanes apart instead of a few "
         "flows, fewer flows while a queue stands in less of the time, and a cut in each round trip in which any lane loses (README of the experiment)."
@@ -140,7 +143,40 @@ def findings(shared: Grid, shares: Shares, alone: Grid) -> list[str]:
         told.append(
             f"Alone, {how}: at least {100 * least[0]:.0f} % of what independent subflows use ({least[1]})."
         )
-    return told
+    return told + [harm(shared, network) for network in shared.values("network") if network.endswith(LOSSY)]
+
+
+def harm(shared: Grid, network: str) -> str:
+    """What a competitor keeps of what it has beside one association without subflows, and what both use.
+
+    Where one flow is held down by losses that are not the queue's, a share says how much of the rest the association takes, and this whether
+    it takes it from the competitor.
+    """
+
+    def both(how: str) -> list[tuple[float, float]]:
+        found = [
+            tuple(
+                shared.at(name, network=network, other=other, how=how).mean / 1e6 for name in ("sf", "single")
+            )
+            for other in shared.values("other")
+        ]
+        return [(mine, theirs) for mine, theirs in found]
+
+    def used(how: str) -> str:
+        return ranged([mine + theirs for mine, theirs in both(how)], ".1f")
+
+    before = [theirs for _, theirs in both(PLAIN)]
+    told = [
+        f"{how} {ranged([100 * now / then for (_, now), then in zip(both(how), before, strict=True)], '.0f')} % (together {used(how)} Mbit/s)"
+        for how in (how for how in SHOWN if how in shared.values("how"))
+    ]
+    return f"{network}: one association and its competitor use {used(PLAIN)} Mbit/s. Of what it has there the competitor keeps beside {'; '.join(told)}."
+
+
+def ranged(values: list[float], digits: str) -> str:
+    """The smallest to the largest."""
+    low, high = (f"{value:{digits}}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
 
 
 def figure(runs: Grid, shares: Shares) -> Figure:
