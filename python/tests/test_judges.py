@@ -57,7 +57,7 @@ def logs(results, sweep, at):
 
 
 def judged(name, bend=None):
-    """The claims that have results: arithmetic of printed numbers has none."""
+    """The claims that have results: arithmetic of printed numbers has none, and tests of its own (test_printed.py)."""
     if name == COMPARED:
         where, bend = bend or (None, None)
         others = {

@@ -181,8 +181,9 @@ def table_5_2(builder: ClaimBuilder) -> Claim:
     missed = ", ".join(part.at for part in parts if not part.holds)
     kept = [part for part in parts if part.at != wrong]
     with_uplink = 3 * 1468 * 8 / printed.MODEM_UP
+    printed_there = printed.TABLE_5_2["Modem"][3]
     kept.append(
-        arithmetic("Modem, 3 data packets at the rate of the uplink, s", 1.068, with_uplink, 0.000501)
+        arithmetic("Modem, 3 data packets at the rate of the uplink, s", printed_there, with_uplink, 0.000501)
     )
     kept.append(condition("rows that cannot be computed", wrong, missed, missed == wrong))
     return builder.claim("A-T52", kept)
