@@ -68,15 +68,19 @@ class Part:
         return "holds" if self.holds else "fails"
 
 
-OPEN, ERRATUM, FITTED, AS_PRINTED, PRINTED = "open", "erratum", "fitted", "as printed", "printed"
+OPEN, ERRATUM, FITTED, LOCKED = "open", "erratum", "fitted", "locked"
+AS_PRINTED, PRINTED = "as printed", "printed"
 SAYS = {
     OPEN: "the publication leaves it open",
     ERRATUM: "a proven erratum of the publication",
     FITTED: "the publication leaves it open, and the value was fitted to the answer",
+    LOCKED: "the publication leaves it open, and little or nothing is random there: runs lock into one of several patterns, and the interval of "
+    "many that are alike says nothing",
     AS_PRINTED: "the publication has it so, and the judged runs have not",
     PRINTED: "the publication prints another value",
 }
-"""What a publication says of what a variant changes. One that changes what is printed explains nothing, nor does one fitted to the answer."""
+"""What a publication says of what a variant changes. One that changes what is printed explains nothing, nor does one fitted to the answer, nor one
+whose runs are all the same."""
 
 
 @dataclass(frozen=True)
@@ -479,20 +483,33 @@ def sign_test(at: str, expected: str, differences: Sample) -> Part:
 
 
 def share_above(at: str, threshold: float, successes: int, n: int, seeds: int | None = None) -> Part:
-    """At least so large a share of cases: the share measured is, with its 95 % interval beside it (Wilson).
+    """At least so large a share of cases: the whole 95 % interval of the share (Wilson) is; where only the share is, it is undecided.
 
     `seeds`: how many runs the cases come from; too few judge nothing.
     """
     low, high = stats.wilson(successes, n) if n else (0.0, 1.0)
     share = successes / n if n else 0.0
     rule = f">= {threshold:g}"
-    holds = n > 0 and share >= threshold
+    by_mean = n > 0 and share >= threshold
     if seeds is not None and seeds < MIN_SEEDS:
         return Part(
-            at, rule, share, None, False, too_few(seeds), seeds, False, rule, n > 0 and successes == 0, holds
+            at,
+            rule,
+            share,
+            None,
+            False,
+            too_few(seeds),
+            seeds,
+            False,
+            rule,
+            n > 0 and successes == 0,
+            by_mean,
         )
+    holds = by_mean and low >= threshold
     detail = f"{successes} of {n}, 95 %: {low:.3f} to {high:.3f}" if n else "nothing was counted"
-    return Part(at, rule, share, None, holds, detail, seeds, rule=rule, by_mean=holds)
+    if by_mean and not holds:
+        detail = f"undecided: {detail}"
+    return Part(at, rule, share, None, holds, detail, seeds, rule=rule, by_mean=by_mean)
 
 
 def exact(at: str, expected: Any, measured: Any) -> Part:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import tomli_w
 
 from . import printed
-from .claims import FITTED, OPEN, PRINTED, SAYS, Variant
+from .claims import FITTED, LOCKED, OPEN, PRINTED, SAYS, Variant
 from .sequential import Rule, parse
 
 
@@ -366,7 +366,7 @@ def _leave_alone_what_is_printed(
     """A variant that says it changes what is open, fitted or not, changes nothing that is printed."""
     judged = [sweep for sweep in sweeps if sweep.variant is None]
     for sweep in sweeps:
-        if sweep.variant is not None and sweep.variant.says in (OPEN, FITTED):
+        if sweep.variant is not None and sweep.variant.says in (OPEN, FITTED, LOCKED):
             keys = printed.changed(sweep, judged, patterns, left_open)
             if keys:
                 raise PlanError(

@@ -150,7 +150,11 @@ def test_signs_and_shares():
     assert not claims.sign_test("", "positive", sample(0)).holds
     # A variant that finds the other sign is no explanation: its rule is another.
     assert claims.sign_test("", "more", sample(2)).rule != claims.sign_test("", "less", sample(2)).rule
-    assert claims.share_above("", 0.95, 97, 100).holds
+    assert claims.share_above("", 0.95, 990, 1000).holds
+    # 97 of 100 is 91.5 to 99 %.
+    part = claims.share_above("", 0.95, 97, 100)
+    assert (part.holds, part.by_mean) == (False, True)
+    assert "undecided" in part.detail
     assert not claims.share_above("", 0.95, 94, 100).holds
     assert not claims.share_above("", 0.95, 0, 0).holds
 

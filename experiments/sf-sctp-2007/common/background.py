@@ -73,16 +73,17 @@ def edges(samples: series.Samples) -> dict[str, float]:
     ]
     starts = [t for t in (float(other.time[i] - other.interval) for i in on) if t + AFTER <= sender.time[-1]]
     timeouts, retransmits = (samples.times(kind, "sf") for kind in ("timeout", "fast-retransmit"))
+    # ssthresh is set where cwnd is cut (RFC 2960, 7.2.3), and nowhere else.
+    cuts = sender.time[1:][np.abs(np.diff(sender.ssthresh)) >= 1.0]
     # Each timeout belongs to the edge last before it.
     late = [
         [t for t in timeouts if start <= t <= start + AFTER and t < following]
         for start, following in itertools.pairwise([*starts, math.inf])
     ]
-    before = [
-        sum(start <= t <= found[0] for t in retransmits)
-        for start, found in zip(starts, late, strict=True)
-        if found
-    ]
+    first = [(start, found[0]) for start, found in zip(starts, late, strict=True) if found]
+    before = [sum(start <= t <= timeout for t in retransmits) for start, timeout in first]
+    # The sample in which the timer expires has its own change of ssthresh.
+    cut = [sum(start <= t <= timeout - sender.interval for t in cuts) for start, timeout in first]
     span = np.ones(round(SPAN / sender.interval)) * sender.interval / SPAN
     slow = [
         float(
@@ -98,6 +99,8 @@ def edges(samples: series.Samples) -> dict[str, float]:
         "timeouts": float(np.mean([len(found) for found in late])) if starts else np.nan,
         # Fast retransmits between an edge and its first timeout; of edges that have one.
         "retransmits": float(np.mean(before)) if before else np.nan,
+        # Times cwnd was cut by them.
+        "cuts": float(np.mean(cut)) if cut else np.nan,
         # Mbit/s.
         "least": float(np.mean(slow)) / 1e6 if starts else np.nan,
     }

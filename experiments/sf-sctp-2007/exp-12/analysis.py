@@ -144,9 +144,9 @@ def edges(builder: ClaimBuilder, seen: Mapping[str, tuple[Grid, Grid]]) -> Claim
             parts += [
                 above(f"timeouts per on-edge, within 2 s, {kind}", 0.2, watched.at("timeouts", **at)),
                 above(
-                    f"fast retransmits between an on-edge and its timeout, {kind}",
+                    f"cuts by fast retransmits between an on-edge and its timeout, {kind}",
                     2.0,
-                    watched.at("retransmits", **at),
+                    watched.at("cuts", **at),
                 ),
                 below(
                     f"least rate over 1 s within 2 s of an on-edge, {kind}, Mbit/s",
@@ -157,11 +157,15 @@ def edges(builder: ClaimBuilder, seen: Mapping[str, tuple[Grid, Grid]]) -> Claim
             ]
         return parts
 
+    def marks(kind: str) -> str:
+        return seen["edges"][0].at("retransmits", engine=THESIS, n=1, background=kind).text(0)
+
     return builder.claim(
         "Z-XII-4",
         judge,
-        note="Every on-edge counts, also those of bursts that end within the two seconds, and those that find one subflow below 2 Mbit/s. Fast "
-        "retransmits are counted as the simulator counts them: one for each packet that is sent again.",
+        note="Every on-edge counts, also those of bursts that end within the two seconds, and those that find one subflow below 2 Mbit/s. The thesis has several fast "
+        "retransmits bring the rate down, so what counts of them is that they cut the window (ssthresh changes). SACKs that mark chunks for fast retransmission are more, "
+        f"as several losses of a window are one cut here: {marks('square')} beside the square wave, {marks('exponential')} and {marks('pareto')} beside the other two.",
         explanation=[
             Explanation(
                 background.IN_STEP,
