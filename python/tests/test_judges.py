@@ -164,3 +164,43 @@ def test_what_was_never_there_does_not_vanish():
     for each in ("H-T-8", "H-T-9"):
         assert [part.at for part in found[each].failing] == ["low, baseline: peaks at 12 and 17"]
         assert found[each].verdict == claims.NOT_REPRODUCED
+
+
+def scaled(name, variant):
+    """The experiment's claims where all that was measured in its variants, or in the judged runs, is 7 % more."""
+    world = WORLDS[name]
+    chosen = {sweep.name for sweep in made_up.plan(name).sweeps if (sweep.variant is not None) == variant}
+
+    def more(sweep, measure, at):
+        value = world(sweep, measure, at)
+        if sweep not in chosen or value is None or not measure:
+            return value
+        return tuple(each * 1.07 for each in value) if isinstance(value, tuple) else value * 1.07
+
+    if hasattr(world, "records"):
+        more.records = world.records
+    return made_up.judged(name, {**WORLDS, name: more})[0].claims
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != COMPARED])
+def test_what_a_variant_shows_comes_from_its_own_runs(name):
+    """No part of an explanation follows the judged runs and not the variant's, unless it is said to be untouched: that is the baseline, read again."""
+    before = made_up.judged(name, WORLDS)[0].claims
+    baseline, variants = scaled(name, variant=False), scaled(name, variant=True)
+    for claim, judged_more, variant_more in zip(before, baseline, variants, strict=True):
+        for one, base, own in zip(
+            claim.explanations, judged_more.explanations, variant_more.explanations, strict=True
+        ):
+            again = [
+                part.at
+                for part, with_base, with_own in zip(one.parts, base.parts, own.parts, strict=True)
+                if moved(part, with_base) and not moved(part, with_own) and part.at not in one.unchanged
+            ]
+            assert one.variant is None or not again, (claim.id, one.runs, again)
+
+
+def moved(before, after):
+    """Whether what was measured is another, by more than rounding."""
+    if isinstance(before.measured, float) and isinstance(after.measured, float):
+        return after.measured != pytest.approx(before.measured, rel=1e-9, abs=1e-12)
+    return before.measured != after.measured
