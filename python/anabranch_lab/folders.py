@@ -1,6 +1,6 @@
 """Where experiments are: a folder with a plan, a study of several such folders, a checkout with many studies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ class Study:
     short: str
     """Authors and year, as a reader knows it; the title where the study is nobody else's."""
     experiments: tuple[str, ...]
-    """Their full names, such as `sf-sctp-2007/exp-04`."""
+    """Their full names, such as `sf-sctp-2007/exp-04`; those that a publication does not have come last."""
     claims: Mapping[str, catalogue.Entry]
     about: Mapping[str, str] = field(default_factory=dict)
     """The abstract: `question`, `method`."""
@@ -78,6 +78,11 @@ def study_at(folder: Path) -> Study:
     if (folder / configurations.STUDY).is_file():
         head = defaults(folder)
         about, findings = _abstract(head.get("about", {}), folder / configurations.STUDY)
+        claims = catalogue.load(file, study=head.get("study", plan.OWN))
+        names = sorted(
+            (path.parent.name for path in folder.glob(f"*/{PLAN}")),
+            key=lambda name: (_ours(name, claims.values()), name),
+        )
         return Study(
             folder.name,
             folder,
@@ -85,8 +90,8 @@ def study_at(folder: Path) -> Study:
             head.get("title", folder.name),
             head.get("reference", ""),
             head.get("short", head.get("title", folder.name)),
-            tuple(f"{folder.name}/{path.parent.name}" for path in sorted(folder.glob(f"*/{PLAN}"))),
-            catalogue.load(file, study=head.get("study", plan.OWN)),
+            tuple(f"{folder.name}/{name}" for name in names),
+            claims,
             about,
             findings,
             head.get("glossary", {}),
@@ -109,6 +114,12 @@ def study_at(folder: Path) -> Study:
         findings,
         one.glossary,
     )
+
+
+def _ours(experiment: str, claims: Iterable[catalogue.Entry]) -> bool:
+    """Whether all that an experiment judges is our own."""
+    sorts = {entry.counts_as for entry in claims if entry.experiment == experiment}
+    return sorts == {catalogue.OWN}
 
 
 def _abstract(about: Mapping[str, Any], file: Path) -> tuple[dict[str, str], tuple[str, ...]]:

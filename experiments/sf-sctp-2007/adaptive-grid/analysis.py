@@ -44,7 +44,8 @@ def analyse(results: Results) -> Analysis:
             Entry(
                 "shares",
                 "X-10: share of the association, over that of one without subflows in its place",
-                "Means; 1 is fair. Rows are networks, columns competitors and couplings. Darker is farther from 1, by factors.",
+                "Means; 1 is fair. Rows are networks (20 Mbit/s, a round trip of 100 ms where nothing else is said; queues in bandwidth-delay products, BDP), columns "
+                "competitors, numbers of subflows and couplings. Darker is farther from 1, by factors; bold is outside 0.8 to 1.5.",
                 lambda: figure(runs, shares),
             )
         ],
@@ -134,14 +135,14 @@ def findings(shared: Grid, shares: Shares, alone: Grid) -> list[str]:
         worst = sorted(places, key=lambda place: -abs(np.log(place[2])))[:3]
         far = ", ".join(f"{mean:.2f} ({network}, beside {other})" for network, other, mean in worst)
         told.append(
-            f"Subflows {how}: {fair} of {len(places)} shares between {LOW} and {HIGH}; farthest from 1: {far}."
+            f"{how.replace(', ', ' subflows, ')}: {fair} of {len(places)} shares between {LOW} and {HIGH}; farthest from 1: {far}."
         )
     for how in adaptive(alone):
         least = min(
             ((used(alone, network, how).estimate.mean, network) for network in alone.values("network")),
         )
         told.append(
-            f"Alone, {how}: at least {100 * least[0]:.0f} % of what independent subflows use ({least[1]})."
+            f"Alone, {how.replace(', ', ' subflows, ')}: at least {100 * least[0]:.0f} % of what independent subflows use ({least[1]})."
         )
     return told + [harm(shared, network) for network in shared.values("network") if network.endswith(LOSSY)]
 
@@ -167,7 +168,7 @@ def harm(shared: Grid, network: str) -> str:
 
     before = [theirs for _, theirs in both(PLAIN)]
     told = [
-        f"{how} {ranged([100 * now / then for (_, now), then in zip(both(how), before, strict=True)], '.0f')} % (together {used(how)} Mbit/s)"
+        f"{how.replace(', ', ' subflows, ')} {ranged([100 * now / then for (_, now), then in zip(both(how), before, strict=True)], '.0f')} % (together {used(how)} Mbit/s)"
         for how in (how for how in SHOWN if how in shared.values("how"))
     ]
     return f"{network}: one association and its competitor use {used(PLAIN)} Mbit/s. Of what it has there the competitor keeps beside {'; '.join(told)}."
@@ -177,6 +178,11 @@ def ranged(values: list[float], digits: str) -> str:
     """The smallest to the largest."""
     low, high = (f"{value:{digits}}" for value in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
+
+
+def told(network: str) -> str:
+    """A network as the figure calls it."""
+    return network.replace("BDP", "BDP of queue").replace("other 200 ms", "competitor's round trip 200 ms")
 
 
 def figure(runs: Grid, shares: Shares) -> Figure:
@@ -198,10 +204,19 @@ def figure(runs: Grid, shares: Shares) -> Figure:
             bold = "normal" if LOW <= value <= HIGH else "bold"
             colour = "white" if abs(np.log2(value)) > 2.5 else "black"
             axes.text(
-                x, y, f"{value:.2g}", ha="center", va="center", fontsize=7, fontweight=bold, color=colour
+                x,
+                y,
+                f"{value:.2f}" if value < 9.95 else f"{value:.0f}",
+                ha="center",
+                va="center",
+                fontsize=7,
+                fontweight=bold,
+                color=colour,
             )
-    axes.set_yticks(range(len(rows)), rows, fontsize="small")
-    axes.set_xticks(range(len(columns)), [how for _, how in columns], rotation=90, fontsize=7)
+    axes.set_yticks(range(len(rows)), [told(row) for row in rows], fontsize="small")
+    axes.set_xticks(
+        range(len(columns)), [how.replace(", ", " subflows, ") for _, how in columns], rotation=90, fontsize=7
+    )
     count = len(columns) // max(1, len(runs.values("other")))
     for place, other in enumerate(runs.values("other")):
         axes.text((place + 0.5) * count - 0.5, -0.7, f"beside {other}", ha="center", va="bottom", fontsize=8)
@@ -210,5 +225,5 @@ def figure(runs: Grid, shares: Shares) -> Figure:
     axes.grid(visible=False)
     bar = drawn.colorbar(image, ax=axes, ticks=[-3, -2, -1, 0, 1, 2, 3], fraction=0.03)
     bar.ax.set_yticklabels(["1/8", "1/4", "1/2", "1", "2", "4", "8"])
-    bar.set_label("share")
+    bar.set_label("share; bold: outside 0.8 to 1.5")
     return drawn
