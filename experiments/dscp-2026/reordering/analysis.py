@@ -77,7 +77,7 @@ def sentence(runs: Grid) -> str:
         return measures.text(runs, measure, {"later": later, "rules": COUNTING[0], "how": how})
 
     return (
-        f"An association with two code points, one of which is {later - SHORT:g} ms longer under way, carries {at('total', PLAIN)} "
+        f"An association with two code points, of which one has a path that is {later - SHORT:g} ms longer, carries {at('total', PLAIN)} "
         f"Mbit/s and sends {at('spurious', PLAIN)} of 1000 packets again in vain, though nothing is lost; with a subflow for each "
         f"code point it carries {at('total', LEVELS[0])} Mbit/s, and sends {at('spurious', LEVELS[0])} in vain."
     )
@@ -94,7 +94,7 @@ def finding(runs: Grid, rules: str, begins: str = "Losses") -> str:
         f"{how} {at('total', how)} Mbit/s, {at('spurious', how)} of 1000 packets sent again in vain"
         for how in runs.values("how")
     )
-    return f"{begins} found as in {rules}, the file {later - SHORT:g} ms longer under way than the call, nothing lost: {told}."
+    return f"{begins} found as in {rules}, the file's path {later - SHORT:g} ms longer than the call's, nothing lost: {told}."
 
 
 def claims(builder, runs: Grid) -> list[Claim]:

@@ -25,9 +25,8 @@ def analyse(results: Results) -> Analysis:
     return Analysis(
         claims=judge.claims(claim_builder(results), runs, wire),
         figures=figures.all_figures(runs),
-        sentence=f"A web page of objects of 1 kB takes {min(share['Basic 1']) - 100:+.1f} to {max(share['Basic 1']) - 100:+.1f} % longer over "
-        f"one SCTP association than over TCP; with objects of 300 kB it is {min(share['Basic 3']) - 100:+.1f} to "
-        f"{max(share['Basic 3']) - 100:+.1f} %.",
+        sentence=f"A web page of objects of 1 kB takes {longer(share['Basic 1'])} over one SCTP association than over TCP; with objects of 300 kB it "
+        f"takes {longer(share['Basic 3'])}.",
         findings=[
             "SCTP takes "
             + "; ".join(
@@ -36,3 +35,13 @@ def analyse(results: Results) -> Analysis:
             + ". The thesis has +4 to +13, +3 to +6, and no difference.",
         ],
     )
+
+
+def longer(shares: list[float]) -> str:
+    """How much longer, of shares in percent of TCP's time; in words, as a sentence needs it."""
+    low, high = min(shares) - 100, max(shares) - 100
+    if low >= 0:
+        return f"{low:.1f} to {high:.1f} % longer"
+    if high <= 0:
+        return f"{-high:.1f} to {-low:.1f} % less time"
+    return f"from {-low:.1f} % less to {high:.1f} % more time"
