@@ -506,7 +506,7 @@ def share_above(at: str, threshold: float, successes: int, n: int, seeds: int | 
             by_mean,
         )
     holds = by_mean and low >= threshold
-    detail = f"{successes} of {n}, 95 %: {low:.3f} to {high:.3f}" if n else "nothing was counted"
+    detail = f"{successes} of {n}, 95 %: {low:.4f} to {high:.4f}" if n else "nothing was counted"
     if by_mean and not holds:
         detail = f"undecided: {detail}"
     return Part(at, rule, share, None, holds, detail, seeds, rule=rule, by_mean=by_mean)

@@ -363,7 +363,7 @@ def _variant(entry: Mapping[str, Any], where: str) -> Variant:
 def _leave_alone_what_is_printed(
     file: Path, sweeps: list[Sweep], patterns: Sequence[str], left_open: Mapping[str, str]
 ) -> None:
-    """A variant that says it changes what is open, fitted or not, changes nothing that is printed."""
+    """A variant that says it changes what is open, be it fitted or one whose runs lock in, changes nothing that is printed."""
     judged = [sweep for sweep in sweeps if sweep.variant is None]
     for sweep in sweeps:
         if sweep.variant is not None and sweep.variant.says in (OPEN, FITTED, LOCKED):

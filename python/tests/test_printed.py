@@ -30,10 +30,17 @@ class Builder:
 
 
 def bent(table):
-    """The table with each of its values too large, one after the other: by a fiftieth, and by more than it is rounded."""
+    """The table with each of its values too large, one after the other: by one, or by a fiftieth and more than it is rounded."""
     for row, values in table.items():
         for place, value in enumerate(values):
-            yield {**table, row: (*values[:place], value * 1.02 + 0.001, *values[place + 1 :])}
+            yield {
+                **table,
+                row: (
+                    *values[:place],
+                    value + (1 if isinstance(value, int) else 0.02 * value + 0.001),
+                    *values[place + 1 :],
+                ),
+            }
 
 
 @pytest.mark.parametrize(("table", "judge"), [("TABLE_5_2", "table_5_2"), ("TABLE_5_3", "table_5_3")])

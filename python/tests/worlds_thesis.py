@@ -95,7 +95,7 @@ def exp_04(sweep, measure, at):
 
 def background_on(measure):
     """What happens at an on-edge."""
-    return {"timeouts": 0.5, "retransmits": 30.0, "cuts": 3.0, "least": 0.5}.get(measure)
+    return {"timeouts": 0.5, "retransmits": 30.0, "cuts": 3.0, "several": 0.4, "least": 0.5}.get(measure)
 
 
 def exp_05(sweep, measure, at):

@@ -56,6 +56,8 @@ MEASURES = {
 
 QUIET, AFTER, SPAN = 0.3, 2.0, 1.0
 """Seconds: an on-edge is a packet behind so much silence; what it causes happens within so long; its least rate is over so long."""
+SEVERAL = 2
+"""Cuts of the window that are several."""
 
 
 def edges(samples: series.Samples) -> dict[str, float]:
@@ -73,7 +75,7 @@ def edges(samples: series.Samples) -> dict[str, float]:
     ]
     starts = [t for t in (float(other.time[i] - other.interval) for i in on) if t + AFTER <= sender.time[-1]]
     timeouts, retransmits = (samples.times(kind, "sf") for kind in ("timeout", "fast-retransmit"))
-    # ssthresh is set where cwnd is cut (RFC 2960, 7.2.3), and nowhere else.
+    # "ssthresh = max(cwnd/2, ...)" (RFC 2960, 7.2.3) is where cwnd is cut; an association that always has data to send sets it nowhere else.
     cuts = sender.time[1:][np.abs(np.diff(sender.ssthresh)) >= 1.0]
     # Each timeout belongs to the edge last before it.
     late = [
@@ -82,8 +84,8 @@ def edges(samples: series.Samples) -> dict[str, float]:
     ]
     first = [(start, found[0]) for start, found in zip(starts, late, strict=True) if found]
     before = [sum(start <= t <= timeout for t in retransmits) for start, timeout in first]
-    # The sample in which the timer expires has its own change of ssthresh.
-    cut = [sum(start <= t <= timeout - sender.interval for t in cuts) for start, timeout in first]
+    # A sample tells what happened until its time: the one in which the timer expires comes after that, and has a change of its own.
+    cut = [sum(start < t < timeout for t in cuts) for start, timeout in first]
     span = np.ones(round(SPAN / sender.interval)) * sender.interval / SPAN
     slow = [
         float(
@@ -101,6 +103,8 @@ def edges(samples: series.Samples) -> dict[str, float]:
         "retransmits": float(np.mean(before)) if before else np.nan,
         # Times cwnd was cut by them.
         "cuts": float(np.mean(cut)) if cut else np.nan,
+        # Edges with several cuts (two at least) and then a timeout; of all.
+        "several": sum(each >= SEVERAL for each in cut) / len(starts) if starts else np.nan,
         # Mbit/s.
         "least": float(np.mean(slow)) / 1e6 if starts else np.nan,
     }

@@ -153,5 +153,5 @@ def synchronous(builder: ClaimBuilder, droptail: Grid, red: Grid, closely: Grid,
         judge,
         note="Synchronisation is the mean correlation of two windows of one association. A fall of the aggregate is that of its "
         "subflows: they are cut a few tenths of a second apart and grow meanwhile. What a cut leaves is read from ssthresh. Falls by a tenth of the "
-        "highest aggregate count, and drains by ten packets, as in Z-VIII-3.",
+        "highest aggregate count, and drains by ten packets, as in Z-VIII-3. Shares take the falls of one run for independent of one another.",
     )

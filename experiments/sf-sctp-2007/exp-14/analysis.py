@@ -99,12 +99,15 @@ def level(builder: ClaimBuilder, runs: Grid, plain: Grid, floor: Grid, starts: G
         one = source.sample("mbps", engine=engine, phi=name, n=1)
         return source.sample("mbps", engine=engine, phi=name, n=n).over(one)
 
-    def judge(engine: str, runs: Grid = runs) -> list[Part]:
+    def measured(engine: str, runs: Grid = runs) -> list[Part]:
         return [
             within(f"Phi = {name}: n = {n} / n = 1", 0.75, 1.25, times(runs, engine, name, n))
             for name in ("n^2", "2n^2")
             for n in (3, 9, 27)
-        ] + [
+        ]
+
+    def judge(engine: str) -> list[Part]:
+        return measured(engine) + [
             from_start(engine, name, start)
             for name in begun.get(engine, ())
             for start in starts.values("start")
@@ -136,7 +139,7 @@ def level(builder: ClaimBuilder, runs: Grid, plain: Grid, floor: Grid, starts: G
             "After a fast retransmit cwnd equals ssthresh, which is slow start: the next SACK adds a whole packet, as much as Phi round trips "
             "do. Windows of five packets cannot be halved below the floor of ssthresh either, which this variant leaves as it is.",
             runs=("flat-no-slow-start", "flat-many-no-slow-start"),
-            parts=tuple(judge(engine, plain)),
+            parts=tuple(measured(engine, plain)),
         ),
         evidence=("floor",),
     )

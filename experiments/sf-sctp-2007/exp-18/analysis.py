@@ -166,7 +166,7 @@ def no_order(builder: ClaimBuilder, runs: dict[str, Grid], step: Grid) -> Claim:
     def one_sign(engine: str) -> Part:
         """A difference of a few percent that always has the same sign is an order, however small.
 
-        With eight differences one in five studies would find a sign somewhere that is not there: each is held against the eighth of 5 %.
+        With eight differences one in three studies would find a sign somewhere that is not there: each is held against the eighth of 5 %.
         """
         apart = {
             f"({scenario}) n = {n}": (

@@ -35,7 +35,7 @@ def analyse(results: Results) -> Analysis:
     compared = [claim for claim in simulated if today in claim.beside]
     both = [claim for claim in compared if _holds(claim.parts) and _holds(claim.beside[today])]
     apart = [claim for claim in compared if _holds(claim.parts) != _holds(claim.beside[today])]
-    # What stands beside has ten seeds: where every mean would do, that a claim fails is no finding.
+    # Most that stands beside has ten seeds: where every mean would do, that a claim fails is no finding.
     unclear = [claim for claim in apart if _undecided(claim.parts) or _undecided(claim.beside[today])]
     lost = [claim for claim in apart if _holds(claim.parts) and claim not in unclear]
     won = [claim for claim in apart if _holds(claim.beside[today]) and claim not in unclear]
@@ -52,7 +52,7 @@ def analyse(results: Results) -> Analysis:
         findings=[
             f"Of {len(compared)} claims that are simulated, {len(both)} hold with both engines, {len(lost)} only with {thesis} "
             f"({_names(lost)}), {len(won)} only with {today} ({_names(won)}). {len(unclear)} hold with one and are undecided with the other, where all means "
-            f"would do ({_names(unclear)}): {today} has ten seeds. {len(compared) - len(both) - len(apart)} hold with neither.",
+            f"would do ({_names(unclear)}); most have ten seeds with {today}. {len(compared) - len(both) - len(apart)} hold with neither.",
         ],
     )
 
