@@ -2,10 +2,11 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
-from anabranch_lab import campaign, catalogue, claims, cli, experiment, folders, plan
+from anabranch_lab import campaign, catalogue, claims, cli, contrary, experiment, folders, plan
 from anabranch_lab.results import Results
 from anabranch_lab.schedule import Schedule
 
@@ -360,3 +361,25 @@ def test_one_that_compares_comes_last_and_sees_what_the_others_found(checkout):
         assert list(found(checkout)) == ["C-exp-1", "C-exp-2", "C-all"]
         assert found(checkout)["C-all"]["verdict"] == claims.NOT_JUDGED
         assert found(checkout)["C-all"]["parts"][0]["holds"]
+
+
+def test_experiments_of_our_own_come_last(checkout):
+    study = checkout / "experiments" / "made-up"
+    experiment_folder(study, "a-hypothesis")
+    with (study / "claims.toml").open("a") as file:
+        file.write(CLAIM.format(id="C-own", experiment="a-hypothesis") + 'counts_as = "own"\n')
+    assert folders.study_at(study).experiments == ("made-up/exp-1", "made-up/exp-2", "made-up/a-hypothesis")
+
+
+def test_what_is_accepted_is_sorted_whatever_was_looked_at(checkout):
+    study = folders.study_at(checkout / "experiments" / "made-up")
+    looked_at = SimpleNamespace(
+        id="C-exp-1", contrary=[SimpleNamespace(at="p = 0.02"), SimpleNamespace(at="p = 0.01")]
+    )
+    contrary.write(study, [looked_at])
+    lines = (study.folder / "contrary.txt").read_text().splitlines()
+    assert [line for line in lines if line[0] != "#"] == [
+        "C-exp-1: p = 0.01",
+        "C-exp-1: p = 0.02",
+        "C-exp-2: p = 0.02",
+    ]

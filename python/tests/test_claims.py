@@ -191,6 +191,8 @@ def test_an_explanation_covers_every_part_that_fails_by_its_own_rule():
     assert verdict(variant(*mended.values(), says=claims.AS_PRINTED)) == claims.NOT_REPRODUCED
     # A value that was chosen so that the answer comes out.
     assert verdict(variant(*mended.values(), says=claims.FITTED)) == claims.NOT_REPRODUCED
+    # Thirty runs that are one.
+    assert verdict(variant(*mended.values(), says=claims.LOCKED)) == claims.NOT_REPRODUCED
     assert verdict(variant(*mended.values(), says=claims.ERRATUM)) == claims.EXPLAINED
     # What was tried and what explains stand side by side.
     both = claim(

@@ -1,6 +1,7 @@
 """Every judge of every study, on made-up results: in those where its claim holds it says so, and each of its parts can fail."""
 
 import functools
+import math
 import sys
 import zlib
 
@@ -215,3 +216,25 @@ def moved(before, after):
     if isinstance(before.measured, float) and isinstance(after.measured, float):
         return after.measured != pytest.approx(before.measured, rel=1e-9, abs=1e-12)
     return before.measured != after.measured
+
+
+@pytest.mark.parametrize(("deviations", "holds"), [(2.4, False), (3.5, True)])
+def test_one_sign_of_eight_is_found_by_chance(deviations, holds):
+    """XVIII: somewhat more with 2 n^2 at one place of eight, and much less at another: both signs, if the first is more than chance."""
+    name = "sf-sctp-2007/exp-18"
+    world = WORLDS[name]
+
+    def signs(sweep, measure, at):
+        value = world(sweep, measure, at)
+        if measure != "sf" or at.get("phi") != "2n^2":
+            return value
+        apart = {("b-slow", 4): deviations, ("a-slow", 8): -10.0}.get((sweep, at["n"]))
+        if apart is None:
+            return value
+        # Half above and half below, the mean so many standard errors from that of n^2.
+        half, error = 0.05, 0.05 / math.sqrt(len(made_up.SEEDS) - 1)
+        return tuple(value + apart * error + (half if seed % 2 else -half) for seed in made_up.SEEDS)
+
+    claim = next(c for c in made_up.judged(name, {**WORLDS, name: signs})[0].claims if c.id == "Z-XVIII-5")
+    assert [part.holds for part in claim.parts[:-1]] == [True] * 8
+    assert claim.parts[-1].holds == holds, claim.parts[-1].measured

@@ -313,6 +313,7 @@ set = { "link.wire.queue" = { kind = "droptail", packets = 50 }, duration = "10 
     [
         ("open", '"link.wire.rate" = "3 Mbit/s"', "", "link.wire.rate"),
         ("fitted", '"link.wire.rate" = "3 Mbit/s"', "", "link.wire.rate"),
+        ("locked", '"link.wire.rate" = "3 Mbit/s"', "", "link.wire.rate"),
         ("open", '"link.wire.queue" = { kind = "droptail", packets = 60 }', "", "link.wire.queue.packets"),
         ("open", '"link.wire.queue.packets" = 60', "", "link.wire.queue.packets"),
         ("open", '"link.wire.queue.packets" = 60', '"link.wire.queue.packets" = "it is lost"', ""),
