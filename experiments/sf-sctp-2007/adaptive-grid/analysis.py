@@ -135,14 +135,14 @@ def findings(shared: Grid, shares: Shares, alone: Grid) -> list[str]:
         worst = sorted(places, key=lambda place: -abs(np.log(place[2])))[:3]
         far = ", ".join(f"{mean:.2f} ({network}, beside {other})" for network, other, mean in worst)
         told.append(
-            f"{how.replace(', ', ' subflows, ')}: {fair} of {len(places)} shares between {LOW} and {HIGH}; farthest from 1: {far}."
+            f"{coupled(how)}: {fair} of {len(places)} shares between {LOW} and {HIGH}; farthest from 1: {far}."
         )
     for how in adaptive(alone):
         least = min(
             ((used(alone, network, how).estimate.mean, network) for network in alone.values("network")),
         )
         told.append(
-            f"Alone, {how.replace(', ', ' subflows, ')}: at least {100 * least[0]:.0f} % of what independent subflows use ({least[1]})."
+            f"Alone, {coupled(how)}: at least {100 * least[0]:.0f} % of what independent subflows use ({least[1]})."
         )
     return told + [harm(shared, network) for network in shared.values("network") if network.endswith(LOSSY)]
 
@@ -155,23 +155,18 @@ def harm(shared: Grid, network: str) -> str:
     """
 
     def both(how: str) -> list[tuple[float, float]]:
-        found = [
-            tuple(
-                shared.at(name, network=network, other=other, how=how).mean / 1e6 for name in ("sf", "single")
-            )
-            for other in shared.values("other")
-        ]
-        return [(mine, theirs) for mine, theirs in found]
+        at = [{"network": network, "other": other, "how": how} for other in shared.values("other")]
+        return [(shared.at("sf", **each).mean / 1e6, shared.at("single", **each).mean / 1e6) for each in at]
 
     def used(how: str) -> str:
         return ranged([mine + theirs for mine, theirs in both(how)], ".1f")
 
-    before = [theirs for _, theirs in both(PLAIN)]
-    told = [
-        f"{how.replace(', ', ' subflows, ')} {ranged([100 * now / then for (_, now), then in zip(both(how), before, strict=True)], '.0f')} % (together {used(how)} Mbit/s)"
-        for how in (how for how in SHOWN if how in shared.values("how"))
-    ]
-    return f"{network}: one association and its competitor use {used(PLAIN)} Mbit/s. Of what it has there the competitor keeps beside {'; '.join(told)}."
+    def kept(how: str) -> str:
+        shares = [100 * now / then for (_, now), (_, then) in zip(both(how), both(PLAIN), strict=True)]
+        return f"{coupled(how)} {ranged(shares, '.0f')} % (together {used(how)} Mbit/s)"
+
+    found = "; ".join(kept(how) for how in SHOWN if how in shared.values("how"))
+    return f"{network}: one association and its competitor use {used(PLAIN)} Mbit/s. Of what it has there the competitor keeps beside {found}."
 
 
 def ranged(values: list[float], digits: str) -> str:
@@ -180,9 +175,14 @@ def ranged(values: list[float], digits: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def told(network: str) -> str:
+def named(network: str) -> str:
     """A network as the figure calls it."""
     return network.replace("BDP", "BDP of queue").replace("other 200 ms", "competitor's round trip 200 ms")
+
+
+def coupled(how: str) -> str:
+    """A number of subflows and a coupling, as texts and figures call them."""
+    return how.replace(", ", " subflows, ")
 
 
 def figure(runs: Grid, shares: Shares) -> Figure:
@@ -213,10 +213,8 @@ def figure(runs: Grid, shares: Shares) -> Figure:
                 fontweight=bold,
                 color=colour,
             )
-    axes.set_yticks(range(len(rows)), [told(row) for row in rows], fontsize="small")
-    axes.set_xticks(
-        range(len(columns)), [how.replace(", ", " subflows, ") for _, how in columns], rotation=90, fontsize=7
-    )
+    axes.set_yticks(range(len(rows)), [named(row) for row in rows], fontsize="small")
+    axes.set_xticks(range(len(columns)), [coupled(how) for _, how in columns], rotation=90, fontsize=7)
     count = len(columns) // max(1, len(runs.values("other")))
     for place, other in enumerate(runs.values("other")):
         axes.text((place + 0.5) * count - 0.5, -0.7, f"beside {other}", ha="center", va="bottom", fontsize=8)

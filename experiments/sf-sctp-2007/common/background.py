@@ -101,7 +101,7 @@ def edges(samples: series.Samples) -> dict[str, float]:
         "timeouts": float(np.mean([len(found) for found in late])) if starts else np.nan,
         # Fast retransmits between an edge and its first timeout; of edges that have one.
         "retransmits": float(np.mean(before)) if before else np.nan,
-        # Times cwnd was cut by them.
+        # Times cwnd was cut between the two.
         "cuts": float(np.mean(cut)) if cut else np.nan,
         # Edges with several cuts (two at least) and then a timeout; of all.
         "several": sum(each >= SEVERAL for each in cut) / len(starts) if starts else np.nan,

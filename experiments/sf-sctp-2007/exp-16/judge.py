@@ -89,7 +89,7 @@ def cycle(builder: ClaimBuilder, runs: Runs, single: Runs) -> Claim:
         "9.65 s, and the thesis says that its simulation matches its model almost perfectly: with the module's own rule, a cut for each loss "
         "instead of one for each window, a cycle takes 12.39 s. ns-2.35's own runs of XVII with one association have 44 fast "
         "retransmits in 413,000 packets, 1.39 times the model's rate. Each SACK that marks packets counts, as the thesis says that every lost packet is "
-        f"recovered by a fast retransmit; the window is cut once a cycle, so in time cuts are {cuts} of the model's rate.",
+        f"recovered by a fast retransmit; the window is cut once a cycle: in a second {cuts} times as often as in the model.",
     )
 
 
