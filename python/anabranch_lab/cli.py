@@ -346,7 +346,7 @@ def _verdicts(
         code = 1
     untested = catalogue.unexplained(found)
     if untested and not options.quick:
-        console.print(f"not reproduced, and no variant run says why: {', '.join(untested)}")
+        console.print(f"not reproduced, or does not hold, and no variant run says why: {', '.join(untested)}")
         code = 1 if options.strict else code
     return code
 
