@@ -28,11 +28,16 @@ if [ -z "$python" ]; then need python3 "Python 3.11 or newer"; python=python3; f
 new_enough "$python" || { echo "$python is older than Python 3.11; set PYTHON=..." >&2; exit 1; }
 "$python" -c 'import venv, ensurepip' 2>/dev/null || need python3-venv "Python's venv module"
 
+# uv installs in seconds what pip takes a minute for, and compiles nothing that may never be imported. It asks where pip is told to ask.
 stamp=.venv/stamp
 if [ ! -f "$stamp" ] || ! cat requirements.txt requirements-alone.txt | cmp -s - "$stamp"; then
     echo "installing the lab's Python packages into .venv"
     [ -x .venv/bin/python ] || "$python" -m venv .venv
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-alone.txt
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check "$(grep '^uv==' requirements.txt)"
+    [ -z "${PIP_INDEX_URL:-}" ] || export UV_DEFAULT_INDEX="${UV_DEFAULT_INDEX:-$PIP_INDEX_URL}"
+    [ -z "${PIP_CERT:-}" ] || export SSL_CERT_FILE="${SSL_CERT_FILE:-$PIP_CERT}"
+    install=(.venv/bin/uv pip install --quiet --python .venv/bin/python)
+    "${install[@]}" --requirement requirements.txt
+    "${install[@]}" --no-deps --requirement requirements-alone.txt
     cat requirements.txt requirements-alone.txt >"$stamp"
 fi

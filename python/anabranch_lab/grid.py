@@ -1,5 +1,6 @@
 """Measures over a grid of runs: one value for every point and seed, and what statistics make of them."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ class Sample:
     least: int = stats.LEAST
     """Seeds that it takes to judge it."""
 
-    @property
+    @functools.cached_property
     def estimate(self) -> Estimate:
         """Mean and 95 % interval."""
         return stats.estimate(self.values, self.least)
@@ -106,6 +107,8 @@ class Sample:
 
     def _common(self, other: "Sample") -> tuple[list[float], list[float]]:
         """The values of both, of the seeds that both have."""
+        if self.seeds == other.seeds:
+            return list(self.values), list(other.values)
         yours = dict(zip(other.seeds, other.values, strict=True))
         pairs = [
             (value, yours[seed]) for seed, value in zip(self.seeds, self.values, strict=True) if seed in yours
@@ -115,13 +118,16 @@ class Sample:
     def _with(self, other: "Sample | float", act: Callable[[Any, Any], Any]) -> "Sample":
         if not isinstance(other, Sample):
             return Sample(self.seeds, tuple(act(value, other) for value in self.values), self.least)
+        least = max(self.least, other.least)
+        if self.seeds == other.seeds:
+            return Sample(self.seeds, tuple(map(act, self.values, other.values)), least)
         mine, yours = (
             dict(zip(self.seeds, self.values, strict=True)),
             dict(zip(other.seeds, other.values, strict=True)),
         )
         seeds = tuple(seed for seed in self.seeds if seed in yours)
         values = tuple(act(mine[seed], yours[seed]) for seed in seeds)
-        return Sample(seeds, values, max(self.least, other.least))
+        return Sample(seeds, values, least)
 
     def __sub__(self, other: "Sample | float") -> "Sample":
         """The difference, seed by seed."""
@@ -257,7 +263,19 @@ class Grid:
     def values(self, axis: str) -> list[Any]:
         """The values of an axis, in the order in which they occur."""
         index = self._index(axis)
-        return list(dict.fromkeys(place[index] for place in self.cells))
+        if axis not in self._values:
+            self._values[axis] = list(dict.fromkeys(place[index] for place in self.cells))
+        return list(self._values[axis])
+
+    @functools.cached_property
+    def _values(self) -> dict[str, list[Any]]:
+        """The values of each axis that somebody has asked for: analyses ask some thousand times."""
+        return {}
+
+    @functools.cached_property
+    def _samples(self) -> dict[tuple[str, tuple], Sample]:
+        """What somebody has asked for, by measure and place."""
+        return {}
 
     def sample(self, measure: str, **at: Any) -> Sample:
         """One measure at the one point with these values."""
@@ -266,9 +284,12 @@ class Grid:
             raise KeyError(
                 f"{len(places)} points have {at}; name one value for each of {', '.join(self.axes)}"
             )
-        cell = self.cells[places[0]]
-        values = tuple(self._number(value) for value in cell[measure])
-        return Sample(tuple(cell["seed"]), values, self.least)
+        asked = (measure, places[0])
+        if asked not in self._samples:
+            cell = self.cells[places[0]]
+            values = tuple(self._number(value) for value in cell[measure])
+            self._samples[asked] = Sample(tuple(cell["seed"]), values, self.least)
+        return self._samples[asked]
 
     def at(self, measure: str, **at: Any) -> Estimate:
         """Mean and 95 % interval of a measure at a point."""

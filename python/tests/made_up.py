@@ -8,6 +8,7 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from anabranch_lab import experiment, folders, grid
 from anabranch_lab.experiment import Analysis
@@ -71,22 +72,63 @@ class Made:
         return self.world.records(place, bad)
 
 
+def affects(bend: Bend | None, sweep, measure: str) -> bool:
+    """Whether a measure of a sweep is another one than in the world as it is."""
+    return bend is not None and bend.measure == measure and bend.sweep in (None, sweep.name)
+
+
+@functools.cache
+def plain_points(plan_name: str, sweep_name: str) -> list["Point"]:
+    """The points of a sweep. Of a large grid of short flows, those that are judged."""
+    sweep = plan(plan_name).sweep(sweep_name)
+    few = sweep.quick.axes if sweep.batch else {}
+    names = [axis.name for axis in sweep.axes]
+    every = itertools.product(*(few.get(axis.name, axis.values) for axis in sweep.axes))
+    found = [dict(zip(names, values, strict=True)) for values in every]
+    return [
+        Point(at) for at in found if not any(all(at[k] in v for k, v in rule.items()) for rule in sweep.skip)
+    ]
+
+
+@functools.cache
+def plain_rows(world: World, plan_name: str, sweep_name: str) -> list[dict]:
+    """A row for each point with every measure that a world has, where nothing is wrong: a bend changes one measure of it."""
+    measures = world(sweep_name, "", {})
+    return [
+        {**point.at, "seed": 1, **{each: world(sweep_name, each, point.at) for each in measures}}
+        for point in plain_points(plan_name, sweep_name)
+    ]
+
+
+def column(value: float | tuple | None) -> list:
+    """A value for each seed."""
+    if isinstance(value, tuple):
+        return list(value)
+    # Symmetrical, so that the mean is the value.
+    return [None if value is None else value * (1 + (1e-7 if seed % 2 else -1e-7)) for seed in SEEDS]
+
+
 class Cell(dict):
     """One point: every measure that anybody asks for, a value for each seed."""
+
+    known: ClassVar[dict[tuple, list]] = {}
+    """What does not change with what is wrong elsewhere."""
 
     def __init__(self, made: Made, sweep, at):
         super().__init__(seed=list(SEEDS))
         self._made, self._sweep, self._at = made, sweep, at
 
     def __missing__(self, measure):
-        value = self._made.value(self._sweep, measure, self._at)
-        if isinstance(value, tuple):
-            self[measure] = list(value)
+        made, sweep = self._made, self._sweep
+        if affects(made.bend, sweep, measure):
+            self[measure] = column(made.value(sweep, measure, self._at))
             return self[measure]
-        # Symmetrical, so that the mean is the value.
-        found = [None if value is None else value * (1 + (1e-7 if seed % 2 else -1e-7)) for seed in SEEDS]
-        self[measure] = found
-        return found
+        made.asked[sweep.name, measure] = None
+        key = (made.world, sweep.name, measure, tuple(self._at.items()))
+        if key not in self.known:
+            self.known[key] = column(made.world(sweep.name, measure, self._at))
+        self[measure] = self.known[key]
+        return self[measure]
 
 
 class Results:
@@ -110,13 +152,8 @@ class Results:
         return self.made[name]
 
     def points(self, sweep):
-        # Of a large grid of short flows, those that are judged.
-        few = sweep.quick.axes if sweep.batch else {}
-        names = [axis.name for axis in sweep.axes]
-        for values in itertools.product(*(few.get(axis.name, axis.values) for axis in sweep.axes)):
-            at = dict(zip(names, values, strict=True))
-            if not any(all(at[k] in v for k, v in rule.items()) for rule in sweep.skip):
-                yield Point(at), ""
+        for point in plain_points(self.plan.name, sweep.name):
+            yield point, ""
 
     def grid(self, name, measures, kind=""):
         sweep = self.plan.sweep(name)
@@ -132,10 +169,13 @@ class Results:
         if kind == "trace" and at:
             return self.mine.events(sweep, at["place"])
         measures = self.mine.world(name, "", {})
-        return [
-            {**point.at, "seed": 1, **{each: self.mine.value(sweep, each, point.at) for each in measures}}
-            for point, _ in self.points(sweep)
-        ]
+        self.mine.asked.update(dict.fromkeys((name, each) for each in measures))
+        rows = [dict(row) for row in plain_rows(self.mine.world, self.plan.name, name)]
+        bend = self.mine.bend
+        if bend is not None and bend.measure in measures and affects(bend, sweep, bend.measure):
+            for row, (point, _) in zip(rows, self.points(sweep), strict=True):
+                row[bend.measure] = self.mine.value(sweep, bend.measure, point.at)
+        return rows
 
 
 @dataclass(frozen=True)

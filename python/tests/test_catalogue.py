@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -121,7 +122,14 @@ def checkout(tmp_path, monkeypatch):
 
 
 def command(*arguments):
-    return cli.main([str(argument) for argument in arguments])
+    """One command, analysed in this process unless `--jobs` says otherwise: a process of its own needs seconds for its imports."""
+    arguments = [str(argument) for argument in arguments]
+    if arguments[0] in ("claims", "report", "studies") and "--jobs" not in arguments:
+        arguments += ["--jobs", "1"]
+    # What a test has written since is read again.
+    for name in [name for name in sys.modules if name.startswith("anabranch_experiments_made_up")]:
+        del sys.modules[name]
+    return cli.main(arguments)
 
 
 def found(checkout):

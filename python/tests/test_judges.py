@@ -14,7 +14,7 @@ import worlds_short_flows
 import worlds_thesis
 from test_satellite import IDS as SATELLITE
 
-from anabranch_lab import claims, experiment, folders, series
+from anabranch_lab import claims, experiment, folders, identified, series
 from anabranch_lab.experiment import Analysis
 from anabranch_lab.models import renewal
 
@@ -31,6 +31,12 @@ COMPARED = "sf-sctp-2007/rfc-9260-rules"
 LOADED, STUDIES = functools.cache(folders.load), functools.cache(folders.study_at)
 
 
+@functools.cache
+def searched(file, by_claim=identified.by_claim):
+    """What a study's search for its configuration has found."""
+    return by_claim(folders.study_at(file.parent).space, file)
+
+
 @pytest.fixture(autouse=True)
 def looks(monkeypatch):
     """What is measured of samples and of packets is made up like everything else."""
@@ -38,6 +44,7 @@ def looks(monkeypatch):
     # The same files, some thousand times.
     monkeypatch.setattr(folders, "load", LOADED)
     monkeypatch.setattr(folders, "study_at", STUDIES)
+    monkeypatch.setattr(identified, "by_claim", lambda space, file: searched(file))
     monkeypatch.setattr(renewal, "steady", worlds_thesis.steady)
     experiment._module(made_up.plan("web-objects-2005/traces"))
     package = "anabranch_experiments_web_objects_2005"
@@ -58,17 +65,20 @@ def logs(results, sweep, at):
     return {seed: {name: found[name][seed - 1] for name in found} for seed in made_up.SEEDS}
 
 
+@functools.cache
+def unbent(name):
+    """What an experiment finds where nothing is wrong."""
+    return made_up.judged(name, WORLDS)
+
+
 def judged(name, bend=None):
     """The claims that have results: arithmetic of printed numbers has none, and tests of its own (test_printed.py)."""
     if name == COMPARED:
         where, bend = bend or (None, None)
+        names = [f"sf-sctp-2007/{each}" for each in ("exp-04", "exp-12", "exp-14")]
         others = {
-            f"sf-sctp-2007/{each}": made_up.judged(
-                f"sf-sctp-2007/{each}",
-                WORLDS,
-                bend and (where, bend) if where == f"sf-sctp-2007/{each}" else None,
-            )
-            for each in ("exp-04", "exp-12", "exp-14")
+            each: made_up.judged(each, WORLDS, (where, bend)) if bend and where == each else unbent(each)
+            for each in names
         }
         every = folders.study_of(made_up.plan(name)).experiments
         found = {each: others[each][0] if each in others else Analysis([]) for each in every}

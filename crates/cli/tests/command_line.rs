@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-mod place;
-
-use place::{Place, SMALL};
+use crate::place::{Place, SMALL};
 
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).expect("JSON")

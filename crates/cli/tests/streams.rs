@@ -2,9 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-mod place;
-
-use place::{Place, SMALL};
+use crate::place::{Place, SMALL};
 
 #[test]
 fn a_dash_is_standard_input() {

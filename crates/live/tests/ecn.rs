@@ -2,12 +2,10 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
+use crate::common::talk::Shown;
+use crate::common::{PORT, in_time, local, pair};
 use anabranch_live::{Capture, CaptureOptions, Endpoint, EndpointConfig, default_association};
 use anabranch_sctp::config::EcnMode;
-use common::talk::Shown;
-use common::{PORT, in_time, local, pair};
 
 /// The ECN fields of the packets with more than 1,000 bytes: frames of a capture have the header of an Ethernet.
 fn fields(file: &Shown) -> Vec<u8> {

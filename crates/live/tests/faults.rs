@@ -2,13 +2,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::common::{PORT, Relay, impatient, in_time, local, numbers, pair, server, server_with};
 use anabranch_live::{CloseReason, Endpoint, EndpointConfig, Event, default_association};
-use common::{PORT, Relay, impatient, in_time, local, numbers, pair, server, server_with};
 
 #[tokio::test]
 async fn a_path_that_is_cut_ends_both_sides_with_one_event_each() {
@@ -152,7 +150,7 @@ async fn a_sender_that_is_faster_than_the_socket_loses_nothing() {
 async fn rubbish_from_a_stranger_changes_nothing() {
     in_time(async {
         let (server, at) = server();
-        let client = common::client();
+        let client = crate::common::client();
         let (ours, theirs) = pair(&client, &server, at).await;
         let stranger = std::net::UdpSocket::bind(local()).unwrap();
         let to = client.local_addresses()[0];
@@ -174,7 +172,7 @@ async fn rubbish_from_a_stranger_changes_nothing() {
 async fn every_second_packet_is_acknowledged_also_of_those_that_come_at_once() {
     in_time(async {
         let (server, at) = server();
-        let client = common::client();
+        let client = crate::common::client();
         let (ours, theirs) = pair(&client, &server, at).await;
         let reading = tokio::spawn(async move {
             let mut got = 0;
@@ -203,7 +201,7 @@ fn an_end_without_a_runtime_is_an_error_and_a_runtime_that_ends_tells_who_waits(
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (ours, theirs) = runtime.block_on(async {
         let (server, at) = server();
-        pair(&common::client(), &server, at).await
+        pair(&crate::common::client(), &server, at).await
     });
     let waiting = std::thread::spawn(move || {
         let other = tokio::runtime::Builder::new_current_thread().build().unwrap();

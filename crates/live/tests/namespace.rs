@@ -4,12 +4,10 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::process::Command;
 
+use crate::common::{PORT, impatient, in_time, local, numbers, pair, skipped};
 use anabranch_live::{Endpoint, EndpointConfig};
-use common::{PORT, impatient, in_time, local, numbers, pair, skipped};
 
 /// Runs the named test of this file in a namespace of its own, after these commands. False where there can be none.
 fn in_namespace(test: &str, prepare: &str) -> bool {

@@ -2,15 +2,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::{PORT, Relay, client, impatient, in_time, local, pair, server, server_with, skipped};
 use anabranch_live::{CloseReason, Endpoint, EndpointConfig, Event, Message, default_association};
 use anabranch_sctp::Dscp;
-use common::{PORT, Relay, client, impatient, in_time, local, pair, server, server_with, skipped};
 
 #[tokio::test]
 async fn answers_leave_from_the_address_that_was_asked() {
@@ -26,7 +24,7 @@ async fn answers_leave_from_the_address_that_was_asked() {
         theirs.send(vec![7; 100_000]).await.unwrap();
         assert_eq!(ours.recv().await.unwrap().unwrap().len(), 100_000);
         // And without a relay the client knows the server by the address that it has asked.
-        let other = common::client();
+        let other = crate::common::client();
         let (ours, _theirs) = pair(&other, &any, asked).await;
         assert_eq!(ours.remote(), Some(asked));
     })
@@ -258,7 +256,7 @@ async fn many_associations_share_a_socket() {
         let mut clients = tokio::task::JoinSet::new();
         for number in 0..60u8 {
             clients.spawn(async move {
-                let client = common::client();
+                let client = crate::common::client();
                 let association = client.connect(at, PORT).await.unwrap();
                 association.send(vec![number; 5000]).await.unwrap();
                 let echo = association.recv().await.unwrap().unwrap().into_bytes();
@@ -519,7 +517,7 @@ async fn each_peer_may_have_a_configuration_of_its_own() {
         }
         // What the handshake has told cannot be another.
         let wide = Arc::new(default_association().with(|c| c.streams.inbound = 7));
-        let other = common::client();
+        let other = crate::common::client();
         let (_, refused) =
             tokio::join!(tokio::time::timeout(Duration::from_millis(500), other.connect(at, PORT)), async {
                 server.accept().await.unwrap().accept_with(wide).unwrap_err()

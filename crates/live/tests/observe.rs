@@ -2,17 +2,15 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::fs::File;
 use std::io::Write;
 use std::time::Duration;
 
+use crate::common::talk::{Shown, talk};
+use crate::common::{in_time, local, pair, server};
 use anabranch_live::{Capture, CaptureFormat, CaptureOptions, Endpoint, EndpointConfig, Qlog, Vantage};
 use anabranch_trace::packet::Reading;
 use anabranch_trace::{Assumptions, Filter, Trace};
-use common::talk::{Shown, talk};
-use common::{in_time, local, pair, server};
 use serde_json::Value;
 
 #[tokio::test]

@@ -3,16 +3,14 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use crate::common::{in_time, skipped};
 use anabranch_live::{
     Association, BindError, CloseReason, Endpoint, EndpointConfig, Message, default_association,
 };
 use anabranch_sctp::Dscp;
-use common::{in_time, skipped};
 use nix::sched::{CloneFlags, unshare};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::Mutex;

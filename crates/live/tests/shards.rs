@@ -2,18 +2,16 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::common::{PORT, client, impatient, in_time, local, pair, server};
 use anabranch_live::{
     Association, BindError, CloseReason, Config, Endpoint, EndpointConfig, blocking, default_association,
 };
-use common::{PORT, client, impatient, in_time, local, pair, server};
 
 fn config() -> Arc<Config> {
     Arc::new(default_association())

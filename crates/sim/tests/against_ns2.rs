@@ -2,12 +2,10 @@
 //! round trip of 100 ms, access links of 1 Gb/s, receive window without bound, a SACK for each packet, unordered messages.
 //! The figures of ns-2 are written where they are compared. Everything is to be within 2 %.
 
-mod common;
-
+use crate::common::{engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_sim::scenario::{EventKind, Flow, Loss, Protocol, Record, Selection, Traffic};
 use anabranch_sim::{FlowSummary, run};
-use common::{engine, flow, link, ms, scenario};
 
 /// The flow's summary from 100 s to 400 s, and the mean time between two reductions of its window. Fast retransmits within
 /// a second of one another belong to one overflow of the queue.

@@ -3,8 +3,7 @@
 
 #![allow(clippy::print_stdout, reason = "the figures, for who asks for them")]
 
-mod common;
-
+use crate::common::{bernoulli, engine, flow, link, ms, scenario};
 use anabranch_base::{Dscp, Duration};
 use anabranch_link::CoDelConfig;
 use anabranch_sctp::config::Coupling;
@@ -12,7 +11,6 @@ use anabranch_sim::scenario::{
     Flow, Loss, Protocol, Queue, Record, Scenario, SubflowSpec, TimeDraw, Traffic,
 };
 use anabranch_sim::{RunOutput, run};
-use common::{bernoulli, engine, flow, link, ms, scenario};
 
 /// Mbit/s, ms of round trip, queue in bandwidth-delay products (0: CoDel), part that is lost; seconds of the run here and the least goodput in
 /// it, Mbit/s; the goal for 30 s.

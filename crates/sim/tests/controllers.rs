@@ -1,11 +1,9 @@
 //! SCTP with the controllers that TCP has, over a long fat path: 100 Mbit/s, a round trip of 100 ms.
 
-mod common;
-
+use crate::common::{engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_sim::scenario::{Applies, EventKind, Loss, Protocol, Record, Scenario, Selection, Traffic};
 use anabranch_sim::{RunOutput, run};
-use common::{engine, flow, link, ms, scenario};
 
 /// Bytes that the path holds: 100 Mbit/s times 100 ms.
 const PATH: u64 = 1_250_000;

@@ -1,13 +1,11 @@
 //! Couplings over simulated networks: who takes how much. Inequalities only; the figures are in the experiments.
 
-mod common;
-
+use crate::common::{bernoulli, engine, flow, link, ms, scenario};
 use anabranch_base::{Dscp, Duration};
 use anabranch_sim::run;
 use anabranch_sim::scenario::{
     Coupling, Flow, Loss, Protocol, Record, Scenario, SubflowSpec, TimeDraw, Traffic,
 };
-use common::{bernoulli, engine, flow, link, ms, scenario};
 
 const OPTIONS: [(&str, &str); 2] = [("receive_window", "8 MB"), ("sack_every", "1")];
 

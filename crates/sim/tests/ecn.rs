@@ -4,13 +4,11 @@
 #![allow(clippy::print_stdout, reason = "the figures, for who asks for them")]
 #![allow(clippy::unwrap_used, reason = "a scenario of these tests that cannot run is a failed test")]
 
-mod common;
-
+use crate::common::{engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_link::{CoDelConfig, RedConfig, Weight};
 use anabranch_sim::scenario::{Flow, Loss, Protocol, Queue, Record, Scenario, Traffic};
 use anabranch_sim::{Attached, EndSummary, run_attached};
-use common::{engine, flow, link, ms, scenario};
 
 /// What a run came to.
 #[derive(Clone, Debug)]

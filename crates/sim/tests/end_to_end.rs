@@ -1,11 +1,9 @@
 //! Real transports over simulated networks.
 
-mod common;
-
+use crate::common::{bernoulli, engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_sim::scenario::{EventKind, Flow, Loss, Protocol, Record, Selection, Traffic};
 use anabranch_sim::{Attached, Columns, RunOutput, run, run_attached};
-use common::{bernoulli, engine, flow, link, ms, scenario};
 
 /// 10 Mb/s, 40 ms of round trip, `p` lost there and back.
 fn lossy_transfer(
@@ -253,7 +251,7 @@ fn the_trace_has_what_statistics_have() {
 #[test]
 fn many_flows_share_a_bottleneck_and_fill_it() {
     let engine = engine("ns2-2.35", &[("receive_window", "10000000 B")]);
-    let scenario = common::speed(Protocol::Sctp, &engine, 5, 20, 1452);
+    let scenario = crate::common::speed(Protocol::Sctp, &engine, 5, 20, 1452);
     let summary = run(&scenario, 3, &Record::default()).unwrap().summary;
     let bottleneck = summary.links.iter().find(|l| l.name == "bottleneck").unwrap();
     assert!(bottleneck.utilisation > 0.9, "{}", bottleneck.utilisation);

@@ -1,13 +1,11 @@
 //! Sources of messages that share a flow: when they are made, what they wait for, and how long they are on their way.
 
-mod common;
-
+use crate::common::{bernoulli, engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_sim::scenario::{
     Flow, Loss, MessageSource, Protocol, Record, Reliability, Scenario, TimeDraw, Traffic,
 };
 use anabranch_sim::{SourceSummary, Summary, run};
-use common::{bernoulli, engine, flow, link, ms, scenario};
 
 fn source(name: &str, stream: u16, size: u32, every_ms: Option<u64>) -> MessageSource {
     MessageSource {

@@ -1,16 +1,14 @@
 //! Objects over real transports: when connections are opened, when objects are complete, that every byte is right.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{bernoulli, engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_sim::scenario::{
     Closer, Connection, EventKind, Flow, Loss, Objects, Opener, Opening, Order, Protocol, Record, Request,
     Scenario, Selection, Traffic,
 };
 use anabranch_sim::{ObjectSummary, Summary, run};
-use common::{bernoulli, engine, flow, link, ms, scenario};
 
 const SEQUENCE: Opening = Opening { burst: 1, gap: Duration::ZERO, at_once: u32::MAX };
 const PARALLEL: Opening = Opening { burst: u32::MAX, ..SEQUENCE };

@@ -1,12 +1,10 @@
 //! Links whose MTU the ends do not know, and that changes in the middle of a transfer: with ICMP and without (docs/mtu.md).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
-mod common;
-
+use crate::common::{bernoulli, engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_sim::run;
 use anabranch_sim::scenario::{Loss, MtuAnswer, Protocol, Record, Scenario, Traffic};
-use common::{bernoulli, engine, flow, link, ms, scenario};
 
 const BYTES: u64 = 3_000_000;
 

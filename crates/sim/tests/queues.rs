@@ -1,7 +1,6 @@
 //! Queue disciplines in whole runs: what links report about them.
 
-mod common;
-
+use crate::common::{engine, flow, link, ms, scenario};
 use anabranch_base::{Dscp, Duration};
 use anabranch_link::{
     Action, ClassConfig, ClassesConfig, CoDelConfig, ConditionerConfig, Conditioning, DscpSet, FqCoDelConfig,
@@ -9,7 +8,6 @@ use anabranch_link::{
 };
 use anabranch_sim::scenario::{EventKind, Flow, Loss, Protocol, Queue, Record, Selection, Traffic};
 use anabranch_sim::{LinkSummary, run};
-use common::{engine, flow, link, ms, scenario};
 
 /// Greedy SCTP flows, one for each code point, over 10 Mbit/s and 20 ms; the bottleneck, checked against its trace.
 fn bottleneck(queue: Queue, dscps: &[u8]) -> LinkSummary {

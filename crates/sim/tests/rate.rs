@@ -3,13 +3,11 @@
 
 #![allow(clippy::print_stdout, reason = "the figures, for who asks for them")]
 
-mod common;
-
+use crate::common::{bernoulli, engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_link::CoDelConfig;
 use anabranch_sim::scenario::{EventKind, Loss, Protocol, Queue, Record, Scenario, Selection, Traffic};
 use anabranch_sim::{RunOutput, run};
-use common::{bernoulli, engine, flow, link, ms, scenario};
 
 /// A path: Mbit/s, one-way delay in ms, and its queue.
 struct Row {

@@ -3,12 +3,10 @@
 
 #![allow(clippy::print_stdout, reason = "the figures, for who asks for them")]
 
-mod common;
-
+use crate::common::{engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_sim::scenario::{Checksums, Loss, Protocol, Queue, Record, TimeDraw, Traffic};
 use anabranch_sim::{RunOutput, run};
-use common::{engine, flow, link, ms, scenario};
 
 const GREEDY: Traffic = Traffic::Greedy { message: 16_384 };
 

@@ -1,14 +1,12 @@
 //! The wire goodput of each subflow is what its packets weigh on the link, whatever header its data chunks have.
 
-mod common;
-
+use crate::common::{engine, flow, link, ms, scenario};
 use anabranch_base::Duration;
 use anabranch_sctp::config::SubflowLevel;
 use anabranch_sim::run;
 use anabranch_sim::scenario::{
     EventKind, Loss, Protocol, Record, Selection, SubflowScheduler, SubflowSpec, Traffic,
 };
-use common::{engine, flow, link, ms, scenario};
 
 /// Bytes in a second of `goodput_wire_run_bps` of both subflows, and bytes of data packets that were offered to the link meanwhile.
 fn counted(level: SubflowLevel, message: u32) -> (f64, u64) {

@@ -1,12 +1,10 @@
 //! `controller = "bbr"` and `pacing`: when segments leave, and what bad input does to a model of the path. How much of a path BBR gets is in
 //! crates/sim/tests/bbr.rs.
 
-mod common;
-
+use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant, Rng};
 use anabranch_tcp::header::{self, Flags, Header, SackBlocks};
 use anabranch_tcp::{Algorithm, Config, LossRecovery, Percent, State, Timer};
-use common::{Fate, Packet, Pair, ms, payload};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;

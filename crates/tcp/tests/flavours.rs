@@ -1,11 +1,9 @@
 //! What each flavour's values do: FACK, gradual reduction, RTO slop, inflight limiting, host cache, repeated SYNs.
 
-mod common;
-
+use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant, TraceEvent};
 use anabranch_tcp::header::Flags;
 use anabranch_tcp::{Algorithm, Config, InitialWindow, PROFILES, Reduction};
-use common::{Fate, Packet, Pair, ms, payload};
 
 fn config() -> Config {
     Config { timestamps: false, mss: 1000, ..Config::default() }

@@ -1,11 +1,9 @@
 //! A witness from outside: the transmission times of a real Linux 6.1 for every position of a single loss.
 
-mod common;
-
+use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant};
 use anabranch_tcp::Config;
 use anabranch_tcp::header::Flags;
-use common::{Fate, Packet, Pair, ms, payload};
 
 /// One line of `data/linux61_loss_position.csv`.
 #[derive(Debug)]

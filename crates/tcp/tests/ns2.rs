@@ -1,11 +1,9 @@
 //! Segment for segment against ns-2.35's Sack1 agent: which segment leaves when, for 300 seconds with 5 % loss.
 //! `data/ns2_sack1.tcl` made the recordings.
 
-mod common;
-
+use crate::common::{Fate, Pair, ms, payload};
 use anabranch_base::Duration;
 use anabranch_tcp::Config;
-use common::{Fate, Pair, ms, payload};
 use std::collections::BTreeSet;
 
 /// The recorded run: numbers of the packets dropped, then (milliseconds, segment) of every data packet sent.

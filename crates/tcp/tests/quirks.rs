@@ -1,10 +1,8 @@
 //! FreeBSD 6.0's mistakes, each with the effect that Hurtig et al. (2006) describe, and without it when the flag is off.
 
-mod common;
-
+use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant};
 use anabranch_tcp::{Config, InitialWindow, Stats};
-use common::{Fate, Packet, Pair, ms, payload};
 
 const MSS: u64 = 1448;
 

@@ -1,10 +1,8 @@
 //! RACK and TLP (RFC 8985), DSACK (RFC 2883), F-RTO (RFC 5682): each rule in virtual time, 20 ms a round trip.
 
-mod common;
-
+use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant};
 use anabranch_tcp::{Config, InitialWindow, LossRecovery, RttSampling, Timer};
-use common::{Fate, Packet, Pair, ms, payload};
 
 const MSS: u64 = 1000;
 

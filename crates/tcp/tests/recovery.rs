@@ -1,10 +1,8 @@
 //! Loss recovery, segment by segment, in virtual time.
 
-mod common;
-
+use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant, RetransmitReason, Rng, TraceEvent};
 use anabranch_tcp::{Config, InitialWindow};
-use common::{Fate, Packet, Pair, ms, payload};
 
 const MSS: u64 = 1448;
 

@@ -1,12 +1,10 @@
 //! Handshake, acknowledging, windows, close and refusal, rule by rule.
 
-mod common;
-
+use crate::common::{Fate, PORT, Pair, ms, payload};
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng};
 use anabranch_tcp::header::{self, Flags, Header};
 use anabranch_tcp::{Config, Event, Failure, InitialWindow, Stack, State, Timer};
 use bytes::Bytes;
-use common::{Fate, PORT, Pair, ms, payload};
 use std::net::SocketAddr;
 use std::sync::Arc;
 

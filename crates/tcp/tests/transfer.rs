@@ -1,11 +1,9 @@
 //! Whole transfers: what arrives is what was sent, whatever the network does.
 
-mod common;
-
+use crate::common::{Fate, Pair, ms, payload};
 use anabranch_base::Rng;
 use anabranch_tcp::header::Flags;
 use anabranch_tcp::{Config, Event, PROFILES, State};
-use common::{Fate, Pair, ms, payload};
 
 fn check(pair: &Pair, data: &[u8], what: &str) {
     assert!(pair.server.received == data, "{what}: {} of {} bytes", pair.server.received.len(), data.len());

@@ -116,9 +116,16 @@ class Chance:
     def __init__(self, runs: Grid, single: Single):
         self.runs, self._single = runs, single
         self.trips, self.losses = single.trips, runs.values("loss")
+        self._known: dict[tuple[str, str, str], tuple[tuple[int, ...], np.ndarray]] = {}
 
     def _flows(self, who: str, trip: str, loss: str) -> tuple[tuple[int, ...], np.ndarray]:
         """Seeds, and closing times in ms, a row for each seed. What never closed took for ever."""
+        place = (who, trip, loss)
+        if place not in self._known:
+            self._known[place] = self._read(who, trip, loss)
+        return self._known[place]
+
+    def _read(self, who: str, trip: str, loss: str) -> tuple[tuple[int, ...], np.ndarray]:
         samples = [
             self.runs.sample("close", who=who, trip=trip, loss=loss, again=again)
             for again in self.runs.values("again")
