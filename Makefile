@@ -13,6 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PY     := .venv/bin/python
 LAB    := .venv/bin/anabranch-lab
 STUDY  ?= satellite-2005
+SEEDS  ?= 1..5
 FLAGS  ?=
 LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
@@ -23,9 +24,9 @@ SECONDS ?= 3600
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
-demo: build ## build, run the satellite study, print its table, write out/report/index.html
-	@$(LAB) run $(STUDY) --jobs $(JOBS) $(FLAGS)
-	@$(LAB) report --study $(STUDY) $(FLAGS)
+demo: build ## build, run the satellite study with SEEDS=1..5, print its table, write out/report/index.html
+	@$(LAB) run $(STUDY) --jobs $(JOBS) $(if $(SEEDS),--seeds $(SEEDS)) $(FLAGS)
+	@$(LAB) report --study $(STUDY) $(if $(SEEDS),--seeds $(SEEDS)) $(FLAGS)
 
 # Both at a time: each leaves a processor idle here and there, while one crate is compiled or the last test of a program runs.
 test: ## every test of every language
@@ -42,10 +43,13 @@ test-rust:
 test-python: build
 	$(PY) -m pytest --numprocesses $(JOBS) --dist loadgroup
 
-build: venv ## the Python module, and with it the simulator
+# Packages are fetched while crates are compiled: all that the module needs but itself, which maturin builds with settings of its own.
+build: ## the Python module, and with it the simulator
 	@echo "building the simulator for Python"
-	@# cargo's progress goes to stderr; what pip finds already installed is of no interest.
-	@VIRTUAL_ENV="$(CURDIR)/.venv" $(PY) -m maturin develop --locked >/dev/null
+	@cargo build --profile python --locked --quiet -p anabranch-sim --features anabranch-sim/watched & crates=$$!; \
+	status=0; bash tools/prepare.sh || status=$$?; wait $$crates || status=$$?; exit $$status
+	@# cargo's progress goes to stderr; what uv finds already installed is of no interest.
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(PY) -m maturin develop --uv --locked >/dev/null
 
 wheel: build ## out/wheel/: a wheel with the module, the laboratory and the program `anabranch`
 	@$(PY) tools/wheel.py

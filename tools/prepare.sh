@@ -6,8 +6,10 @@ cd "$(dirname "$0")/.."
 need() { # need DEBIAN-PACKAGE WHAT-FOR: installs it, or says what to install
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         echo "installing $1 ($2)"
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$1" >/dev/null 2>&1 ||
-            { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$1" >/dev/null; }
+        # Another one may be under way.
+        local install=(apt-get install -y -qq -o DPkg::Lock::Timeout=300 "$1")
+        DEBIAN_FRONTEND=noninteractive "${install[@]}" >/dev/null 2>&1 ||
+            { apt-get update -qq && DEBIAN_FRONTEND=noninteractive "${install[@]}" >/dev/null; }
     else
         echo "missing: $2. On Debian: apt-get install $1" >&2
         exit 1
