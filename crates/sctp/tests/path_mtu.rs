@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use anabranch_base::Duration;
 use anabranch_sctp::config::{MtuDiscovery, SubflowLevel};
 use anabranch_sctp::{AssociationId, Config, PathMtuError, State};
-use common::{Logged, Pair, Side, subflow_config};
+use common::{Logged, Pair, Side, icmp_message, subflow_config};
 
 /// Bytes of an IP packet.
 fn size(packet: &Logged) -> usize {
@@ -165,4 +165,43 @@ fn the_least_path_mtu() {
     assert_eq!(pair.a.view(a).unwrap().path_mtu(), 1500);
     set_mtu(&mut pair, a, 576);
     assert_eq!(pair.a.view(a).unwrap().path_mtu(), 576);
+}
+
+/// ICMP says to A that a packet of its was too big, and quotes what every message quotes.
+fn say_too_big(pair: &mut Pair, mtu: u16) {
+    let sent = pair.log.iter().rev().find(|p| p.from == Side::A && p.has("DATA"));
+    let quoted = sent.unwrap().bytes[..8].to_vec();
+    pair.inject_icmp(Side::A, &icmp_message(Side::A, 3, 4, mtu, &quoted));
+}
+
+/// What leaves again has left the flight, and "add the data size of those chunks to the rwnd" (RFC 9260, 6.2.1 C): the window is what the
+/// peer said less what is in flight, and never more than may still be kept of what was sent (a send buffer and a receive buffer).
+#[test]
+fn what_was_too_big_gives_the_window_back_within_what_may_be_kept() {
+    const A_RWND: u64 = 1 << 20;
+    // A chunk takes memory besides its payload.
+    for (send, receive) in [(1 << 20, 1 << 20), (20_000, 20_000)] {
+        let z = Config::rfc9260();
+        let a = z.clone().with(|c| (c.limits.send_buffer, c.limits.receive_window) = (send, receive));
+        let (mut pair, a, _) = Pair::between(1, &a, &z);
+        pair.run_for(Duration::from_millis(200));
+        let window = |pair: &Pair| pair.a.view(a).unwrap().peer_window();
+        let kept = send as u64 + u64::from(receive);
+        let empty = window(&pair);
+        assert_eq!(empty, A_RWND.min(kept));
+        pair.send_all(Side::A, a, 1, 3, 1400);
+        pair.pump();
+        // What was in flight is kept all the same, each chunk with its bookkeeping.
+        let after = window(&pair);
+        let all = 3 * 1400;
+        assert!(after <= empty - all, "{after}");
+        say_too_big(&mut pair, 1000);
+        assert_eq!(pair.a.view(a).unwrap().flight_bytes(), 0, "everything is to leave again");
+        let expected = if A_RWND < kept { A_RWND } else { after };
+        assert_eq!(window(&pair), expected, "buffers of {send} and {receive} bytes");
+        pair.pump();
+        assert_eq!(window(&pair), expected - all);
+        pair.run_for(Duration::from_secs(5));
+        assert_eq!(window(&pair), empty);
+    }
 }

@@ -156,9 +156,6 @@ impl Sender {
                 count_lost(&mut cx.streams, chunk.fragment.stream);
             }
         }
-        lane.on_lost(all);
-        let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
-        space.allowance.give_back(freed);
-        self.peer_rwnd += freed;
+        self.lose(cx, id, all);
     }
 }
