@@ -306,3 +306,42 @@ fn sf2007_is_refused_on_a_network_that_is_not_sealed() {
     let refused = pair.a.connect(now, common::address(Side::Z), common::PORT, config);
     assert_eq!(refused, Err(ConnectError::PrivateEncodings));
 }
+
+/// The extension ends with chunks in flight under other FIDs, and they leave again under subflow 0: "add the data size of those chunks
+/// to the rwnd" (RFC 9260, 6.2.1 C), so that the peer's window is charged for each of them once.
+#[test]
+fn the_peers_window_when_the_extension_ends() {
+    const A_RWND: u64 = 1 << 20;
+    let config = subflow_config(SubflowLevel::One, 3);
+    let mut pair = Pair::sealed(1);
+    pair.tamper(|_, bytes| {
+        if bytes.get(12) == Some(&kind::INIT_ACK) {
+            let at = bytes.windows(2).position(|w| w == [0xB0, 0x5F]).unwrap();
+            bytes[at + 1] = 0x5E;
+        }
+    });
+    let config = std::sync::Arc::new(config);
+    pair.z.listen(std::sync::Arc::clone(&config)).unwrap();
+    let now = pair.now;
+    pair.a.connect(now, common::address(Side::Z), common::PORT, config).unwrap();
+    pair.run_for(Duration::from_millis(200));
+    let z = pair.id_of(Side::Z);
+    for stream in [1, 2] {
+        for _ in 0..2 {
+            pair.send(Side::Z, z, stream, &[7; 1000]);
+        }
+    }
+    pair.pump();
+    assert_eq!(pair.z.view(z).unwrap().peer_window(), A_RWND - 4000);
+    let limit = pair.now + Duration::from_secs(1);
+    while pair.z.view(z).unwrap().stats().sf_downgrades == 0 {
+        assert!(pair.step(limit), "the extension has not ended");
+    }
+    let view = pair.z.view(z).unwrap();
+    // All of it has left again, and no SACK has come yet; a chunk has a header of 20 bytes now.
+    assert_eq!((view.flight_bytes(), view.peer_window()), (4080, A_RWND - 4000));
+    assert_eq!(view.audit(), Ok(()));
+    pair.run_for(Duration::from_secs(5));
+    assert_eq!(pair.received.len(), 4);
+    assert_eq!(pair.z.view(z).unwrap().peer_window(), A_RWND);
+}

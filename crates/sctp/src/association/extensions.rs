@@ -32,7 +32,7 @@ impl Association {
 
     /// Back to RFC 9260.
     pub(super) fn forget_extensions(&mut self) {
-        self.sender.forget_extensions();
+        self.sender.forget_extensions(&mut self.cx);
         self.receiver.forget_extensions();
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;

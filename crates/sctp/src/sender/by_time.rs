@@ -210,12 +210,9 @@ impl Sender {
             let Some(chunk) = lane.loss.mark(&mut space.flight, seq) else { return };
             chunk.probe = true;
             let one = Counted::one(chunk);
-            lane.leave_flight(one);
             lane.cwnd_exempt_packet = true;
-            let freed = one.charged(cx.config.emulation.rwnd_counts_headers);
-            space.allowance.give_back(freed);
             lane.arm_t3(cx);
-            return self.give_room_back(cx, freed);
+            return self.take_out_of_flight(cx, id, one);
         }
         // "When the PTO fires ... rearm the RTO timer".
         lane.arm_t3(cx);

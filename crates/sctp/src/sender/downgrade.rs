@@ -1,12 +1,11 @@
 //! The extension SF ends: the spaces of all subflows are folded into one.
 
 use super::Sender;
-use super::flight::{ChunkState, Counted};
+use super::flight::ChunkState;
 use super::subflow::Life;
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::SpaceId;
-use crate::stats::count_lost;
 
 impl Sender {
     /// The extension SF ends: subflows go on as at level 0.
@@ -30,14 +29,10 @@ impl Sender {
     /// What is in flight under other FIDs is to leave again: it is marked where it is, so that what must not leave again has no other
     /// number yet when it is given up.
     fn mark_folded_lost(&mut self, cx: &mut Context) {
-        for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space != SpaceId::FIRST) {
-            let Some(space) = self.spaces.get_mut(lane.space) else { continue };
-            let mut all = Counted::default();
-            lane.loss.mark_lane(&mut space.flight, id, |chunk| {
-                all.add(chunk);
-                count_lost(&mut cx.streams, chunk.fragment.stream);
-            });
-            lane.on_lost(all);
+        for id in self.lanes.ids() {
+            if self.lanes.get(id).is_some_and(|lane| lane.space != SpaceId::FIRST) {
+                self.mark_all_lost(cx, id);
+            }
         }
     }
 
@@ -63,9 +58,8 @@ impl Sender {
                     }
                     continue;
                 }
-                let Some(lane) = self.lanes.get_mut(chunk.lane) else { continue };
-                if chunk.state == ChunkState::InFlight {
-                    lane.on_lost(Counted::one(&chunk));
+                if self.lanes.get(chunk.lane).is_none() {
+                    continue;
                 }
                 chunk.state = ChunkState::Lost;
                 chunk.lost_by_timeout = true;
@@ -107,8 +101,9 @@ impl Sender {
     }
 
     /// Back to RFC 9260.
-    pub(crate) fn forget_extensions(&mut self) {
+    pub(crate) fn forget_extensions(&mut self, cx: &mut Context) {
         if self.spaces.len() > 1 {
+            self.mark_folded_lost(cx);
             self.fold_spaces();
         }
         self.encoding = Encoding::Rfc9260;

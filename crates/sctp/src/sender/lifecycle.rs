@@ -73,7 +73,7 @@ impl Sender {
         self.lanes.clear();
         self.moves.clear();
         self.numbering.restart();
-        self.forget_extensions();
+        self.forget_extensions(cx);
         self.forget_special();
         self.next_asn = base;
         if let Some(table) = &mut cx.streams {

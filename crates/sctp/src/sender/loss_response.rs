@@ -47,15 +47,13 @@ impl Sender {
     pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
         let &NewlyLost { all, earliest, highest, newly, resent_at } = lost;
         let rule = cx.config.congestion.fast_recovery;
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let Some(lane) = self.lanes.get(id) else { return };
         // RecoverFS has what the SACK acknowledges, too (RFC 9937, 6.2): prr_delivered begins with it.
         let prior = lane.flight + newly.unwrap_or(0);
+        self.lose(cx, id, all);
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get(lane.space) else { return };
         let sent_at = space.flight.get(highest).map_or(cx.now, |chunk| chunk.sent_at);
-        lane.on_lost(all);
-        // 6.2.1 C: "add the data size of those chunks to the rwnd".
-        let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
-        space.allowance.give_back(freed);
         let (subflow, path) = (lane.subflow, lane.path);
         cx.stats.fast_retransmits = cx.stats.fast_retransmits.saturating_add(1);
         if let Some(subflow) = self.subflows.get_mut(subflow) {
@@ -104,7 +102,6 @@ impl Sender {
             lane.open_burst();
             cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
         }
-        self.give_room_back(cx, freed);
         let event = Congestion::FastRetransmit(Base::CWND);
         self.couple_loss(cx, id, &Lost { cut, sent_at, event });
         cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });

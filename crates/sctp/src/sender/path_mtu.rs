@@ -128,7 +128,12 @@ impl Sender {
     }
 
     /// The network has said that packets larger than the path now carries did not arrive: chunks that fill such packets leave again
-    /// at once, but for what must not leave again. That is no sign of congestion.
+    /// at once, but for what must not leave again. That is no sign of congestion: what may leave is what cwnd has room for once they are out
+    /// of the flight, and no more (RFC 9260, 6.1 B).
+    ///
+    /// Who sees packets of ours can forge such messages, a smaller size with each. So a chunk leaves again for a size once a round trip:
+    /// by then it was acknowledged if it has arrived. It may be fragmented on its way by now (6.9), and as a rule needs no
+    /// other size; where routers do not fragment, and a hop behind the first has said less, missing reports and T3-rtx find it, too.
     pub(crate) fn resend_too_long(&mut self, cx: &mut Context, id: PathId) {
         for lane in self.lanes.ids() {
             if self.lanes.get(lane).is_some_and(|lane| lane.path == id) {
@@ -142,23 +147,26 @@ impl Sender {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let room = room_of(&cx.paths, lane.path);
+        // What was just sent again lets queues grow: the last round trip may be longer than the usual one.
+        let round_trip = lane.srtt(cx).max(lane.last_rtt()).unwrap_or_else(|| lane.rto(cx));
         let header = self.encoding.header_len();
         let mut all = Counted::default();
         for seq in space.flight.of_lane(id).collect::<Vec<_>>() {
-            let len = space.flight.get(seq).map_or(0, |chunk| chunk.fragment.payload.len());
-            if padded(header + len) <= room {
+            let leaves_again = space.flight.get(seq).is_some_and(|chunk| {
+                let fits = padded(header + chunk.fragment.payload.len()) <= room;
+                !fits && !(chunk.too_long && cx.now < chunk.sent_at + round_trip)
+            });
+            if !leaves_again {
                 continue;
             }
             // As if a window had opened: the fast retransmit that a chunk has once is not used up.
             if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
                 chunk.fast_retransmitted = false;
+                chunk.too_long = true;
                 all.add(chunk);
                 count_lost(&mut cx.streams, chunk.fragment.stream);
             }
         }
-        lane.on_lost(all);
-        let freed = all.charged(cx.config.emulation.rwnd_counts_headers);
-        space.allowance.give_back(freed);
-        self.peer_rwnd += freed;
+        self.lose(cx, id, all);
     }
 }

@@ -1,12 +1,12 @@
 //! What the peer has room for: in its buffer as a whole, and for each FID (levels 1 and sf2007).
 
 use super::Sender;
-use super::flight::{Flight, SentChunk};
+use super::flight::{Counted, Flight, SentChunk};
 use super::lane::Lane;
 use super::subflow::Subflow;
 use crate::config::{Config, LimitConfig};
 use crate::context::Context;
-use crate::ids::{Id, SpaceId};
+use crate::ids::{Id, LaneId, SpaceId};
 use crate::negotiation::fids::Judged;
 
 /// Memory for a chunk that was sent, besides its payload, bytes.
@@ -152,11 +152,27 @@ impl Sender {
         self.lent_to_receiver = bytes;
     }
 
-    /// What was found lost may be charged again: 6.2.1 C, "add the data size of those chunks to the rwnd". It is kept all the same,
-    /// and other lanes must not fill its room with new data.
+    /// Chunks of a lane were found lost, or are taken for it, whatever has said so.
+    pub(super) fn lose(&mut self, cx: &Context, id: LaneId, lost: Counted) {
+        if let Some(lane) = self.lanes.get_mut(id) {
+            lane.chunks_lost = lane.chunks_lost.saturating_add(lost.chunks);
+        }
+        self.take_out_of_flight(cx, id, lost);
+    }
+
+    /// Chunks of a lane are marked to leave again: "marked for retransmission" is not in flight any more, and is charged again when
+    /// it leaves: 6.2.1 C, "add the data size of those chunks to the rwnd". Its memory is kept all the same, and other lanes must
+    /// not fill its room with new data. Nothing else takes what is to leave again out of a flight; what is given up is
+    /// "finally acked" (RFC 3758, 3.5, A2), and the peer's next window speaks of that.
     #[inline(never)]
-    pub(super) fn give_room_back(&mut self, cx: &Context, freed: u64) {
-        self.peer_rwnd = (self.peer_rwnd + freed).min(self.retention_left(cx));
+    pub(super) fn take_out_of_flight(&mut self, cx: &Context, id: LaneId, marked: Counted) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        lane.leave_flight(marked);
+        let freed = marked.charged(cx.config.emulation.rwnd_counts_headers);
+        if let Some(space) = self.spaces.get_mut(lane.space) {
+            space.allowance.give_back(freed);
+        }
+        self.peer_rwnd = self.peer_rwnd.saturating_add(freed).min(self.retention_left(cx));
     }
 
     /// Memory for what was sent and is not acknowledged cumulatively, bytes. Numbers that are kept for the rest of a message count with

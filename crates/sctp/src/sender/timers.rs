@@ -151,16 +151,12 @@ impl Sender {
     pub(super) fn mark_all_lost(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let headers = cx.config.emulation.rwnd_counts_headers;
         let mut all = Counted::default();
         lane.loss.mark_lane(&mut space.flight, id, |chunk| {
             all.add(chunk);
             count_lost(&mut cx.streams, chunk.fragment.stream);
         });
-        lane.on_lost(all);
-        let freed = all.charged(headers);
-        space.allowance.give_back(freed);
-        self.give_room_back(cx, freed);
+        self.lose(cx, id, all);
     }
 
     /// Everything unacknowledged leaves again, but for what must not.

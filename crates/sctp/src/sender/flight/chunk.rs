@@ -45,6 +45,8 @@ pub(crate) struct SentChunk {
     pub(crate) immediate: bool,
     /// Whether the chunk is sent again as a probe of the tail.
     pub(crate) probe: bool,
+    /// Whether the chunk has left again because the path carries no packets of its size, or is to.
+    pub(crate) too_long: bool,
 }
 
 impl SentChunk {
@@ -62,6 +64,7 @@ impl SentChunk {
             overhead: 0,
             immediate: false,
             probe: false,
+            too_long: false,
         }
     }
 

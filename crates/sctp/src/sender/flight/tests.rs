@@ -32,6 +32,7 @@ pub(in crate::sender) fn chunk() -> SentChunk {
         overhead: 16,
         immediate: false,
         probe: false,
+        too_long: false,
     }
 }
 

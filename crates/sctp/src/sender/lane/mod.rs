@@ -338,12 +338,6 @@ impl Lane {
         self.last_sent = Some(now);
     }
 
-    /// Chunks were marked lost.
-    pub(super) fn on_lost(&mut self, lost: Counted) {
-        self.leave_flight(lost);
-        self.chunks_lost = self.chunks_lost.saturating_add(lost.chunks);
-    }
-
     /// Chunks were given up, or are to be sent again: "marked for retransmission" is not in flight any more.
     pub(super) fn leave_flight(&mut self, chunks: Counted) {
         self.flight = self.flight.saturating_sub(chunks.bytes);
