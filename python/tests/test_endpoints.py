@@ -86,6 +86,21 @@ def test_options_of_each_side():
         net.a.get("no_such_option")
 
 
+def test_rto_max_is_lowered_while_a_timer_runs():
+    """The watch of the formal properties asks for timers within RTO.Max: those that were set before are no alarm."""
+    silent = False
+    net = anabranch.connect({"association_max_retrans": 100}, lose=lambda packet: silent)
+    silent = True
+    net.a.send(b"late")
+    net.run("40 s")
+    net.a.set("rto_max", "1 s")
+    net.a.send(b"later")
+    net.run("1 ms")
+    silent = False
+    net.run("60 s")
+    assert [message.data for message in net.b.received()] == [b"late", b"later"]
+
+
 def test_the_same_seed_gives_the_same_packets():
     def life(seed):
         net = anabranch.connect(seed=seed, delay=0.02)

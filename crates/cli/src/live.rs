@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use anabranch_base::units;
 use anabranch_live::{
-    Association, BindError, Closed, Config, ENCAPSULATION_PORT, Endpoint, EndpointConfig, Event, Message,
-    SendError, default_association, in_words,
+    Association, BindError, CloseReason, Closed, Config, ENCAPSULATION_PORT, Endpoint, EndpointConfig, Event,
+    Message, SendError, default_association, in_words,
 };
 use bytes::{Bytes, BytesMut};
 use clap::Args;
@@ -350,10 +350,10 @@ async fn pipe(
         association.abort(b"a code point cannot be had");
         return Err(failure);
     }
-    if !options.recv_only {
+    let sending = (!options.recv_only).then(|| {
         let input = read_input(options.message);
-        tokio::spawn(send_input(association.clone(), options.clone(), input, at_end));
-    }
+        tokio::spawn(send_input(association.clone(), options.clone(), input, at_end))
+    });
     let mut out = std::io::stdout().lock();
     loop {
         let message = match association.recv().await {
@@ -378,9 +378,14 @@ async fn pipe(
             return Err(Failure::printing(&error));
         }
     }
-    match association.closed().await {
-        anabranch_live::CloseReason::Graceful => Ok(()),
-        reason => Err(Failure::failed(format!("the association has ended: {}", in_words(&reason)))),
+    let reason = association.closed().await;
+    if reason != CloseReason::Graceful {
+        return Err(Failure::failed(format!("the association has ended: {}", in_words(&reason))));
+    }
+    // It ends with the association.
+    match sending {
+        Some(sending) => sending.await.map_err(Failure::failed)?,
+        None => Ok(()),
     }
 }
 
@@ -410,14 +415,23 @@ fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
     receiver
 }
 
+/// Sends what is read until it ends, or the association does. An error if something had been read then that the peer, who has ended in
+/// order, did not wait for.
 async fn send_input(
     association: Association,
     options: PipeOptions,
     mut input: mpsc::Receiver<std::io::Result<Bytes>>,
     at_end: AtEnd,
-) -> Result<(), SendError> {
+) -> Result<(), Failure> {
     let mut sent = false;
-    while let Some(read) = input.recv().await {
+    loop {
+        // What has been read comes first: at the end of the association it is looked at as well.
+        let read = tokio::select! {
+            biased;
+            read = input.recv() => read,
+            _ = association.closed() => return Ok(()),
+        };
+        let Some(read) = read else { break };
         let payload = match read {
             Ok(payload) => payload,
             Err(error) => {
@@ -432,15 +446,21 @@ async fn send_input(
             unordered: options.unordered,
             ..Message::new(options.stream, payload)
         };
-        if let Err(error) = association.send(message).await {
-            if !matches!(error, SendError::Closed(_)) {
+        match association.send(message).await {
+            Ok(_) => sent = true,
+            Err(SendError::Closed(CloseReason::Graceful)) => {
+                let what = "the peer has ended the association: the rest of standard input was not sent";
+                return Err(Failure::failed(what));
+            }
+            // The pipe tells why.
+            Err(SendError::Closed(_)) => return Ok(()),
+            Err(SendError::Refused(error)) => {
                 let _ = writeln!(std::io::stderr().lock(), "anabranch: {error}");
                 // The pipe waits for the end.
                 association.abort(b"a message was refused");
+                return Ok(());
             }
-            return Err(error);
         }
-        sent = true;
     }
     if sent || at_end == AtEnd::ShutDown {
         // The pipe waits for the end.
@@ -469,7 +489,9 @@ fn abort_when_interrupted(
         // The ABORT leaves as soon as the driver runs. Then the pipe ends by itself, unless standard output blocks.
         endpoint.close(std::time::Duration::from_millis(500)).await;
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        let _ = network.recording.finish();
+        if let Err(failure) = network.recording.finish() {
+            let _ = writeln!(std::io::stderr().lock(), "anabranch: {}", failure.message);
+        }
         std::process::exit(code.into());
     });
     Ok(interrupted)

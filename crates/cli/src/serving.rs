@@ -4,8 +4,8 @@ use std::future::Future;
 use std::io::Write;
 use std::time::Duration;
 
-use anabranch_live::{Association, Endpoint};
-use tokio::task::JoinSet;
+use anabranch_live::{Association, CloseReason, Endpoint, SendError, in_words};
+use tokio::task::{JoinError, JoinSet};
 
 use crate::failure::Failure;
 
@@ -54,7 +54,40 @@ impl Interrupts {
     }
 }
 
-/// Lets in whoever asks, and serves them.
+/// Answers that could not be sent. Where the send buffer is full an answer waits; who has shut down, or is gone, takes none.
+#[derive(Debug, Default)]
+pub(crate) struct Unsent {
+    messages: u64,
+    bytes: u64,
+    why: Option<SendError>,
+}
+
+impl Unsent {
+    /// An answer of so many bytes was tried.
+    pub(crate) fn note<T>(&mut self, bytes: usize, tried: Result<T, SendError>) {
+        if let Err(error) = tried {
+            self.messages += 1;
+            self.bytes += bytes as u64;
+            self.why.get_or_insert(error);
+        }
+    }
+
+    /// In a sentence, if there are any.
+    pub(crate) fn in_words(&self) -> Option<String> {
+        let why = match self.why.as_ref()? {
+            SendError::Refused(anabranch_sctp::SendError::Closing)
+            | SendError::Closed(CloseReason::Graceful) => "the peer had shut the association down".to_owned(),
+            SendError::Closed(reason) => format!("the association had ended: {}", in_words(reason)),
+            refused @ SendError::Refused(_) => refused.to_string(),
+        };
+        let (messages, bytes) = (self.messages, self.bytes);
+        let (s, were) = if messages == 1 { ("", "was") } else { ("s", "were") };
+        Some(format!("{messages} message{s} of {bytes} bytes in all {were} not sent back, as {why}"))
+    }
+}
+
+/// Lets in whoever asks, and serves them. An association that ends otherwise than it should is told of as it ends, and is an error in
+/// the end.
 pub(crate) async fn serve_all<S, F>(
     endpoint: &Endpoint,
     mut interrupts: Interrupts,
@@ -67,6 +100,7 @@ where
 {
     let mut left = count.unwrap_or(usize::MAX);
     let mut running = JoinSet::new();
+    let mut failed = 0;
     while left > 0 || !running.is_empty() {
         tokio::select! {
             incoming = endpoint.accept(), if left > 0 => {
@@ -77,12 +111,16 @@ where
                     running.spawn(serve(association));
                 }
             }
-            Some(done) = running.join_next() => report(done.ok()),
+            Some(done) = running.join_next() => failed += report(done),
             code = interrupts.next() => return end_early(endpoint, running, interrupts, code).await,
         }
     }
     endpoint.close(Duration::from_secs(1)).await;
-    Ok(())
+    match failed {
+        0 => Ok(()),
+        // Each has said why.
+        _ => Err(Failure::failed("")),
+    }
 }
 
 /// Everybody is told, and may send the rest of what was under way.
@@ -97,7 +135,7 @@ async fn end_early(
             // What they have to say about their end is said.
             let rest = async {
                 while let Some(done) = running.join_next().await {
-                    report(done.ok());
+                    report(done);
                 }
             };
             let _ = tokio::time::timeout(PATIENCE, rest).await;
@@ -107,8 +145,33 @@ async fn end_early(
     Err(Failure { code, message: "interrupted".to_owned() })
 }
 
-fn report(done: Option<Result<(), Failure>>) {
-    if let Some(Err(failure)) = done {
-        let _ = writeln!(std::io::stderr().lock(), "anabranch: {}", failure.message);
+/// Tells of an association that did not end as it should; how many these are.
+fn report(done: Result<Result<(), Failure>, JoinError>) -> usize {
+    let message = match done {
+        Ok(Ok(())) => return 0,
+        Ok(Err(failure)) => failure.message,
+        Err(error) => format!("an association is not served any more: {error}"),
+    };
+    // Who cannot be told is not told.
+    let _ = writeln!(std::io::stderr().lock(), "anabranch: {message}");
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_sent_is_counted_and_said_why() {
+        let mut unsent = Unsent::default();
+        unsent.note(5, Ok(()));
+        assert_eq!(unsent.in_words(), None);
+        unsent.note::<()>(7, Err(anabranch_sctp::SendError::Closing.into()));
+        let text = "1 message of 7 bytes in all was not sent back, as the peer had shut the association down";
+        assert_eq!(unsent.in_words().as_deref(), Some(text));
+        unsent.note::<()>(8, Err(SendError::Closed(CloseReason::Graceful)));
+        let text =
+            "2 messages of 15 bytes in all were not sent back, as the peer had shut the association down";
+        assert_eq!(unsent.in_words().as_deref(), Some(text));
     }
 }

@@ -243,3 +243,72 @@ fn errors_say_what_is_wrong() {
     let port = taken.local_addr().expect("an address").port().to_string();
     fails(&["listen", "9000", "--bind", "127.0.0.1", "--udp-port", &port], 1, "choose one with --udp-port");
 }
+
+/// Every byte that goes to an echo comes back, or its server says how many did not, and ends with 1: also where it writes files beside.
+#[test]
+fn what_an_echo_does_not_send_back_is_counted_and_said() {
+    let place = tempfile::tempdir().expect("a directory");
+    let [pcap, qlog] = ["p.pcapng", "q.qlog"].map(|name| place.path().join(name).display().to_string());
+    for more in [&[][..], &["--pcap", &pcap], &["--qlog", &qlog], &["--set", "send_buffer=1 B"]] {
+        let listener = Listener::start(&[&["--echo", "--count", "1"], more].concat(), Stdio::null());
+        let file = bytes(5_000_000);
+        let output = connect(&listener, &[], &file);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(file.starts_with(&output.stdout), "what comes back is the beginning of what was sent");
+        let (said, ended) = listener.end();
+        let lines: Vec<&str> = said.lines().filter(|line| line.contains("not sent back")).collect();
+        let missing = file.len() - output.stdout.len();
+        if missing == 0 {
+            assert_eq!((lines.len(), ended.status.code()), (0, Some(0)), "{more:?}: {said}");
+            continue;
+        }
+        assert_eq!((lines.len(), ended.status.code()), (1, Some(1)), "{more:?}: {said}");
+        let bytes = format!(" of {missing} bytes in all ");
+        let why = "as the peer had shut the association down";
+        assert!(lines[0].contains(&bytes) && lines[0].ends_with(why), "{more:?}: {missing}: {said}");
+    }
+}
+
+/// The same where it is certain: the client reads nothing before it has shut down, so its window holds one answer; the echo has room for
+/// one more, waits with the next, and is told then that nothing more is taken.
+#[test]
+fn an_echo_waits_for_room_and_tells_what_a_shutdown_leaves() {
+    let listener = Listener::start(&["--echo", "--count", "1", "--set", "send_buffer=1 B"], Stdio::null());
+    let at: std::net::SocketAddr = format!("127.0.0.1:{}", listener.udp).parse().expect("an address");
+    let came = tokio::runtime::Runtime::new().expect("a thread").block_on(async {
+        let mut config = anabranch_live::EndpointConfig::default();
+        let mut association = anabranch_live::default_association();
+        association.set("max_receive_window", "0 B").expect("it is allowed");
+        association.set("receive_window", "1500 B").expect("it is allowed");
+        config = config.with_association(association);
+        let endpoint = anabranch_live::Endpoint::bind(&["127.0.0.1:0".parse().unwrap()], config).unwrap();
+        let association = endpoint.connect(at, 9000).await.expect("it answers");
+        for _ in 0..40 {
+            association.send(vec![7; 1000]).await.expect("it is up");
+        }
+        let ending = tokio::spawn({
+            let association = association.clone();
+            async move { association.shutdown().await }
+        });
+        // The peer has all, and has heard that no more comes.
+        let sent = |core: &anabranch_sctp::Association| {
+            (core.state() == anabranch_sctp::State::ShutdownSent).then_some(())
+        };
+        association.until(sent).await.expect("it lives");
+        let mut came = 0;
+        while let Ok(Some(message)) = association.recv().await {
+            came += message.into_bytes().len();
+        }
+        ending.await.unwrap().expect("in order");
+        came
+    });
+    let (said, ended) = listener.end();
+    let missing = 40_000 - came;
+    assert!(missing > 0, "{came}");
+    let line = format!(
+        "{} messages of {missing} bytes in all were not sent back, as the peer had shut the association down",
+        missing / 1000
+    );
+    assert!(said.lines().any(|said| said.ends_with(&line)), "{line}: {said}");
+    assert_eq!(ended.status.code(), Some(1));
+}

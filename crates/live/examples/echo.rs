@@ -44,8 +44,12 @@ async fn echo(association: &Association) -> Result<(), Closed> {
     while let Some(message) = association.recv().await? {
         let (stream, ppid) = (message.stream, message.ppid);
         let echo = Message { ppid, ..Message::new(stream, message.into_bytes()) };
-        // Who does not want to hear its echo has ended by now.
-        let _ = association.send(echo).await;
+        // Who has shut down takes nothing any more: the first that is not sent is told, and the rest would not be either.
+        if let Err(error) = association.send(echo).await {
+            println!("{:?}: not all was sent back: {error}", association.remote());
+            association.closed().await;
+            return Ok(());
+        }
     }
     Ok(())
 }

@@ -59,7 +59,9 @@ async fn serve(ports: u16) -> Result<(), Box<dyn Error>> {
         while let Some(incoming) = asking.accept().await {
             let Ok(association) = incoming.accept() else { continue };
             if let Ok(Some(message)) = association.recv().await {
-                let _ = association.try_send(message.into_bytes());
+                if let Err(error) = association.try_send(message.into_bytes()) {
+                    println!("not sent back: {error}");
+                }
             }
             held.push(association);
         }

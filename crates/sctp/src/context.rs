@@ -21,8 +21,11 @@ const MAX_WAITING_EVENTS: usize = 256;
 /// One argument of every call from the association to its sender, its receiver and its paths.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// Of the call that is being served: set where it enters the association.
+    /// Of the call that is being served: set where it enters the association, with [`Context::set_now`].
     pub(crate) now: Instant,
+    /// The latest time that it has been: timers that run may have been set then, if the clock was set back since.
+    #[cfg(any(debug_assertions, feature = "watched"))]
+    latest: Instant,
     pub(crate) config: Arc<Config>,
     /// Where the association stands; the association alone changes it.
     pub(crate) state: State,
@@ -45,6 +48,8 @@ impl Context {
     pub(crate) fn new(association: u32, config: Arc<Config>, path: Path, rng: SecretRng) -> Self {
         Self {
             now: Instant::ZERO,
+            #[cfg(any(debug_assertions, feature = "watched"))]
+            latest: Instant::ZERO,
             streams: config.streams.statistics.then(Box::default),
             config,
             state: State::CookieWait,
@@ -57,6 +62,25 @@ impl Context {
             ect: Ecn::NotEct,
             association,
         }
+    }
+
+    /// A call enters the association.
+    #[inline]
+    pub(crate) fn set_now(&mut self, now: Instant) {
+        self.now = now;
+        #[cfg(any(debug_assertions, feature = "watched"))]
+        {
+            self.latest = self.latest.max(now);
+        }
+    }
+
+    /// The latest time that it has been; where nobody watches, what it is.
+    pub(crate) fn latest(&self) -> Instant {
+        #[cfg(any(debug_assertions, feature = "watched"))]
+        let latest = self.latest.max(self.now);
+        #[cfg(not(any(debug_assertions, feature = "watched")))]
+        let latest = self.now;
+        latest
     }
 
     #[inline]

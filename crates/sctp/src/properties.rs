@@ -19,6 +19,8 @@ pub struct Sight {
     pub state: State,
     /// Since when.
     pub since: Instant,
+    /// The latest time that it has been: a timer may have been set then, if the clock was set back since.
+    pub latest: Instant,
     /// When T1-init or T1-cookie expires.
     pub t1: Option<Instant>,
     /// When T2-shutdown expires.
@@ -136,7 +138,8 @@ pub fn transition(from: Option<State>, to: State, restart: bool) -> Result<(), &
 /// # Errors
 /// Names the property that is broken.
 pub fn at_rest(now: Instant, sight: &Sight, bounds: &Bounds) -> Result<(), &'static str> {
-    let soon = |at: Option<Instant>, within: Duration| at.is_some_and(|at| at <= now + within);
+    let soon =
+        |at: Option<Instant>, within: Duration| at.is_some_and(|at| at <= now.max(sight.latest) + within);
     let waited = now.saturating_since(sight.since);
     match sight.state {
         State::CookieWait if !soon(sight.t1, bounds.timer) => return Err("ES2: COOKIE-WAIT without T1-init"),
@@ -250,6 +253,7 @@ mod tests {
             let mut sight = Sight {
                 state,
                 since: now,
+                latest: now,
                 t1: soon,
                 t2: soon,
                 t5: soon,
@@ -273,6 +277,14 @@ mod tests {
         assert_eq!(rest(ShutdownReceived, |s| s.owes = false), "P5");
         assert_eq!(rest(Established, |s| s.next = None), "P5");
         assert_eq!(rest(Established, |s| (s.next, s.waits) = (None, false)), "");
+        // A clock that was set back: what was set before waits for the time of before, and no longer.
+        fn set_back(s: &mut Sight, wait: u64) {
+            s.latest += Duration::from_secs(3600);
+            s.next = Some(s.latest + Duration::from_secs(wait));
+        }
+        assert_eq!(rest(Established, |s| s.next = s.next.map(|at| at + Duration::from_secs(3600))), "P5");
+        assert_eq!(rest(Established, |s| set_back(s, 1)), "");
+        assert_eq!(rest(Established, |s| set_back(s, 2)), "P5");
     }
 
     #[test]

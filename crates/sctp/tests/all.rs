@@ -46,6 +46,8 @@ mod ecn;
 mod encapsulation;
 #[path = "ending.rs"]
 mod ending;
+#[path = "extremes.rs"]
+mod extremes;
 #[path = "fates.rs"]
 mod fates;
 #[path = "forward_tsn.rs"]
@@ -134,6 +136,8 @@ mod subflows_negotiation;
 mod takeover;
 #[path = "waiting_users.rs"]
 mod waiting_users;
+#[path = "watched.rs"]
+mod watched;
 #[path = "webrtc.rs"]
 mod webrtc;
 #[path = "zero_checksum.rs"]

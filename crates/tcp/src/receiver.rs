@@ -104,7 +104,7 @@ impl Receiver {
 
     /// The edge that we could promise now.
     pub(crate) fn possible_edge(&self) -> u64 {
-        self.edge.max(self.next + self.buffer.saturating_sub(self.waiting + self.unread))
+        self.edge.max(self.next.saturating_add(self.buffer.saturating_sub(self.waiting + self.unread)))
     }
 
     /// The window was all but shut, and the user has read enough for the peer to be told (receiver's silly window

@@ -1,11 +1,11 @@
 //! `anabranch listen PORT`: waits for an association, and is the other end of `anabranch connect`.
 
-use anabranch_live::{Association, Closed, Endpoint, Message, Vantage, in_words};
+use anabranch_live::{Association, CloseReason, Closed, Endpoint, Message, Vantage, in_words};
 use clap::Args;
 
 use crate::failure::Failure;
 use crate::live::{self, AtEnd, NetworkOptions, PipeOptions};
-use crate::serving::{self, Interrupts};
+use crate::serving::{self, Interrupts, Unsent};
 
 /// Where to wait, and what to do with who comes.
 #[derive(Args, Debug)]
@@ -83,7 +83,9 @@ async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interr
             if let Err(failure) = marks.give(&association) {
                 network.tell(|| format!("{}: {}", live::name(&association), failure.message));
             }
-            let ended = if send_only { swallow(&association).await } else { echo(&association).await };
+            let mut unsent = Unsent::default();
+            let ended =
+                if send_only { swallow(&association).await } else { echo(&association, &mut unsent).await };
             let reason = match ended {
                 Ok(()) => association.closed().await,
                 Err(Closed(reason)) => reason,
@@ -91,21 +93,34 @@ async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interr
             if let Some(watcher) = watcher {
                 let _ = watcher.await;
             }
-            network.tell(|| format!("{}: {}", live::name(&association), in_words(&reason)));
-            network.write_stats(&association)
+            let name = live::name(&association);
+            network.tell(|| format!("{name}: {}", in_words(&reason)));
+            let written = network.write_stats(&association);
+            let (unsent, whole) = (unsent.in_words(), reason == CloseReason::Graceful);
+            if whole && unsent.is_none() {
+                return written;
+            }
+            // What had been taken and not arrived is lost as well when the end is not an orderly one.
+            let ended = (!whole).then(|| format!("the association has ended: {}", in_words(&reason)));
+            let said: Vec<String> =
+                unsent.into_iter().chain(ended).chain(written.err().map(|failure| failure.message)).collect();
+            Err(Failure::failed(format!("{name}: {}", said.join("; "))))
         }
     })
     .await
 }
 
-async fn echo(association: &Association) -> Result<(), Closed> {
+/// Sends back what comes. `unsent` learns what could not be.
+async fn echo(association: &Association, unsent: &mut Unsent) -> Result<(), Closed> {
     while let Some(message) = association.recv().await? {
         let (stream, ppid, unordered) = (message.stream, message.ppid, message.unordered);
         // A peer may have more streams than it lets us have.
         let stream = if stream < association.outbound_streams() { stream } else { 0 };
-        let back = Message { ppid, unordered, ..Message::new(stream, message.into_bytes()) };
-        // Who shuts down does not want to hear the rest.
-        let _ = association.send(back).await;
+        let payload = message.into_bytes();
+        let len = payload.len();
+        let back = Message { ppid, unordered, ..Message::new(stream, payload) };
+        // Where there is no room this waits, and reads no more meanwhile. Who has shut down takes nothing any more (RFC 9260, 9.2).
+        unsent.note(len, association.send(back).await);
     }
     Ok(())
 }

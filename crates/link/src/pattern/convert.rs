@@ -41,7 +41,7 @@ pub fn from_mahimahi(text: &str, bin: u64) -> Result<Pattern, PatternError> {
     let mut next = times.iter().peekable();
     let mut first = 1;
     while first <= length {
-        let last = (first + bin - 1).min(length);
+        let last = first.saturating_add(bin - 1).min(length);
         let mut deliveries: u64 = 0;
         // What comes at millisecond 0 belongs to the first one.
         while next.next_if(|&&time| time <= last).is_some() {
@@ -51,7 +51,9 @@ pub fn from_mahimahi(text: &str, bin: u64) -> Result<Pattern, PatternError> {
         if entries.last().is_none_or(|entry| entry.value != Value::Rate(rate)) {
             entries.push(Entry { first, last: first, value: Value::Rate(rate) });
         }
-        first = last + 1;
+        // The last millisecond that there is has none after it.
+        let Some(after) = last.checked_add(1) else { break };
+        first = after;
     }
     Pattern::new(Kind::Bandwidth, Driven::Time, Some(length), true, entries)
 }

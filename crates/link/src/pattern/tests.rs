@@ -239,6 +239,11 @@ fn other_formats() {
     assert_eq!(values, [(1, Value::Rate(2 * rate)), (2, Value::Rate(0)), (3, Value::Rate(rate))]);
     assert!(trace.repeats() && trace.length() == Some(3));
     assert_eq!(from_mahimahi("0\n1\n3\n", 3).unwrap().entries().len(), 1);
+    // The longest bin, and the last millisecond that there is.
+    assert_eq!(from_mahimahi("0\n1\n3\n", u64::MAX).unwrap().entries().len(), 1);
+    let text = format!("1\n{}\n", u64::MAX);
+    let read = from_mahimahi(&text, u64::MAX / 2);
+    assert!(read.is_err() || read.is_ok_and(|pattern| !pattern.entries().is_empty()));
     for (text, told) in [
         ("x\n", "line 1"),
         ("2\n1\n", "line 2: 1 ms comes before"),

@@ -15,7 +15,7 @@ impl Association {
     /// # Errors
     /// When the association is ending, or has as many subflows as `max_subflows` allows.
     pub(crate) fn add_subflow(&mut self, now: Instant, spec: &SubflowSpec) -> Result<u8, SubflowError> {
-        self.cx.now = now;
+        self.cx.set_now(now);
         self.check_changeable()?;
         self.open_subflow(spec).map(SubflowId::get)
     }
@@ -34,7 +34,7 @@ impl Association {
     /// # Errors
     /// When the association is ending, one of them is not open, or they are the same.
     pub(crate) fn remove_subflow(&mut self, now: Instant, index: u8, to: u8) -> Result<(), SubflowError> {
-        self.cx.now = now;
+        self.cx.set_now(now);
         self.check_changeable()?;
         self.sender.remove_subflow(&mut self.cx, SubflowId::new(index), SubflowId::new(to))?;
         self.close_drained_subflows();
@@ -63,7 +63,7 @@ impl Association {
         stream: u16,
         dscp: Dscp,
     ) -> Result<u8, SubflowError> {
-        self.cx.now = now;
+        self.cx.set_now(now);
         self.check_changeable()?;
         self.sender.check_stream(stream)?;
         match self.sender.with_dscp(dscp) {
@@ -112,7 +112,7 @@ impl Association {
         stream: u16,
         subflow: u8,
     ) -> Result<(), SubflowError> {
-        self.cx.now = now;
+        self.cx.set_now(now);
         self.check_changeable()?;
         self.sender.check_stream(stream)?;
         let id = SubflowId::new(subflow);
@@ -148,7 +148,7 @@ impl Association {
 
     /// Whether the user is told that nothing is left to send.
     pub(crate) fn tell_when_dry(&mut self, now: Instant, on: bool) {
-        self.cx.now = now;
+        self.cx.set_now(now);
         self.sender.tell_when_dry(&mut self.cx, on);
     }
 
@@ -184,7 +184,7 @@ impl Association {
     // rfc9260:9.2-8 rfc9260:9.2-21
     #[inline]
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
-        self.cx.now = now;
+        self.cx.set_now(now);
         let wanted = || self.phase.handshake().is_some_and(|handshake| handshake.shutdown_wanted);
         match self.cx.state {
             State::Established => {}

@@ -108,7 +108,7 @@ impl Association {
 
     /// The peer's host does not know SCTP: as if it had sent an ABORT without causes (10, ICMP8).
     pub(crate) fn abort_by_icmp(&mut self, now: Instant, reason: CloseReason) {
-        self.cx.now = now;
+        self.cx.set_now(now);
         self.end_aborted(reason);
     }
 }

@@ -40,7 +40,7 @@ impl Association {
     ) -> Self {
         let path = Path::new(&config, remote);
         let mut cx = Context::new(id.index, config, path, rng);
-        cx.now = now;
+        cx.set_now(now);
         Self {
             phase: Phase::CookieWait(Box::default()),
             encoding: Encoding::Rfc9260,
@@ -303,7 +303,7 @@ impl Association {
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
     // rfc9260:5.2.4-7 rfc9260:5.2.4-10 rfc9260:5.2.4-11
     pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
-        self.cx.now = now;
+        self.cx.set_now(now);
         self.cx.stats.control.count_received(kind::COOKIE_ECHO);
         if self.phase.handshake().is_some() {
             if self.cx.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
@@ -327,7 +327,7 @@ impl Association {
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
     // rfc9260:5.2.4-4
     pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
-        self.cx.now = now;
+        self.cx.set_now(now);
         self.cx.stats.control.count_received(kind::COOKIE_ECHO);
         let closed_by_user = self.is_closed_by_user();
         // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).

@@ -35,7 +35,7 @@ impl Association {
         chunks: Chunks<'_>,
         size: usize,
     ) -> PacketOutcome {
-        self.cx.now = now;
+        self.cx.set_now(now);
         let path = self.note_source(meta);
         self.receiver.begin_packet(&self.cx, path);
         if self.receiver.is_filling() {

@@ -103,7 +103,7 @@ impl Association {
         interval: Option<Duration>,
     ) -> Result<(), PathError> {
         let id = self.find_confirmed(address)?;
-        self.cx.now = now;
+        self.cx.set_now(now);
         if let Some(interval) = interval {
             Arc::make_mut(&mut self.cx.config).timers.heartbeat_interval = interval;
         }
@@ -129,7 +129,7 @@ impl Association {
     /// REQUESTHEARTBEAT (11.1.10).
     pub(crate) fn request_heartbeat(&mut self, now: Instant, address: IpAddr) -> Result<(), PathError> {
         let id = self.find_path(address)?;
-        self.cx.now = now;
+        self.cx.set_now(now);
         if !self.cx.state.sends_data() {
             return Err(PathError::NotUp);
         }
@@ -172,7 +172,9 @@ impl Association {
         if window.0 != window.1 && self.receiver.has_floors() {
             return Err(self.cx.config.settled_window());
         }
-        self.cx.now = now;
+        self.cx.set_now(now);
+        let (latest, bounds) = (self.cx.latest(), self.bounds());
+        self.watch.change(latest, bounds);
         let mut changed = changed;
         changed.limits.receive_window = window.0;
         let before = std::mem::replace(&mut self.cx.config, Arc::new(changed));

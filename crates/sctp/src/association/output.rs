@@ -30,7 +30,7 @@ impl Association {
         max_packets: usize,
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        self.cx.now = now;
+        self.cx.set_now(now);
         if self.sender.has_ended(&self.cx) {
             self.end_lifetimes();
         }

@@ -39,7 +39,7 @@ impl Association {
         if self.cx.state == State::Closed {
             return; // nothing leaves any more, and nothing is told after Closed
         }
-        self.cx.now = now;
+        self.cx.set_now(now);
         for id in self.cx.paths.ids() {
             if let Some(path) = self.cx.paths.get_mut(id) {
                 path.fix_mtu(&self.cx.config, mtu);
@@ -53,7 +53,7 @@ impl Association {
         if self.cx.state == State::Closed {
             return;
         }
-        self.cx.now = now;
+        self.cx.set_now(now);
         let connected = self.cx.state.sends_data();
         for id in self.cx.paths.ids() {
             let Some(path) = self.cx.paths.get_mut(id) else { continue };
@@ -130,7 +130,7 @@ impl Association {
 
     /// ICMP says that a packet to an address was too big (10, ICMP7). False: ignored.
     pub(crate) fn on_too_big(&mut self, now: Instant, destination: IpAddr, mtu: u32) -> bool {
-        self.cx.now = now;
+        self.cx.set_now(now);
         let config = &self.cx.config;
         let path = self.cx.paths.iter_mut().find(|(_, path)| path.has_address(destination));
         let Some((id, path)) = path else { return false };
@@ -146,7 +146,7 @@ impl Association {
 
     /// ICMP says that an address cannot be reached: "SCTP MAY provide information to the upper layer" (10, ICMP9). True: it did.
     pub(crate) fn on_unreachable(&mut self, now: Instant, destination: IpAddr, code: u8) -> bool {
-        self.cx.now = now;
+        self.cx.set_now(now);
         let path = self.cx.paths.iter().find(|(_, path)| path.has_address(destination));
         let Some((id, _)) = path else { return false };
         self.cx.tell_if_read(Event::Unreachable { path: id.get(), code });

@@ -15,7 +15,7 @@ use crate::violation::Violation;
 impl Association {
     /// SHUTDOWN primitive of the user.
     pub(crate) fn shutdown(&mut self, now: Instant) {
-        self.cx.now = now;
+        self.cx.set_now(now);
         self.begin_shutdown();
     }
 

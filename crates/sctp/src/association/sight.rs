@@ -27,26 +27,27 @@ impl Association {
         let since = self.watch.since().unwrap_or(self.cx.now);
         let (owes, unacknowledged) = (!self.sender.has_nothing_outstanding(), self.unacknowledged_chunks());
         let waits = unacknowledged > 0 || (owes && self.sender.has_nothing_sent());
-        Sight { state: self.cx.state, since, t1, t2, t5, next, owes, waits }
+        Sight { state: self.cx.state, since, latest: self.cx.latest(), t1, t2, t5, next, owes, waits }
     }
 
-    /// How long things may take with this configuration.
+    /// How long things may take with this configuration, or with one of before under which something was set that may still run.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         let config = &self.cx.config;
         let longest = config.timers.rto_max;
         // A wheel with coarse ticks expires up to an eighth late.
         let timer = longest + longest / 4 + config.emulation.timer_tick * 64;
-        Bounds {
+        let bounds = Bounds {
             timer,
             handshake: timer * (u64::from(config.limits.max_init_retransmits) + 2),
             guard: config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max),
-        }
+        };
+        self.watch.bounds(self.cx.latest(), bounds)
     }
 
     /// Nothing more is to be sent now.
     #[inline]
-    pub(crate) fn watch_at_rest(&self, now: Instant) {
+    pub(crate) fn watch_at_rest(&mut self, now: Instant) {
         #[cfg(any(debug_assertions, feature = "watched"))]
         if !self.is_plainly_well(now) {
             self.look_at_rest(now);
@@ -67,9 +68,11 @@ impl Association {
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[cold]
     #[inline(never)]
-    fn look_at_rest(&self, now: Instant) {
+    fn look_at_rest(&mut self, now: Instant) {
         if self.cx.state != State::Closed {
-            let (sight, bounds) = (self.sight(), self.bounds());
+            let bounds = self.bounds();
+            self.watch.look(now, bounds.timer);
+            let sight = self.sight();
             let said = properties::at_rest(now, &sight, &bounds);
             assert!(said.is_ok(), "{said:?} at {now}: {sight:?}, {bounds:?}");
         }

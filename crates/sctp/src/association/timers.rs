@@ -108,7 +108,7 @@ impl Association {
 
     /// Runs whatever is due at `now`, each timer once.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.cx.now = now;
+        self.cx.set_now(now);
         // What one does may stop or start another: those that follow are looked at when it is their turn.
         let mut done = 0;
         while let Some((place, expired)) = self.first_due(done) {

@@ -1,17 +1,44 @@
 //! The states of an association, one after the other: the formal properties about them, where debug assertions or the feature `watched`
 //! are on.
 
+#[cfg(any(debug_assertions, feature = "watched"))]
+use anabranch_base::Duration;
 use anabranch_base::Instant;
 
 use super::State;
 #[cfg(any(debug_assertions, feature = "watched"))]
 use crate::properties;
+use crate::properties::Bounds;
 
-/// Where the association stands as the watch saw it last, and since when; nothing where nobody watches.
+/// Where the association stands as the watch saw it last, and what may still run that was set under other rules; nothing where nobody
+/// watches.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     #[cfg(any(debug_assertions, feature = "watched"))]
-    seen: Option<(State, Instant)>,
+    seen: Option<Seen>,
+    #[cfg(any(debug_assertions, feature = "watched"))]
+    before: Option<Box<Before>>,
+}
+
+#[cfg(any(debug_assertions, feature = "watched"))]
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    state: State,
+    /// When it was entered, and as much later as nobody looked in between: a clock that is set forward, or a driver that slept, is no
+    /// waiting of the association's.
+    since: Instant,
+    /// When somebody looked last.
+    looked: Instant,
+}
+
+/// Bounds of before a change: what was set by then keeps to them until it has expired.
+#[cfg(any(debug_assertions, feature = "watched"))]
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    bounds: Bounds,
+    until: Instant,
+    /// A shutdown began without T5-shutdown-guard, and gets none.
+    unguarded: bool,
 }
 
 impl Watch {
@@ -20,10 +47,10 @@ impl Watch {
     pub(super) fn enter(&mut self, now: Instant, to: State) {
         #[cfg(any(debug_assertions, feature = "watched"))]
         {
-            let from = self.seen.map(|(state, _)| state);
+            let from = self.seen.map(|seen| seen.state);
             let said = properties::transition(from, to, false);
             assert!(said.is_ok(), "{said:?}: {from:?} -> {to:?} at {now}");
-            self.seen = Some((to, now));
+            self.seen = Some(Seen { state: to, since: now, looked: now });
         }
         #[cfg(not(any(debug_assertions, feature = "watched")))]
         let _ = (now, to);
@@ -34,9 +61,54 @@ impl Watch {
     pub(super) fn restart(&mut self) {
         #[cfg(any(debug_assertions, feature = "watched"))]
         {
-            let from = self.seen.take().map(|(state, _)| state);
+            let from = self.seen.take().map(|seen| seen.state);
             let said = properties::transition(from, State::Established, true);
             assert!(said.is_ok(), "{said:?}: restart in {from:?}");
+        }
+    }
+
+    /// The configuration changes: `bounds` are those of before, `latest` the latest time at which something was set under them.
+    pub(super) fn change(&mut self, latest: Instant, bounds: Bounds) {
+        #[cfg(any(debug_assertions, feature = "watched"))]
+        {
+            let longest = bounds.timer.max(bounds.handshake).max(bounds.guard + bounds.timer);
+            let closing = self.seen.is_some_and(|seen| {
+                !matches!(seen.state, State::CookieWait | State::CookieEchoed | State::Established)
+            });
+            let unguarded = closing && bounds.guard == Duration::ZERO;
+            // Where several changes follow each other, `bounds` are the longest of those that still count.
+            self.before = Some(Box::new(Before { bounds, until: latest + longest, unguarded }));
+        }
+        #[cfg(not(any(debug_assertions, feature = "watched")))]
+        let _ = (latest, bounds);
+    }
+
+    /// Bounds of what may run at `latest`: those of the configuration, or longer ones under which it was set.
+    pub(super) fn bounds(&self, latest: Instant, bounds: Bounds) -> Bounds {
+        #[cfg(any(debug_assertions, feature = "watched"))]
+        if let Some(before) = &self.before {
+            let guard = if before.unguarded { Duration::ZERO } else { bounds.guard };
+            if latest > before.until {
+                return Bounds { guard, ..bounds };
+            }
+            return Bounds {
+                timer: bounds.timer.max(before.bounds.timer),
+                handshake: bounds.handshake.max(before.bounds.handshake),
+                // No guard is asked for where there is none, before or now.
+                guard: if guard == Duration::ZERO { guard } else { guard.max(before.bounds.guard) },
+            };
+        }
+        let _ = latest;
+        bounds
+    }
+
+    /// Somebody looks. Whoever waits for an answer has a timer within `longest`, and is looked at then: time that passes without is none
+    /// that it has waited.
+    #[cfg(any(debug_assertions, feature = "watched"))]
+    pub(super) fn look(&mut self, now: Instant, longest: Duration) {
+        if let Some(seen) = &mut self.seen {
+            let missed = now.saturating_since(seen.looked).saturating_sub(longest);
+            (seen.since, seen.looked) = (seen.since + missed, now);
         }
     }
 
@@ -44,7 +116,7 @@ impl Watch {
     #[inline]
     pub(super) fn since(&self) -> Option<Instant> {
         #[cfg(any(debug_assertions, feature = "watched"))]
-        let since = self.seen.map(|(_, since)| since);
+        let since = self.seen.map(|seen| seen.since);
         #[cfg(not(any(debug_assertions, feature = "watched")))]
         let since = None;
         since

@@ -51,8 +51,8 @@ pub(crate) struct Search {
     sizes: Sizes,
     /// PLPMTU: the size that is used.
     mtu: u16,
-    /// The smallest size that does not fit.
-    too_large: u16,
+    /// The largest size that is not known to be too large: no sum of sizes, which the largest of all would carry past 16 bits.
+    most: u16,
     /// The size to be tried first, if it still lies between the two.
     first: Option<u16>,
     /// PROBED_SIZE.
@@ -74,7 +74,7 @@ impl Search {
             state: SearchState::Base,
             sizes,
             mtu: sizes.base,
-            too_large: sizes.max + STEP,
+            most: sizes.max,
             first: None,
             probed: 0,
             count: 0,
@@ -173,7 +173,7 @@ impl Search {
         match self.state {
             SearchState::Complete => {
                 self.state = SearchState::Searching;
-                self.too_large = self.sizes.max + STEP;
+                self.most = self.sizes.max;
                 self.first = Some(self.sizes.max);
                 self.go_on(now, rules);
             }
@@ -196,7 +196,7 @@ impl Search {
                 self.timer = Some(now + ERROR_INTERVAL);
             }
             SearchState::Searching => {
-                self.too_large = self.probed;
+                self.most = self.probed.saturating_sub(STEP);
                 self.go_on(now, rules);
             }
             SearchState::Complete | SearchState::Lowered | SearchState::Fixed => {}
@@ -239,12 +239,12 @@ impl Search {
         self.doubt = None;
         let used = self.mtu;
         if used > self.sizes.base {
-            self.too_large = used + STEP;
+            self.most = used;
             self.begin_base(Some(used));
         } else if used == self.sizes.base {
             self.begin_base(self.first);
         } else {
-            self.too_large = used + STEP;
+            self.most = used;
             self.begin_error(Some(used));
         }
     }
@@ -258,7 +258,7 @@ impl Search {
         if size < self.sizes.min || size >= largest {
             return false;
         }
-        self.too_large = size + STEP;
+        self.most = size;
         if self.state == SearchState::Base {
             // "PTB: PL_PTB_SIZE < BASE_PLPMTU" leads to Error (figure 5); before the probe has left, the message speaks of data.
             match self.awaiting {
@@ -299,7 +299,7 @@ impl Search {
         self.probed = named.unwrap_or(self.sizes.min);
         if named.is_none() {
             // Nobody has said that the base is too large: it may have been an outage, and is tried first when something arrives.
-            self.too_large = self.sizes.max + STEP;
+            self.most = self.sizes.max;
         }
         self.first = named.or(Some(self.sizes.base));
         self.count = 0;
@@ -310,18 +310,20 @@ impl Search {
     /// The next size, or the end of the search.
     // rfc8899:3-8 rfc8899:3-24 rfc8899:5.2-1 rfc8899:5.3.2-1
     fn go_on(&mut self, now: Instant, rules: &PathMtuConfig) {
-        let between = |size: &u16| *size > self.mtu && *size < self.too_large;
+        let between = |size: &u16| *size > self.mtu && *size <= self.most;
         if let Some(first) = self.first.take().filter(between) {
             self.probed = first;
             return;
         }
-        let middle = self.mtu + self.too_large.saturating_sub(self.mtu) / 2 / STEP * STEP;
+        // Halfway to the smallest that does not fit, a step above `most`.
+        let middle = self.mtu + (self.most.saturating_sub(self.mtu) / 2 + STEP / 2) / STEP * STEP;
         if middle > self.mtu {
             self.probed = middle;
         } else {
             self.state = SearchState::Complete;
             self.probed = 0;
-            self.timer = Some(now + rules.raise_timer);
+            // At the largest size nothing is looked for later, however short PMTU_RAISE_TIMER is.
+            self.timer = (self.mtu < self.sizes.max).then(|| now + rules.raise_timer);
         }
     }
 }
@@ -359,7 +361,8 @@ mod tests {
             assert_eq!(found, carries.min(1500), "after {probes} probes");
             assert!(probes <= 3 * 10 + 3, "{probes} probes for {carries}");
             assert_eq!(search.state(), SearchState::Complete);
-            assert_eq!(search.timer(), Some(now + RULES.raise_timer));
+            let raise = (found < 1500).then(|| now + RULES.raise_timer);
+            assert_eq!(search.timer(), raise, "{found}");
         }
         let (mut search, mut now) = (Search::new(SIZES), Instant::ZERO);
         assert_eq!(find(&mut search, &mut now, 1500), (1500, 2), "the common case: base and the largest");
@@ -377,6 +380,23 @@ mod tests {
         now = asks;
         // "until a consistent view of the path can be discovered".
         assert_eq!(find(&mut search, &mut now, 1500).0, 1500, "it was an outage");
+    }
+
+    #[test]
+    fn the_largest_sizes_of_16_bits() {
+        for max in [65_528, 65_532] {
+            for carries in (65_500..=max).step_by(4).chain([1200, 9000]) {
+                let sizes = Sizes { min: 576, base: 1200, max };
+                let (mut search, mut now) = (Search::new(sizes), Instant::ZERO);
+                assert_eq!(find(&mut search, &mut now, carries).0, carries);
+                search.black_hole();
+                assert_eq!(find(&mut search, &mut now, carries).0, carries);
+                if let Some(raise) = search.timer() {
+                    search.expired(raise, &RULES);
+                    assert_eq!(find(&mut search, &mut now, carries).0, carries);
+                }
+            }
+        }
     }
 
     #[test]

@@ -45,7 +45,8 @@ impl Connection {
     /// gives to its own bookkeeping.
     pub(super) fn own_scale(&self) -> u8 {
         if self.config.receive_buffer_limit > self.config.receive_buffer {
-            return ((2 * self.config.receive_buffer_limit).ilog2().saturating_sub(15)).min(14) as u8;
+            let twice = self.config.receive_buffer_limit.saturating_mul(2);
+            return (twice.ilog2().saturating_sub(15)).min(14) as u8;
         }
         (0..14).find(|shift| self.config.receive_buffer >> shift <= 0xffff).unwrap_or(14)
     }

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anabranch_live::{Association, ENCAPSULATION_PORT, Endpoint, Message, Vantage};
+use anabranch_live::{Association, ENCAPSULATION_PORT, Endpoint, Message, SendError, Vantage};
 use bytes::Bytes;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::common::{PORT, Stopwatch, cpu_seconds, kind};
+use super::common::{MEASURED, PORT, Stopwatch, cpu_seconds, kind};
 use super::units::{self, Format};
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
@@ -214,7 +214,7 @@ async fn ended(
     flows: &[Flow],
     reverse: bool,
     watch: Stopwatch,
-    mut senders: tokio::task::JoinSet<Result<(), anabranch_live::SendError>>,
+    mut senders: tokio::task::JoinSet<Result<(), SendError>>,
 ) -> Result<(), Failure> {
     let all = async {
         while let Some(done) = senders.join_next().await {
@@ -244,11 +244,7 @@ async fn ended(
     all.await
 }
 
-async fn send(
-    association: Association,
-    watch: Stopwatch,
-    work: Work,
-) -> Result<(), anabranch_live::SendError> {
+async fn send(association: Association, watch: Stopwatch, work: Work) -> Result<(), SendError> {
     let Work { time, bytes, message: size, streams, bandwidth } = work;
     let payload = Bytes::from(vec![0xa5; size]);
     let (mut stream, mut sent) = (0, 0u64);
@@ -284,7 +280,11 @@ async fn probe(association: Association, stream: u16, watch: Stopwatch) {
     loop {
         let now = watch.time().as_nanos().to_be_bytes();
         let message = Message { ppid: kind::ECHO, ..Message::new(stream, Bytes::copy_from_slice(&now)) };
-        if association.send(message).await.is_err() {
+        if let Err(error) = association.send(message).await {
+            // The end of the association is told where its data is sent.
+            if let SendError::Refused(refused) = error {
+                let _ = writeln!(std::io::stderr().lock(), "anabranch: no more latencies: {refused}");
+            }
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -418,8 +418,13 @@ async fn finish(
         }
         Ok::<(), Failure>(())
     };
-    if let Ok(done) = tokio::time::timeout(Duration::from_secs_f64(patience), ends).await {
-        done?;
+    match tokio::time::timeout(Duration::from_secs_f64(patience), ends).await {
+        Ok(done) => done?,
+        Err(_) => {
+            let said =
+                format!("the server has not said within {patience} s what arrived; that counts as nothing");
+            let _ = writeln!(std::io::stderr().lock(), "anabranch: {said}");
+        }
     }
     let (seconds, cpu) = (watch.seconds(), cpu_seconds() - cpu);
     let sent: u64 = flows.iter().map(|flow| flow.bytes(arguments.reverse)).sum();
@@ -433,7 +438,7 @@ async fn finish(
         |percent: usize| trips.get((trips.len() * percent / 100).min(trips.len().saturating_sub(1))).copied();
     for flow in flows {
         arguments.network.write_stats(&flow.association)?;
-        flow.association.abort(b"measured");
+        flow.association.abort(MEASURED);
     }
     let per_byte = (cpu + remote_cpu) * 1e9 / arrived.max(1.0);
     let end = json!({

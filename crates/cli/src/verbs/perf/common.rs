@@ -5,6 +5,9 @@ use anabranch_base::Instant;
 /// SCTP port, as iperf3 has it for TCP.
 pub(crate) const PORT: u16 = 5201;
 
+/// With what a client aborts that has measured.
+pub(crate) const MEASURED: &[u8] = b"measured";
+
 /// What a message is for: its payload protocol identifier.
 pub(crate) mod kind {
     /// It is thrown away.

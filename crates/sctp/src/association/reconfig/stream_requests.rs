@@ -429,7 +429,7 @@ impl Association {
     // rfc6525:5.1.4-7
     pub(crate) fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigError> {
         self.check_reconfigurable(1)?;
-        self.cx.now = now;
+        self.cx.set_now(now);
         if !self.has_one_space() {
             return Err(ReconfigError::SeveralSpaces);
         }
