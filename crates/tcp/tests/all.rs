@@ -7,6 +7,8 @@ mod common;
 mod bbr;
 #[path = "documentation.rs"]
 mod documentation;
+#[path = "extremes.rs"]
+mod extremes;
 #[path = "flavours.rs"]
 mod flavours;
 #[path = "linux61.rs"]

@@ -1,9 +1,7 @@
 //! Each option at its least and its greatest value: a transfer with losses in virtual time, with debug assertions and overflow checks on.
 
-mod common;
-
+use crate::common::{Fate, Pair, ms, payload};
 use anabranch_tcp::Config;
-use common::{Fate, Pair, ms, payload};
 
 /// How values are written.
 const SHAPES: [&str; 3] = ["#", "# B", "# ns"];
