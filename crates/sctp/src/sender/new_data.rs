@@ -271,6 +271,7 @@ impl Sender {
                 lost_by_timeout: false,
                 overhead: lane.overhead_of(len),
                 probe: false,
+                acked_at: 0,
                 immediate: immediate && cx.config.sack.immediate_bit == ImmediateBit::ShutdownKept,
             };
             into_flight(cx, lane, &mut space.flight, kept, chunk, established);
