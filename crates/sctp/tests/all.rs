@@ -104,6 +104,8 @@ mod rate_hostile;
 mod receiving;
 #[path = "reconfig.rs"]
 mod reconfig;
+#[path = "reneging.rs"]
+mod reneging;
 #[path = "rfc.rs"]
 mod rfc;
 #[path = "scripted_peer.rs"]

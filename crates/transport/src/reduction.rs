@@ -15,8 +15,11 @@ pub struct Reducing {
     window: u64,
     /// What was in flight when recovery began (RecoverFS).
     prior: u64,
-    /// Bytes that the peer has reported since (prr_delivered).
+    /// The largest window that recovery allows, bytes: that at its beginning.
+    most: u64,
+    /// Bytes that the peer has reported since, and of what he had reported at any time has taken back (prr_delivered is the difference).
     delivered: u64,
+    taken_back: u64,
     /// Bytes sent since (prr_out).
     out: u64,
     /// Rate halving: acknowledgements since.
@@ -24,18 +27,20 @@ pub struct Reducing {
 }
 
 impl Reducing {
-    /// Proportional rate reduction; recovery begins with `prior` bytes in flight, a full packet has `mss`, and what is sent and
-    /// reported is counted in whole `unit` bytes.
+    /// Proportional rate reduction; recovery begins with `prior` bytes in flight and a window of `most`, a full packet has `mss`, and what is
+    /// sent and reported is counted in whole `unit` bytes.
     #[must_use]
-    pub fn proportional(prior: u64, mss: u64, unit: u64) -> Self {
+    pub fn proportional(prior: u64, most: u64, mss: u64, unit: u64) -> Self {
         let mss = mss.max(1);
         Self {
             halving: false,
             mss,
             unit: unit.max(1),
-            window: prior,
+            window: prior.min(most),
             prior: prior.max(mss),
+            most,
             delivered: 0,
+            taken_back: 0,
             out: 0,
             acks: 0,
         }
@@ -44,7 +49,7 @@ impl Reducing {
     /// Rate halving (Linux before 3.2).
     #[must_use]
     pub fn halving(prior: u64, mss: u64) -> Self {
-        Self { halving: true, ..Self::proportional(prior, mss, mss) }
+        Self { halving: true, ..Self::proportional(prior, prior, mss, mss) }
     }
 
     /// The window at the moment, bytes.
@@ -56,39 +61,45 @@ impl Reducing {
 
     /// So many bytes were sent, new or again.
     pub fn on_sent(&mut self, bytes: u64) {
-        self.out += bytes;
+        self.out = self.out.saturating_add(bytes);
     }
 
-    /// An acknowledgement in recovery reported `delivered` bytes and left `pipe` in flight. `safe`: it moved the cumulative point
-    /// (and, as RFC 9937 has it, told of no further loss).
-    pub fn on_ack(&mut self, delivered: u64, safe: bool, pipe: u64, ssthresh: u64) {
+    /// An acknowledgement in recovery reported `delivered` bytes, took back `taken_back` that one before had reported, and left `pipe` in
+    /// flight. `safe`: it moved the cumulative point (and, as RFC 9937 has it, told of no further loss).
+    ///
+    /// What is reported again counts as before, and no more: "DeliveredData can be computed precisely as the change in snd.una, plus the
+    /// (signed) change in SACKd" (RFC 6937, 2).
+    pub fn on_ack(&mut self, delivered: u64, taken_back: u64, safe: bool, pipe: u64, ssthresh: u64) {
         if self.halving {
-            self.halve(pipe, ssthresh);
-        } else {
-            self.reduce(delivered, safe, pipe, ssthresh);
+            return self.halve(pipe, ssthresh);
         }
+        self.delivered = self.delivered.saturating_add(delivered);
+        self.taken_back = self.taken_back.saturating_add(taken_back);
+        self.reduce(delivered.saturating_sub(taken_back), safe, pipe, ssthresh);
     }
 
     /// RFC 9937, section 6.2.
-    fn reduce(&mut self, delivered: u64, safe: bool, pipe: u64, ssthresh: u64) {
-        self.delivered += delivered;
+    fn reduce(&mut self, newly: u64, safe: bool, pipe: u64, ssthresh: u64) {
+        let all = self.delivered.saturating_sub(self.taken_back);
         let unit = self.unit;
-        let whole = |bytes: u64| bytes.div_ceil(unit) * unit;
-        let mut count = if pipe > ssthresh {
+        let whole = |bytes: u64| bytes.div_ceil(unit).saturating_mul(unit);
+        let count = if pipe > ssthresh {
             // "SndCnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out".
-            let share = u128::from(self.delivered) * u128::from(ssthresh) / u128::from(self.prior);
+            let share = u128::from(all) * u128::from(ssthresh) / u128::from(self.prior);
             whole(u64::try_from(share).unwrap_or(u64::MAX / 2)).saturating_sub(self.out)
         } else {
             // The slow-start reduction bound; the packet on top only when the acknowledgement is a safe one.
-            let limit = whole(self.delivered).saturating_sub(self.out).max(whole(delivered))
-                + if safe { self.mss } else { 0 };
+            let limit = whole(all).saturating_sub(self.out).max(whole(newly));
+            let limit = limit.saturating_add(if safe { self.mss } else { 0 });
             whole(ssthresh - pipe).min(limit)
         };
+        // What was sent by a rule comes down with what is delivered, and the sum stays below the window of before. What the peer has taken back
+        // is in flight again, and no rule has sent it: "if the flightsize does not currently reach cwnd" (RFC 9260, 6.1 B) holds for that, too.
+        self.window = pipe.saturating_add(count).min(self.most.max(ssthresh));
         if self.out == 0 {
-            // The fast retransmission itself.
-            count = count.max(self.mss);
+            // The fast retransmission itself leaves whatever is in flight (RFC 9260, 7.2.4, step 3).
+            self.window = self.window.max(pipe.saturating_add(self.mss));
         }
-        self.window = pipe + count;
     }
 
     /// Linux before 3.2: a segment less for every second acknowledgement, never above what is in flight plus one.
@@ -110,11 +121,11 @@ mod tests {
     /// 100 packets were in flight and one was lost, 70 are to remain: seven leave for ten that arrive (RFC 9937, 7).
     #[test]
     fn in_proportion_while_more_is_in_flight_than_shall_be() {
-        let mut prr = Reducing::proportional(100 * MSS, MSS, 1);
+        let mut prr = Reducing::proportional(100 * MSS, 100 * MSS, MSS, 1);
         let (mut pipe, mut sent) = (99 * MSS, 0);
         for ack in 0..99 {
             pipe -= MSS;
-            prr.on_ack(MSS, false, pipe, 70 * MSS);
+            prr.on_ack(MSS, 0, false, pipe, 70 * MSS);
             while pipe < prr.window() {
                 pipe += MSS;
                 sent += 1;
@@ -129,12 +140,12 @@ mod tests {
     /// More was lost than the window comes down by: what arrives may be followed by as much, and by one packet more.
     #[test]
     fn no_burst_where_many_were_lost() {
-        let mut prr = Reducing::proportional(100 * MSS, MSS, 1);
+        let mut prr = Reducing::proportional(100 * MSS, 100 * MSS, MSS, 1);
         let mut pipe = 20 * MSS;
         let mut most = 0;
         for _ in 0..60 {
             pipe -= MSS;
-            prr.on_ack(MSS, true, pipe, 50 * MSS);
+            prr.on_ack(MSS, 0, true, pipe, 50 * MSS);
             let before = pipe;
             while pipe < prr.window() {
                 pipe += MSS;
@@ -148,9 +159,51 @@ mod tests {
 
     #[test]
     fn nothing_divides_by_zero_or_overflows() {
-        let mut prr = Reducing::proportional(0, 0, 0);
-        prr.on_ack(0, false, 0, 0);
-        prr.on_ack(1 << 40, true, 1 << 40, 1 << 39);
+        let mut prr = Reducing::proportional(0, u64::MAX, 0, 0);
+        prr.on_ack(0, 0, false, 0, 0);
+        prr.on_ack(1 << 40, 0, true, 1 << 40, 1 << 39);
         assert!(prr.window() >= 1 << 40);
+        prr.on_ack(0, u64::MAX, true, u64::MAX, u64::MAX);
+        prr.on_ack(u64::MAX, u64::MAX, false, 0, u64::MAX);
+        prr.on_sent(u64::MAX);
+        prr.on_ack(u64::MAX, 0, true, 0, u64::MAX);
+    }
+
+    /// Who reports the same again and again, and takes it back in between, has had it once.
+    #[test]
+    fn what_is_reported_again_counts_once() {
+        let mut prr = Reducing::proportional(100 * MSS, 100 * MSS, MSS, 1);
+        let (mut pipe, mut sent) = (90 * MSS, 0);
+        for _ in 0..300 {
+            prr.on_ack(9 * MSS, 0, false, pipe, 50 * MSS);
+            while pipe < prr.window() {
+                pipe += MSS;
+                sent += MSS;
+                prr.on_sent(MSS);
+            }
+            pipe += 9 * MSS;
+            prr.on_ack(0, 9 * MSS, false, pipe, 50 * MSS);
+            assert!(prr.window() <= pipe, "nothing leaves for what is taken back");
+            pipe -= 9 * MSS;
+        }
+        assert_eq!(sent, 5 * MSS, "half of what was delivered");
+    }
+
+    /// What was taken back, or was in flight for whatever reason beyond the window of before, lets nothing leave.
+    #[test]
+    fn the_window_of_before_is_the_largest() {
+        let mut prr = Reducing::proportional(300 * MSS, 100 * MSS, MSS, 1);
+        assert_eq!(prr.window(), 100 * MSS);
+        prr.on_sent(MSS);
+        for pipe in (0..300).rev() {
+            prr.on_ack(MSS, 0, true, pipe * MSS, 50 * MSS);
+            assert!(prr.window() <= 100 * MSS, "{}", prr.window());
+        }
+        // A threshold above that window is what slow start comes back to.
+        let mut prr = Reducing::proportional(2 * MSS, 2 * MSS, MSS, 1);
+        for _ in 0..9 {
+            prr.on_ack(MSS, 0, true, MSS, 4 * MSS);
+        }
+        assert_eq!(prr.window(), 4 * MSS);
     }
 }

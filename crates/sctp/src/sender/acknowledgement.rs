@@ -7,7 +7,7 @@ use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
 
 use super::Sender;
-use super::flight::{AckOutcome, ChunkState, GapList};
+use super::flight::{AckOutcome, ChunkState, Counted, GapList, LaneAck, NotThere};
 use super::lane::Lane;
 use super::loss_response::NewlyLost;
 use super::windows::Windows;
@@ -141,6 +141,9 @@ impl Sender {
             self.note_sizes_that_arrived(cx, id, outcome);
         }
         self.update_lane(cx, id, outcome);
+        if outcome.not_there != NotThere::Nothing {
+            self.send_what_is_not_there(cx, id, outcome.not_there);
+        }
         let lost_before = self.lanes.get(id).map_or(0, |lane| lane.chunks_lost);
         if self.lanes.get(id).is_some_and(|lane| lane.rack.is_some()) {
             self.detect_by_time(cx, id, Some(outcome));
@@ -157,14 +160,34 @@ impl Sender {
         }
     }
 
+    /// What was acknowledged and is evidently not there leaves again at once; T3-rtx runs ([`Sender::update_lane`]). Nothing else may come that
+    /// would show it to be lost, as a peer in SHUTDOWN-SENT has little to acknowledge. It is no sign of congestion: the network
+    /// has delivered it. As a fast retransmission that happens once to each chunk, so nobody draws more by taking back again and again.
+    #[cold]
+    #[inline(never)]
+    fn send_what_is_not_there(&mut self, cx: &Context, id: LaneId, what: NotThere) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let mine = space.flight.taken_back(id, what == NotThere::All);
+        let mine: Vec<u64> =
+            mine.filter(|(_, chunk)| !chunk.fast_retransmitted).map(|(seq, _)| seq).collect();
+        let mut all = Counted::default();
+        for seq in mine {
+            if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
+                all.add(chunk);
+            }
+        }
+        self.take_out_of_flight(cx, id, all);
+    }
+
     /// A SACK during a recovery that has more to it than an exit point.
     #[inline(never)]
     fn step_recovery(&mut self, id: LaneId, outcome: &AckOutcome, lost_before: u32) {
         let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
         let Some(space) = self.spaces.get(lane.space) else { return };
         let first = if space.shared { lane.earliest } else { space.flight.first() };
-        let safe = ack.earliest_acked && lane.chunks_lost == lost_before;
-        lane.step_recovery(ack.cumulative + ack.gap, safe, first, space.flight.next());
+        let safe = ack.earliest_acked && lane.chunks_lost == lost_before && ack.reneged == 0;
+        lane.step_recovery(ack, safe, first, space.flight.next());
     }
 
     /// A one-way delay, less the difference of the clocks: when the peer had the newest chunk that was sent once, and when we
@@ -293,7 +316,7 @@ impl Sender {
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off;
             let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, first));
             // "MUST NOT advance the cwnd based on this 'abandoned' data chunk" (RFC 3758, 3.5, A2).
-            let given_up = if cx.config.congestion.credit_given_up { ack.given_up } else { 0 };
+            let given_up = if cx.config.congestion.credit_given_up { ack.given_up.into() } else { 0 };
             let acked = Acked {
                 cumulative,
                 gap,
@@ -362,13 +385,13 @@ impl Sender {
             in_recovery && advanced,
         );
         if let Some(limit) = limit {
-            self.report_missing(cx, id, limit, in_recovery, ack.cumulative + ack.gap);
+            self.report_missing(cx, id, limit, in_recovery, ack);
         }
     }
 
     /// Reports everything below `limit` as missing that is: apart from the common way, which has nothing to report.
     #[inline(never)]
-    fn report_missing(&mut self, cx: &mut Context, id: LaneId, limit: u64, in_recovery: bool, newly: u64) {
+    fn report_missing(&mut self, cx: &mut Context, id: LaneId, limit: u64, in_recovery: bool, ack: &LaneAck) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get_mut(lane.space) else { return };
         let mut together = None;
@@ -378,7 +401,7 @@ impl Sender {
             lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
         });
         let Some(mut lost) = together else { return };
-        lost.newly = Some(newly);
+        (lost.newly, lost.again) = (Some(ack.delivered()), ack.again);
         self.after_losses(cx, id, &lost, in_recovery);
     }
 

@@ -7,7 +7,7 @@ use anabranch_transport::rtt::RttEstimator;
 use anabranch_wire::Tsn;
 
 use super::Sender;
-use super::flight::{AckOutcome, Counted, SentChunk};
+use super::flight::{AckOutcome, Counted, LaneAck, SentChunk};
 use super::lane::LossTimer;
 use super::loss_response::NewlyLost;
 use super::path_mtu::{LostAgain, room_of};
@@ -99,7 +99,8 @@ impl Sender {
         let soonest = cx.now + cx.config.clock().granularity();
         lane.loss_timer = again.map(|at| (at.max(soonest), LossTimer::Reordering));
         if let Some(mut marked) = marked {
-            marked.newly = ack.map(|ack| ack.cumulative + ack.gap);
+            marked.newly = ack.map(LaneAck::delivered);
+            marked.again = ack.map_or(0, |ack| ack.again);
             self.after_losses(cx, id, &marked, in_recovery);
             if lost_again.any() {
                 self.suspect_black_hole(cx, id, &lost_again);

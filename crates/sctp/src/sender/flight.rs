@@ -17,7 +17,7 @@ use crate::room;
 use crate::stream::outbound::Fragment;
 
 pub(crate) use chunk::{ChunkState, Counted, SentChunk};
-pub(crate) use outcome::{AckOutcome, BogusSack, LaneAck};
+pub(crate) use outcome::{AckOutcome, BogusSack, LaneAck, NotThere};
 
 /// Blocks in a SACK from which on it may have been cut to the size of a packet: the smallest packet, 512 bytes, has
 /// room for some 120.
@@ -386,8 +386,13 @@ impl Flight {
         Ok(())
     }
 
-    /// Applies the Cumulative TSN Ack of a SHUTDOWN chunk. It has no gap blocks, so it takes none back: "the receiver of the
+    /// Applies the Cumulative TSN Ack of a SHUTDOWN chunk. It has no gap blocks, and that says nothing: "the receiver of the
     /// SHUTDOWN chunk MUST NOT interpret the lack of a Gap Ack Block as a renege" (RFC 9260, 3.3.8).
+    ///
+    /// The point itself may say something. By the same section all up to it "have been received and the next one has not been received": if
+    /// that one had been acknowledged the peer has dropped it ([`Flight::take_back_first`]). What lies above it he has dropped before, as
+    /// "the receiver SHOULD drop the largest TSN held for reordering" (6.2), and he sends no gap blocks any more that would say so one after the
+    /// other: all of it is taken back. A peer that drops in another order, and has some of it, gets that twice.
     // rfc9260:3.3.8-2
     #[cold]
     pub(crate) fn acknowledge_up_to(
@@ -399,7 +404,34 @@ impl Flight {
         out.reset(lanes);
         self.check_sent(next_expected)?;
         self.acknowledge_cumulatively(next_expected, out);
+        if out.not_there == NotThere::First {
+            out.not_there = NotThere::All;
+            for (start, end) in std::mem::take(&mut self.gap_acked).iter() {
+                self.renege(start, end, out);
+            }
+        }
         Ok(())
+    }
+
+    /// What gap blocks had acknowledged begins right behind the point, to which an acknowledgement has just moved it. That number was
+    /// received once and is not there any more, or the point would have passed it: the peer has dropped it again (6.2.1 D iii). No older
+    /// acknowledgement that comes late can look like this: the gap blocks came with a lower point, and "Cumulative TSN Ack is
+    /// monotonically increasing" (6.2.1 D i), so this one was sent after all that have come. One that does not move the point
+    /// finds that number taken back already.
+    #[cold]
+    #[inline(never)]
+    fn take_back_first(&mut self, out: &mut AckOutcome) {
+        out.not_there = NotThere::First;
+        self.gap_acked.remove_below(self.first + 1);
+        self.renege(self.first, self.first + 1, out);
+    }
+
+    /// What was acknowledged on a lane, was taken back, and has not left again since; with `all`, or only the earliest number of all.
+    pub(crate) fn taken_back(&self, lane: LaneId, all: bool) -> impl Iterator<Item = (u64, &SentChunk)> {
+        let count = if all { self.chunks.len() } else { 1 };
+        self.note_read(count);
+        let numbered = (self.first..).zip(self.chunks.iter()).take(count);
+        numbered.filter(move |(_, chunk)| chunk.lane == lane && chunk.is_taken_back())
     }
 
     fn check_sent(&self, next_expected: u64) -> Result<(), BogusSack> {
@@ -431,6 +463,12 @@ impl Flight {
                 (next_expected + u64::from(block.start) - 1, next_expected + u64::from(block.end));
             if end > self.next() {
                 return Err(BogusSack("a gap block acknowledges a TSN that was never sent"));
+            }
+            // The number right behind the point has not been received, or the point would have passed it: a block that names it is not
+            // believed there, or nothing would ever send it again.
+            let start = start.max(next_expected + 1);
+            if start >= end {
+                continue;
             }
             match self.scratch.last_mut() {
                 Some(last) if start == last.1 => last.1 = end,
@@ -480,10 +518,14 @@ impl Flight {
                 self.abandoned -= 1;
                 // Noted for who wants what has arrived to count all the same (`credit_given_up`).
                 if self.has_arrived(seq, next_expected) {
-                    lane.given_up += u64::from(chunk.fragment.ppid);
+                    lane.given_up = lane.given_up.saturating_add(chunk.fragment.ppid);
                 }
             } else {
-                lane.cumulative += chunk.size();
+                if chunk.acked_at == 0 {
+                    lane.cumulative += chunk.size();
+                } else {
+                    count_again(lane, chunk);
+                }
                 out.payload += len;
                 newly(lane, seq, chunk);
             }
@@ -504,6 +546,9 @@ impl Flight {
         self.first += count as u64;
         out.highest_acked = Some(self.first - 1);
         self.gap_acked.remove_below(self.first);
+        if self.gap_acked.first().is_some_and(|(start, _)| start == self.first) {
+            self.take_back_first(out);
+        }
     }
 
     /// Walks the SACK's blocks and the known ones side by side: what is in only one of them is news.
@@ -601,7 +646,12 @@ impl Flight {
             }
             newly(lane, seq, chunk);
             chunk.state = ChunkState::GapAcked;
-            lane.gap += chunk.size();
+            if chunk.acked_at == 0 {
+                lane.gap += chunk.size();
+            } else {
+                count_again(lane, chunk);
+            }
+            chunk.acked_at = chunk.transmissions;
             out.payload += chunk.fragment.payload.len() as u64;
         }
     }
@@ -651,6 +701,12 @@ fn merge(ranges: &mut Vec<(u64, u64)>) {
     });
 }
 
+/// The chunk was acknowledged before, and taken back: whatever grows by what is acknowledged has grown by it.
+#[cold]
+fn count_again(lane: &mut LaneAck, chunk: &SentChunk) {
+    lane.again = lane.again.saturating_add(u32::try_from(chunk.size()).unwrap_or(u32::MAX));
+}
+
 // rfc9260:6.3.1-4
 fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     lane.acked_chunks += 1;
@@ -662,10 +718,14 @@ fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     }
     // Karn's algorithm (6.3.1, C5): only chunks sent once. A chunk marked lost may have been sent once, and then its
     // sample would include the wait of the peer's SACKs that we missed: leave it out, too.
-    if chunk.transmissions == 1 && chunk.state == ChunkState::InFlight {
+    // Nor does the answer to one that was acknowledged, taken back and not sent again since tell how long anything took.
+    if chunk.state != ChunkState::InFlight || chunk.is_taken_back() {
+        return;
+    }
+    if chunk.transmissions == 1 {
         lane.newest_once = Some((seq, chunk.sent_at));
         lane.longest_once = lane.longest_once.max(chunk.fragment.payload.len() as u32);
-    } else if chunk.state == ChunkState::InFlight {
+    } else {
         lane.newest_resent = lane.newest_resent.max(Some((chunk.sent_at, seq)));
         lane.longest_resent = lane.longest_resent.max(chunk.fragment.payload.len() as u32);
     }

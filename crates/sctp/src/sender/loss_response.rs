@@ -6,6 +6,7 @@ use anabranch_transport::congestion::{Base, Congestion};
 use super::Sender;
 use super::coupling::Lost;
 use super::flight::{Counted, SentChunk};
+use super::lane::Fall;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
 use crate::ids::LaneId;
@@ -18,8 +19,10 @@ pub(super) struct NewlyLost {
     /// The first and the last of them.
     pub(super) earliest: u64,
     pub(super) highest: u64,
-    /// What the SACK that showed it has acknowledged for the first time, bytes of the flight; `None` where time has shown it.
+    /// What the SACK that showed it has acknowledged, bytes of the flight; `None` where time has shown it.
     pub(super) newly: Option<u64>,
+    /// What of that had been acknowledged and taken back before, bytes.
+    pub(super) again: u32,
     /// When the latest of them left that had left before.
     pub(super) resent_at: Option<Instant>,
 }
@@ -27,7 +30,7 @@ pub(super) struct NewlyLost {
 impl NewlyLost {
     /// One chunk; what leaves the flight with it is still to be added.
     pub(super) fn only(seq: u64) -> Self {
-        Self { all: Counted::default(), earliest: seq, highest: seq, newly: None, resent_at: None }
+        Self { all: Counted::default(), earliest: seq, highest: seq, newly: None, again: 0, resent_at: None }
     }
 
     /// Adds a chunk to those that were found lost together, in the order of their numbers.
@@ -45,11 +48,17 @@ impl Sender {
     /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
     // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
     pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
-        let &NewlyLost { all, earliest, highest, newly, resent_at } = lost;
+        let &NewlyLost { all, earliest, highest, newly, again, resent_at } = lost;
         let rule = cx.config.congestion.fast_recovery;
         let Some(lane) = self.lanes.get(id) else { return };
         // RecoverFS has what the SACK acknowledges, too (RFC 9937, 6.2): prr_delivered begins with it.
-        let prior = lane.flight + newly.unwrap_or(0);
+        let Some(space) = self.spaces.get(lane.space) else { return };
+        let mut fall = Fall { prior: lane.flight + newly.unwrap_or(0), most: lane.controller.window() };
+        if fall.prior > fall.most {
+            // What the peer has taken back is in flight again, and no window has let it leave.
+            let taken_back: u64 = space.flight.taken_back(id, true).map(|(_, chunk)| chunk.size()).sum();
+            fall.most = fall.most.max(fall.prior.saturating_sub(taken_back + u64::from(again)));
+        }
         self.lose(cx, id, all);
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get(lane.space) else { return };
@@ -61,7 +70,7 @@ impl Sender {
         }
         // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): what left after T3-rtx has expired,
         // while the window grows from one packet, and is lost speaks of the network since then. In Fast Recovery the window does not grow.
-        let again = cx.config.congestion.lost_again_cuts
+        let lost_again = cx.config.congestion.lost_again_cuts
             && lane.after_timeout
             && !lane.controller.is_model()
             && lane.recovery.as_ref().is_some_and(|recovery| resent_at > Some(recovery.since));
@@ -69,7 +78,7 @@ impl Sender {
             FastRecovery::Off => true,
             FastRecovery::UntilExit => {
                 let first = if space.shared { lane.earliest } else { space.flight.first() };
-                again || !(in_recovery || lane.after_timeout && lane.is_below_exit(first))
+                lost_again || !(in_recovery || lane.after_timeout && lane.is_below_exit(first))
             }
             FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
         };
@@ -85,13 +94,13 @@ impl Sender {
             // A mark of L4S stands for less than a loss, and a model counts both.
             let once = cx.ect == Ecn::Ect0 && !lane.controller.is_model();
             let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, highest));
-            if again {
+            if lost_again {
                 lane.controller.on_congestion(Congestion::LostAgain(Base::CWND));
             } else if !(once && reduced) {
                 lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
             }
             let exit = lane.loss.newest(&space.flight);
-            lane.begin_recovery(cx, exit, prior, false);
+            lane.begin_recovery(cx, exit, Some(fall));
             if newly.is_none() {
                 lane.begin_reduction();
             }

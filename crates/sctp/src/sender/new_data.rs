@@ -272,6 +272,7 @@ impl Sender {
                 overhead: lane.overhead_of(len),
                 probe: false,
                 too_long: false,
+                acked_at: 0,
                 immediate: immediate && cx.config.sack.immediate_bit == ImmediateBit::ShutdownKept,
             };
             into_flight(cx, lane, &mut space.flight, kept, chunk, established);

@@ -123,7 +123,7 @@ impl Sender {
                 // "After a retransmit timeout, record the highest sequence number transmitted" (RFC 6582, 3.2, step 4): what is
                 // found lost below it was lost with the rest, and makes no second cut.
                 let exit = lane.loss.newest(&space.flight);
-                lane.begin_recovery(cx, exit, 0, true);
+                lane.begin_recovery(cx, exit, None);
             }
         }
         lane.open_burst();

@@ -59,7 +59,7 @@ impl Sender {
         self.tell_losses(cx.now);
         if let Some(reducing) = &mut self.reducing {
             let pipe = self.flight.pipe();
-            reducing.on_ack(taken.newly + sacked, advanced > 0, pipe, self.congestion.ssthresh());
+            reducing.on_ack(taken.newly + sacked, 0, advanced > 0, pipe, self.congestion.ssthresh());
         }
         self.record_window(cx);
     }

@@ -19,10 +19,11 @@ impl Sender {
         }
         self.congestion.on_congestion(Congestion::FastRetransmit(base));
         if self.recovery.has_scoreboard() && !self.congestion.is_model() {
-            // In whole segments, as Linux counts.
+            // In whole segments, as Linux counts. What is SACKed stays so until a timeout, which ends the reduction: nothing counts twice.
+            let most = before.max(self.flight.outstanding());
             self.reducing = match self.config.reduction {
                 Reduction::AtOnce => None,
-                Reduction::Prr => Some(Reducing::proportional(before, self.mss, self.mss)),
+                Reduction::Prr => Some(Reducing::proportional(before, most, self.mss, self.mss)),
                 Reduction::RateHalving => Some(Reducing::halving(before, self.mss)),
             };
         }

@@ -47,6 +47,8 @@ pub(crate) struct SentChunk {
     pub(crate) probe: bool,
     /// Whether the chunk has left again because the path carries no packets of its size, or is to.
     pub(crate) too_long: bool,
+    /// How often it had been sent when a gap block acknowledged it last; 0: none has. Taken back and acknowledged again it counts no more.
+    pub(crate) acked_at: u16,
 }
 
 impl SentChunk {
@@ -65,7 +67,15 @@ impl SentChunk {
             immediate: false,
             probe: false,
             too_long: false,
+            acked_at: 0,
         }
+    }
+
+    /// Whether it was acknowledged, taken back, and has not left again since: it is in flight as the peer has it.
+    pub(crate) fn is_taken_back(&self) -> bool {
+        self.acked_at > 0
+            && self.transmissions <= self.acked_at
+            && matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
     }
 
     /// Bytes that count in flight: the chunk, as a rule with its header and its padding.

@@ -11,7 +11,9 @@ pub(crate) struct LaneAck {
     /// Bytes acknowledged for the first time by gap blocks.
     pub(crate) gap: u64,
     /// Bytes of chunks given up that have arrived all the same, passed by the cumulative TSN.
-    pub(crate) given_up: u64,
+    pub(crate) given_up: u32,
+    /// Bytes acknowledged, by whatever means, that had been acknowledged and taken back before: windows have grown by them.
+    pub(crate) again: u32,
     /// Bytes passed by the cumulative TSN that gap blocks had acknowledged.
     pub(crate) earlier_gap: u64,
     /// Bytes and chunks that left the flight (what was marked lost had left before).
@@ -40,12 +42,29 @@ pub(crate) struct LaneAck {
 }
 
 impl LaneAck {
+    /// Bytes acknowledged that were not acknowledged right before, for the first time or again.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u64 {
+        self.cumulative + self.gap + u64::from(self.again)
+    }
+
     /// When the newest of what was acknowledged left: of what was sent again only where the answer cannot be to the original.
     pub(crate) fn newest_sent(&self, now: Instant, min_rtt: Option<Duration>) -> Option<Instant> {
         let once = self.newest_once.map(|(_, sent)| sent);
         let resent = self.newest_resent.map(|(sent, _)| sent);
         once.max(resent.filter(|sent| !Rack::<u64>::is_of_original(*sent, now, min_rtt)))
     }
+}
+
+/// What had been acknowledged by gap blocks and is not there, as the cumulative point shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum NotThere {
+    #[default]
+    Nothing,
+    /// The number right behind the point; the gap blocks tell of the others.
+    First,
+    /// That, and all above: the SHUTDOWN chunk has no gap blocks.
+    All,
 }
 
 /// What one SACK changed.
@@ -59,6 +78,8 @@ pub(crate) struct AckOutcome {
     pub(crate) advanced: bool,
     /// A selection of gap blocks that is older than one that was read before.
     pub(crate) overtaken: bool,
+    /// What had been acknowledged and is not there, as the cumulative point shows.
+    pub(crate) not_there: NotThere,
     /// Payload bytes newly acknowledged.
     pub(crate) payload: u64,
 }
@@ -76,6 +97,7 @@ impl AckOutcome {
         self.highest_acked = None;
         self.advanced = false;
         self.overtaken = false;
+        self.not_there = NotThere::Nothing;
         self.payload = 0;
     }
 }

@@ -33,6 +33,7 @@ pub(in crate::sender) fn chunk() -> SentChunk {
         immediate: false,
         probe: false,
         too_long: false,
+        acked_at: 0,
     }
 }
 
@@ -72,17 +73,19 @@ proptest! {
         let mut acked = [false; N as usize];
         let mut next = 0_u64;
         let mut in_flight = N;
+        let mut ever = [false; N as usize];
         let mut out = AckOutcome::default();
         for (step, above) in sacks {
             next = (next + step).min(N);
             let received: Vec<u64> = above.iter().map(|o| next + 1 + o).filter(|s| *s < N).collect();
             flight.acknowledge(next, blocks(next, received.iter().copied()).into_iter(), 1, &mut out).unwrap();
-            let (mut new, mut back, mut highest) = (0, 0, None);
+            let (mut new, mut fresh, mut back, mut highest) = (0, 0, 0, None);
             for seq in 0..N {
                 let now = seq < next || received.contains(&seq);
                 let before = acked[seq as usize];
                 if now && !before {
                     new += 1;
+                    fresh += u64::from(!std::mem::replace(&mut ever[seq as usize], true));
                     highest = Some(seq);
                 }
                 if before && !now {
@@ -93,7 +96,8 @@ proptest! {
             in_flight = in_flight + back - new;
             let lane = out.lanes[0];
             prop_assert_eq!(u64::from(lane.acked_chunks), new);
-            prop_assert_eq!(lane.cumulative + lane.gap, new * 100);
+            // Windows grow once by each byte.
+            prop_assert_eq!((lane.cumulative + lane.gap, lane.delivered()), (fresh * 100, new * 100));
             prop_assert_eq!(u64::from(lane.reneged_chunks), back);
             prop_assert_eq!(out.payload, new * 84);
             prop_assert_eq!(out.lanes[0].highest_newly_acked, highest);
@@ -132,6 +136,45 @@ fn a_sack_cut_to_the_packet_takes_nothing_back() {
     // A short one says what it says.
     flight.acknowledge(0, blocks(0, odd.iter().copied().take(50)).into_iter(), 1, &mut out).unwrap();
     assert_eq!(out.lanes[0].reneged_chunks, 200);
+}
+
+/// The number behind a point that has moved is not there, however many blocks there are and whatever they say; a SHUTDOWN takes back
+/// everything then, and nothing otherwise.
+// rfc9260:3.3.8-2
+#[test]
+fn the_number_behind_the_point_is_taken_back() {
+    let odd: Vec<u64> = (0..250).map(|i| 2 * i + 1).collect();
+    let held = || {
+        let (mut flight, mut out) = (flight_of(600), AckOutcome::default());
+        flight.acknowledge(0, blocks(0, odd.iter().copied()).into_iter(), 1, &mut out).unwrap();
+        assert_eq!(out.lanes[0].acked_chunks, 250);
+        (flight, out)
+    };
+    let back = |flight: &Flight, out: &AckOutcome| {
+        assert_eq!(out.lanes[0].reneged, u64::from(out.lanes[0].reneged_chunks) * 100);
+        assert_eq!(flight.taken_back(LaneId::FIRST, true).count(), out.lanes[0].reneged_chunks as usize);
+        (out.not_there, out.lanes[0].reneged_chunks)
+    };
+    // Numbers 1, 3, 5 and so on are there, and 0 has come: the point moves over 1, or stops below it.
+    for (next, selected, said) in [
+        (2, false, (NotThere::Nothing, 0)),
+        (1, false, (NotThere::First, 1)),
+        (1, true, (NotThere::First, 1)),
+    ] {
+        let (mut flight, mut out) = held();
+        let shown = blocks(next, odd.iter().copied().filter(|seq| *seq >= next).take(150));
+        let gaps = GapList { blocks: shown.into_iter(), selected };
+        flight.acknowledge_listed(next, gaps, 1, &mut out).unwrap();
+        assert_eq!(back(&flight, &out), said, "{next} {selected}");
+    }
+    for (next, said) in [(0, (NotThere::Nothing, 0)), (2, (NotThere::Nothing, 0)), (1, (NotThere::All, 250))]
+    {
+        let (mut flight, mut out) = held();
+        flight.acknowledge_up_to(next, 1, &mut out).unwrap();
+        assert_eq!(back(&flight, &out), said, "{next}");
+        flight.acknowledge_up_to(next, 1, &mut out).unwrap();
+        assert_eq!(out.not_there, NotThere::Nothing, "said once more");
+    }
 }
 
 #[test]
@@ -217,7 +260,7 @@ fn credited(forwarded: &[u64], gap_acked: bool, next: u64) -> (u64, u64) {
         flight.forwarded_to(*end);
     }
     flight.acknowledge(next, std::iter::empty(), 1, &mut out).unwrap();
-    (out.lanes[0].cumulative, out.lanes[0].given_up)
+    (out.lanes[0].cumulative, u64::from(out.lanes[0].given_up))
 }
 
 /// Chunks that were given up never count as acknowledged (RFC 3758, 3.5, A2); for slow start they do where they have arrived: the peer

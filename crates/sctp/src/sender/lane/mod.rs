@@ -34,6 +34,15 @@ pub(super) struct TimedChunk {
     pub(super) sent_at: Instant,
 }
 
+/// From where a window comes down.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fall {
+    /// In flight before the loss was found, bytes (RecoverFS of RFC 9937).
+    pub(super) prior: u64,
+    /// What a window had let leave of that, or the window itself where that was more, bytes.
+    pub(super) most: u64,
+}
+
 /// What a lane's timer of losses is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LossTimer {
@@ -454,30 +463,32 @@ impl Lane {
         self.recovery = None;
     }
 
-    /// Recovery begins, or T3-rtx has expired: what had been sent is below `exit`, of that `prior` bytes were in flight.
+    /// Recovery begins, or without `fall` T3-rtx has expired: what had been sent is below `exit`.
     #[cold]
-    pub(super) fn begin_recovery(&mut self, cx: &Context, exit: u64, prior: u64, by_timeout: bool) {
+    pub(super) fn begin_recovery(&mut self, cx: &Context, exit: u64, fall: Option<Fall>) {
         let config = &cx.config;
+        let by_timeout = fall.is_none();
         // A model says what may be in flight during recovery, too.
-        let model = self.controller.is_model();
-        let prr = !by_timeout && !model && config.congestion.reduction == Reduction::Prr;
+        let prr =
+            fall.filter(|_| !self.controller.is_model() && config.congestion.reduction == Reduction::Prr);
         let mss = u64::from(self.burst_unit);
         self.recovery_exit = Some(exit);
         self.after_timeout = by_timeout;
-        let remembers = prr || config.congestion.undo || config.congestion.lost_again_cuts;
+        let remembers = prr.is_some() || config.congestion.undo || config.congestion.lost_again_cuts;
         self.recovery = remembers.then(|| {
             Box::new(Recovery {
                 since: cx.now,
-                reducing: prr.then(|| Reducing::proportional(prior, mss, 1)),
+                reducing: prr.map(|fall| Reducing::proportional(fall.prior, fall.most, mss, 1)),
                 doubt: config.congestion.undo.then(|| Doubt::new(exit)),
             })
         });
     }
 
-    /// A SACK in a recovery: it told of so many bytes that had not been acknowledged; `first` is the first number not acknowledged, `next`
-    /// the first not sent. `safe`: the cumulative point moved, and nothing more was found lost.
+    /// A SACK in a recovery; `first` is the first number not acknowledged, `next` the first not sent. `safe`: the cumulative point moved,
+    /// nothing more was found lost, and nothing taken back.
     #[inline(never)]
-    pub(super) fn step_recovery(&mut self, newly: u64, safe: bool, first: u64, next: u64) {
+    pub(super) fn step_recovery(&mut self, ack: &LaneAck, safe: bool, first: u64, next: u64) {
+        let (delivered, taken_back) = (ack.delivered(), ack.reneged);
         let below = self.is_below_exit(first);
         let (pipe, ssthresh) = (self.flight, self.controller.ssthresh());
         let Some(recovery) = &mut self.recovery else { return };
@@ -485,8 +496,8 @@ impl Lane {
             if recovery.over(first, next) {
                 self.recovery = None;
             }
-        } else if let Some(reducing) = recovery.reducing.as_mut().filter(|_| newly > 0) {
-            reducing.on_ack(newly, safe, pipe, ssthresh);
+        } else if let Some(reducing) = recovery.reducing.as_mut().filter(|_| delivered + taken_back > 0) {
+            reducing.on_ack(delivered, taken_back, safe, pipe, ssthresh);
         }
     }
 
@@ -495,7 +506,7 @@ impl Lane {
     pub(super) fn begin_reduction(&mut self) {
         let (pipe, ssthresh) = (self.flight, self.controller.ssthresh());
         if let Some(reducing) = self.recovery.as_mut().and_then(|recovery| recovery.reducing.as_mut()) {
-            reducing.on_ack(0, false, pipe, ssthresh);
+            reducing.on_ack(0, 0, false, pipe, ssthresh);
         }
     }
 
