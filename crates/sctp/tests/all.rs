@@ -68,6 +68,8 @@ mod icmp;
 mod interface;
 #[path = "interleaving.rs"]
 mod interleaving;
+#[path = "lies.rs"]
+mod lies;
 #[path = "limits.rs"]
 mod limits;
 #[path = "linux61.rs"]

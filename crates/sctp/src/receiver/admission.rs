@@ -111,7 +111,13 @@ impl Receiver {
     }
 
     /// Whether the user can have a chunk as soon as it is here, or nothing is kept of it.
-    fn gives_at_once(&self, at: SpaceId, seq: u64, arrival: Arrival, data: &DataChunk<'_>) -> bool {
+    pub(super) fn gives_at_once(
+        &self,
+        at: SpaceId,
+        seq: u64,
+        arrival: Arrival,
+        data: &DataChunk<'_>,
+    ) -> bool {
         if data.stream >= self.streams {
             return true;
         }

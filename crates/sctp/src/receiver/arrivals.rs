@@ -177,7 +177,9 @@ impl Receiver {
         }
         if !plenty {
             rare();
-            if !self.find_room(cx, read.space, seq, arrival, data) {
+            let is_taken = self.find_room(cx, read.space, seq, arrival, data);
+            self.check_progress(cx, read.space, (seq, arrival), data, is_taken)?;
+            if !is_taken {
                 // "the receiver MUST immediately send back a SACK chunk with the current receive window".
                 cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
                 read.summary.immediate = true;

@@ -10,12 +10,14 @@ use super::limits::Limits;
 use super::ready::Ready;
 pub(crate) use super::reassembly::Arrived;
 use super::reassembly::{Joined, Reassembly, Whole};
+use super::refused::Refused;
 use crate::ids::{Id, PathId, SpaceId};
 use crate::message::Received;
 use crate::per_stream::PerStream;
 use crate::room::grow;
 
 mod giving_up;
+mod waiting;
 
 #[derive(Debug, Default)]
 struct Stream {
@@ -55,6 +57,8 @@ struct Numbered {
     order: DeliveryOrder,
     /// Fragments by sequence space, where each numbers its own and messages have no other number (encoding of 2007).
     by_space: Vec<Reassembly>,
+    /// A chunk that waits for others and has no room.
+    refused: Option<Box<Refused>>,
 }
 
 /// Everything received and not yet taken by the user.
@@ -505,10 +509,13 @@ impl Inbound {
         let Some(number) = numbered.interleaved.number_of(piece.stream, piece.unordered, piece.mid) else {
             return true;
         };
-        let turn = piece.unordered || numbered.order.next(piece.stream) >= number;
-        if numbered.interleaved.passes_over(piece, number) {
+        // Of what is here, or was given up, nothing is kept.
+        if !piece.unordered && numbered.order.knows(piece.stream, number)
+            || numbered.interleaved.passes_over(piece, number)
+        {
             return true;
         }
+        let turn = piece.unordered || numbered.order.next(piece.stream) == number;
         turn && numbered.interleaved.is_next(piece.stream, piece.unordered, number, fragment)
     }
 

@@ -18,9 +18,11 @@ mod marks;
 mod reading;
 mod ready;
 mod reassembly;
+mod refused;
 mod selection;
 mod space;
 mod spaces;
+mod standstill;
 mod timing;
 mod tuning;
 mod window;
@@ -73,6 +75,8 @@ pub(crate) struct Receiver {
     streams: u16,
     /// The peer has agreed that SACKs leave gap blocks out.
     selects_gaps: bool,
+    /// Messages may come again under numbers that do not rise as those of messages do: subflows have ended.
+    renumbered: bool,
     spaces: Table<SpaceId, ReceiveSpace>,
     inbound: Inbound,
     /// FIDs under which the peer sends, where subflows have spaces of their own.
@@ -99,6 +103,7 @@ impl Receiver {
             encoding: Encoding::Rfc9260,
             streams,
             selects_gaps: false,
+            renumbered: false,
             spaces: Table::of(ReceiveSpace::new(0)),
             inbound: Inbound::default(),
             fids: None,
@@ -168,6 +173,7 @@ impl Receiver {
         self.spaces.split_off_first();
         self.encoding = Encoding::Rfc9260;
         self.selects_gaps = false;
+        self.renumbered = false;
         self.fids = None;
         self.asn = None;
         self.resets = None;
@@ -177,6 +183,7 @@ impl Receiver {
     pub(crate) fn downgrade(&mut self) {
         self.spaces.split_off_first();
         self.encoding = Encoding::Interleaved;
+        self.renumbered = true;
         self.fids = None;
     }
 

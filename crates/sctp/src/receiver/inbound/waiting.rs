@@ -1,0 +1,16 @@
+//! What waits for something that is not here.
+
+use super::Inbound;
+use crate::receiver::refused::Refused;
+
+impl Inbound {
+    /// Whether whole messages wait for others of their stream.
+    pub(crate) fn waits_for_earlier(&self) -> bool {
+        self.waiting > 0 || self.numbered.as_ref().is_some_and(|numbered| numbered.order.held() > 0)
+    }
+
+    /// What is known of a chunk that is refused again and again.
+    pub(crate) fn refused(&mut self) -> &mut Refused {
+        self.numbered.get_or_insert_default().refused.get_or_insert_default()
+    }
+}
