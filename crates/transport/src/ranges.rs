@@ -9,9 +9,6 @@ pub trait Position: Copy + Ord {
     /// The number after this one.
     #[must_use]
     fn after(self) -> Self;
-    /// The number before this one.
-    #[must_use]
-    fn before(self) -> Self;
 }
 
 macro_rules! positions {
@@ -20,11 +17,6 @@ macro_rules! positions {
             #[inline]
             fn after(self) -> Self {
                 self + 1
-            }
-
-            #[inline]
-            fn before(self) -> Self {
-                self - 1
             }
         })+
     };
@@ -217,15 +209,30 @@ impl<P: Position> RangeSet<P> {
         self.ranges.extend(ranges);
     }
 
-    /// Removes the highest member and returns it.
-    pub fn pop_highest(&mut self) -> Option<P> {
-        let last = self.ranges.back_mut()?;
-        last.1 = last.1.before();
-        let at = last.1;
-        if last.0 == last.1 {
-            self.ranges.pop_back();
+    /// Removes `start..end`; what of it is no member does not matter.
+    pub fn remove_range(&mut self, start: P, end: P) {
+        if start >= end {
+            return;
         }
-        Some(at)
+        // The first range that reaches beyond the start, and the first that lies behind the end.
+        let first = self.ranges.partition_point(|r| r.1 <= start);
+        let behind = self.ranges.partition_point(|r| r.0 < end);
+        let (Some(&(left, _)), Some(&(_, right))) =
+            (self.ranges.get(first), behind.checked_sub(1).and_then(|last| self.ranges.get(last)))
+        else {
+            return;
+        };
+        if first >= behind {
+            return;
+        }
+        self.ranges.drain(first..behind);
+        // What is left of both, the higher first: each goes to the same place.
+        if right > end {
+            self.ranges.insert(first, (end, right));
+        }
+        if left < start {
+            self.ranges.insert(first, (left, start));
+        }
     }
 }
 
@@ -247,7 +254,10 @@ mod tests {
                         ranges.remove_below(at);
                         model = model.split_off(&at);
                     }
-                    1 => prop_assert_eq!(ranges.pop_highest(), model.pop_last()),
+                    1 => {
+                        ranges.remove_range(at, at + len);
+                        model.retain(|n| !(at..at + len).contains(n));
+                    }
                     2 => {
                         let copied: Vec<_> = ranges.iter().collect();
                         ranges.clear();

@@ -199,6 +199,11 @@ impl Growing {
         label.received(part, first, rest)
     }
 
+    /// Whether the user has had something of it.
+    pub(super) fn has_parts(&self) -> bool {
+        self.number.is_some()
+    }
+
     /// What the user must be told if this never ends: nothing, where he has not heard of it.
     pub(super) fn abort(&self, stream: u16, unordered: bool) -> Option<Aborted> {
         self.number.map(|message| Aborted { stream, unordered, message })

@@ -41,6 +41,8 @@ enum Place {
 pub(crate) struct Whole {
     /// Unwrapped TSN of its first fragment.
     pub(crate) first_seq: u64,
+    /// One past that of its last.
+    pub(crate) end_seq: u64,
     pub(crate) ssn: u16,
     pub(crate) message: Received,
     /// How many pieces less than before are to be charged, now that it is whole.
@@ -114,6 +116,9 @@ pub(crate) struct Reassembly {
     /// A fragment here goes on with a message that the peer has given up, unless a message begins with it.
     tail: Option<u64>,
 }
+
+/// What was taken back: the numbers under which it came, as `start..end`, and the bytes and pieces that were charged for it.
+pub(crate) type Taken = (Vec<(u64, u64)>, usize, usize);
 
 /// What became of one of several chunks of a message.
 #[derive(Debug)]
@@ -223,9 +228,10 @@ impl Reassembly {
             self.expected = run.growing.held();
             // Its fragments were charged, and the run itself unless it has just begun.
             let charged = run.growing.fragments() + usize::from(!c.beginning);
-            let (first_seq, ssn, label) = (run.first_seq, run.ssn, run.label());
+            let (first_seq, end_seq, ssn, label) = (run.first_seq, run.next_seq, run.ssn, run.label());
             let message = run.growing.finish(label);
-            return Ok(Joined::Whole(Whole { first_seq, ssn, freed: charged - message.count(), message }));
+            let freed = charged - message.count();
+            return Ok(Joined::Whole(Whole { first_seq, end_seq, ssn, freed, message }));
         }
         self.held += run.memory();
         if let Some(previous) = self.current.replace(run) {
@@ -403,6 +409,26 @@ impl Reassembly {
         of_runs.chain(of_orphans).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
+    /// Fragments above `seq` whose predecessor is missing, and what is charged for each.
+    pub(crate) fn orphans_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
+        self.orphans.range(seq + 1..).map(|(at, orphan)| (*at, orphan.payload.len() + PIECE))
+    }
+
+    /// Messages that begin above `seq` and of which nothing was handed over: the number that each waits for, and what is charged for it.
+    pub(crate) fn runs_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
+        let runs = self.current.iter().chain(self.waiting.range(seq + 1..).map(|(_, run)| run));
+        let untouched = runs.filter(move |run| run.first_seq > seq && !run.growing.has_parts());
+        untouched.map(|run| (run.next_seq, run.memory()))
+    }
+
+    /// Drops the message that waits for `next`, to make room: the numbers under which it came, and the bytes and pieces that were charged.
+    pub(crate) fn forget_run(&mut self, next: u64) -> Option<Taken> {
+        let run = self.take_run(next)?;
+        self.unfinished -= 1;
+        self.held -= run.memory();
+        Some((vec![(run.first_seq, run.next_seq)], run.growing.held(), run.growing.fragments() + 1))
+    }
+
     /// Drops the fragment `seq`, which the receiver has decided to forget; true if it was held here as an orphan.
     pub(crate) fn forget_orphan(&mut self, seq: u64) -> Option<usize> {
         let orphan = self.orphans.remove(&seq)?;
@@ -463,7 +489,7 @@ impl Reassembly {
             space: SpaceId::FIRST,
         };
         let message = label.received(None, first, None);
-        Whole { first_seq: c.seq, ssn: c.ssn, message, freed: 0 }
+        Whole { first_seq: c.seq, end_seq: c.seq + 1, ssn: c.ssn, message, freed: 0 }
     }
 
     fn take_run(&mut self, seq: u64) -> Option<Run> {
