@@ -104,6 +104,8 @@ mod receiving;
 mod reconfig;
 #[path = "rfc.rs"]
 mod rfc;
+#[path = "room.rs"]
+mod room;
 #[path = "scripted_peer.rs"]
 mod scripted_peer;
 #[path = "selected_gaps.rs"]
