@@ -96,7 +96,7 @@ fn fill(interleaved: bool, by_stream: bool, chunk: impl Fn(u32) -> Chunked) -> (
     script.pair.reads = [false, false];
     let a = script.a;
     if by_stream {
-        assert!(script.pair.a.association(a).unwrap().receive_from(script.pair.now, 60_000).is_none());
+        assert!(script.pair.a.association(a).unwrap().receive_from(60_000).is_none());
     }
     (script.pair.log, script.pair.events) = (Vec::new(), Vec::new());
     let before = ALLOCATOR.allocated();
@@ -117,7 +117,7 @@ fn fill(interleaved: bool, by_stream: bool, chunk: impl Fn(u32) -> Chunked) -> (
         // What the test keeps is not the association's.
         (script.pair.log, script.pair.events) = (Vec::new(), Vec::new());
         if by_stream && stream == 0 {
-            while script.pair.a.association(a).unwrap().receive_from(script.pair.now, 0).is_some() {}
+            while script.pair.a.association(a).unwrap().receive_from(0).is_some() {}
         }
         let association = script.pair.a.view(a).unwrap();
         association.audit().unwrap();

@@ -8,6 +8,7 @@ use super::limits::Limits;
 use super::numbers::Numbers;
 use super::ready::Ready;
 pub(crate) use super::reassembly::Arrived;
+use super::parked::Parked;
 use super::reassembly::{Joined, Reassembly, Whole};
 use super::waiting::Waiting;
 use crate::ids::{Id, PathId, SpaceId};
@@ -84,6 +85,8 @@ pub(crate) struct Inbound {
     buffered_bytes: usize,
     /// Pieces held, and messages in the making, for the memory bound.
     buffered_pieces: usize,
+    /// What is charged for numbers that do not follow each other, of messages that wait, bytes.
+    apart: usize,
     /// Of this, what each sequence space but the first brought: bytes and pieces.
     buffered_of_others: Vec<(usize, usize)>,
 }
@@ -163,7 +166,7 @@ impl Inbound {
 
     /// Memory that is held, payload and bookkeeping, bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.buffered_bytes + self.buffered_pieces * PIECE
+        self.buffered_bytes + self.buffered_pieces * PIECE + self.apart
     }
 
     /// What is charged for messages in the making, bytes.
@@ -183,7 +186,7 @@ impl Inbound {
 
     /// Whether no payload is held but that of one chunk, which the user can have.
     pub(crate) fn is_single(&self) -> bool {
-        self.ready.len() == 1 && self.ready.iter().all(|m| m.count() == 1 && m.len() == self.buffered_bytes)
+        self.ready.len() == 1 && self.ready.sizes().all(|(_, len, count)| count == 1 && len == self.buffered_bytes)
     }
 
     /// Whether the user has taken all that he can have.
@@ -467,6 +470,7 @@ impl Inbound {
         } else {
             let order = &mut self.numbered.get_or_insert_default().order;
             order.add(number, message, whole.numbers, |message| ready.push_other(message));
+            self.apart = order.waiting().apart();
         }
     }
 
@@ -568,9 +572,15 @@ impl Inbound {
             }
             bytes + pieces * PIECE
         };
-        let ready: usize = self.ready.iter().map(|m| count(m.space, m.len(), m.count())).sum();
-        let waiting = self.streams.waiting.iter();
-        let mut back: usize = waiting.map(|m| count(m.space, m.len(), m.count())).sum();
+        let ready: usize = self.ready.sizes().map(|(space, len, pieces)| count(space, len, pieces)).sum();
+        let mut count_waiting = |waiting: &Waiting| {
+            let sizes = waiting.iter().map(Parked::size);
+            sizes.map(|(space, len, pieces)| count(space, len, pieces)).sum::<usize>()
+        };
+        let mut back = count_waiting(&self.streams.waiting);
+        if let Some(numbered) = &self.numbered {
+            back += count_waiting(numbered.order.waiting()) + numbered.order.waiting().apart();
+        }
         let (bytes, pieces) = self.reassembly.count();
         back += count(SpaceId::FIRST, bytes, pieces);
         if let Some(numbered) = &self.numbered {
@@ -581,7 +591,6 @@ impl Inbound {
             for (space, bytes, pieces) in numbered.interleaved.count() {
                 back += count(space, bytes, pieces);
             }
-            back += numbered.order.count().map(|m| count(m.space, m.len(), m.count())).sum::<usize>();
         }
         let known = (self.memory(), self.held_back());
         if known != (ready + back, back) {

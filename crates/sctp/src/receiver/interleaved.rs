@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::RangeInclusive;
 
 use anabranch_wire::{Mid, Tsn};
 use bytes::Bytes;
@@ -78,6 +79,9 @@ pub(in crate::receiver) enum Added {
     Whole(Finished),
 }
 
+/// Pieces that are charged for a message in the making, beside its fragments.
+const MESSAGE: usize = 2;
+
 /// Fragments of a message.
 #[derive(Debug)]
 struct Assembly {
@@ -96,8 +100,8 @@ struct Assembly {
     /// Under which numbers those came.
     numbers: Numbers,
     next: u32,
-    /// Fragments beyond a missing one, with the numbers under which they came.
-    loose: BTreeMap<u32, (u64, Bytes)>,
+    /// Fragments beyond a missing one, and their bytes.
+    loose: u32,
     loose_bytes: usize,
     /// Number of the last one, once it is known.
     last: Option<u32>,
@@ -105,6 +109,17 @@ struct Assembly {
 
 /// A message: its stream, whether it is unordered, and its number.
 pub(crate) type Key = (u16, bool, u64);
+
+/// The message of a fragment, and its place in that.
+type LooseKey = (u16, bool, u64, u32);
+
+/// A fragment beyond a missing one: the number under which it came, and its payload.
+type Loose = (u64, Box<[u8]>);
+
+/// The fragments of a message that wait for one before them.
+fn loose_of((stream, unordered, number): Key) -> RangeInclusive<LooseKey> {
+    (stream, unordered, number, 0)..=(stream, unordered, number, u32::MAX)
+}
 
 /// What is given up: the space that was charged, bytes and pieces.
 pub(crate) type Freed = (SpaceId, usize, usize);
@@ -121,7 +136,9 @@ struct Near {
 /// Messages in the making.
 #[derive(Debug, Default)]
 pub(crate) struct Interleaved {
-    assemblies: BTreeMap<Key, Assembly>,
+    assemblies: BTreeMap<Key, Box<Assembly>>,
+    /// Fragments beyond a missing one, by their message and place in it.
+    loose: BTreeMap<LooseKey, Loose>,
     near: PerStream<Near>,
     arena: Arena,
     /// What is charged for them, bytes.
@@ -186,8 +203,12 @@ impl Interleaved {
 
     fn forget(&mut self, keys: &[Key], aborted: &mut Vec<Aborted>) -> Vec<Freed> {
         let freed =
-            take_all(&mut self.assemblies, keys).into_iter().map(|((stream, unordered, _), assembly)| {
+            take_all(&mut self.assemblies, keys).into_iter().map(|(key @ (stream, unordered, _), assembly)| {
                 self.held -= assembly.memory();
+                if assembly.loose > 0 {
+                    let loose: Vec<_> = self.loose.range(loose_of(key)).map(|(key, _)| *key).collect();
+                    take_all(&mut self.loose, &loose);
+                }
                 aborted.extend(assembly.growing.abort(stream, unordered));
                 (assembly.space, assembly.bytes(), assembly.pieces())
             });
@@ -229,13 +250,15 @@ impl Interleaved {
 
     /// Fragments of the TSN space that came above `seq` and have others missing before them.
     pub(super) fn loose_above(&self, seq: u64) -> impl Iterator<Item = (Key, u32, u64, usize)> + '_ {
-        let loose = self.of_first().flat_map(|(key, a)| a.loose.iter().map(|(fragment, loose)| (*key, *fragment, loose)));
-        let above = loose.filter(move |(_, _, (at, _))| *at > seq);
-        above.map(|(key, fragment, (at, payload))| (key, fragment, *at, payload.len() + PIECE))
+        let of_first = self.of_first().filter(|(_, assembly)| assembly.loose > 0);
+        let loose = of_first.flat_map(|(key, _)| self.loose.range(loose_of(*key)).map(|loose| (*key, loose)));
+        let above = loose.filter(move |(_, (_, (at, _)))| *at > seq);
+        above.map(|(key, ((.., fragment), (at, payload)))| (key, *fragment, *at, payload.len() + PIECE))
     }
 
     fn of_first(&self) -> impl Iterator<Item = (&Key, &Assembly)> {
-        self.assemblies.iter().filter(|(_, assembly)| assembly.space == SpaceId::FIRST && !assembly.of_two)
+        let all = self.assemblies.iter().map(|(key, assembly)| (key, &**assembly));
+        all.filter(|(_, assembly)| assembly.space == SpaceId::FIRST && !assembly.of_two)
     }
 
     /// Drops the fragments of a message from the first on, to make room.
@@ -254,7 +277,8 @@ impl Interleaved {
     /// Drops a fragment that has others missing before it, to make room.
     pub(super) fn forget_loose(&mut self, key: Key, fragment: u32) -> Option<Taken> {
         let assembly = self.assemblies.get_mut(&key)?;
-        let (seq, payload) = assembly.loose.remove(&fragment)?;
+        let (seq, payload) = self.loose.remove(&(key.0, key.1, key.2, fragment))?;
+        assembly.loose -= 1;
         assembly.loose_bytes -= payload.len();
         self.held -= payload.len() + PIECE;
         if assembly.last == Some(fragment) {
@@ -267,12 +291,12 @@ impl Interleaved {
     /// Forgets a message of which nothing is left, and the user has had nothing: how many pieces were charged for it.
     fn forget_empty(&mut self, key: Key) -> usize {
         let is_empty = |a: &Assembly| a.bytes() == 0 && !a.growing.has_parts();
-        if !self.assemblies.get(&key).is_some_and(is_empty) {
+        if !self.assemblies.get(&key).is_some_and(|assembly| is_empty(assembly)) {
             return 0;
         }
         self.assemblies.remove(&key);
-        self.held -= PIECE;
-        1
+        self.held -= MESSAGE * PIECE;
+        MESSAGE
     }
 
     /// Bytes of a message that are here and may be handed over.
@@ -335,7 +359,7 @@ impl Interleaved {
         }
         let (assembly, new) = match self.assemblies.entry(key) {
             Entry::Occupied(entry) => (entry.into_mut(), false),
-            Entry::Vacant(entry) => (entry.insert(Assembly::new(p.space, p.mid)), true),
+            Entry::Vacant(entry) => (entry.insert(Box::new(Assembly::new(p.space, p.mid))), true),
         };
         // "The fragments of one message stay on one subflow" (docs/subflows.md). Between subflow 0 and another that is how it looks when a
         // sender gives the extension up: it sends all again on subflow 0.
@@ -344,12 +368,11 @@ impl Interleaved {
         }
         assembly.of_two |= assembly.space != p.space;
         let before = assembly.pieces();
-        if !assembly.add(p, limit)? {
+        if !assembly.add(p, key, &mut self.loose, limit)? {
             return Ok(Added::Duplicate);
         }
         if assembly.last.is_none_or(|last| assembly.next <= last) {
-            // The message itself is charged like a piece.
-            let more = 1 + usize::from(new);
+            let more = 1 + if new { MESSAGE } else { 0 };
             self.held += p.payload.len() + more * PIECE;
             return Ok(Added::Waits(assembly.space, more));
         }
@@ -373,7 +396,7 @@ impl Assembly {
             growing: Growing::default(),
             numbers: Numbers::default(),
             next: 0,
-            loose: BTreeMap::new(),
+            loose: 0,
             loose_bytes: 0,
             last: None,
         }
@@ -398,7 +421,7 @@ impl Assembly {
 
     /// Pieces that are charged: its fragments, and the message itself.
     fn pieces(&self) -> usize {
-        self.growing.fragments() + self.loose.len() + 1
+        self.growing.fragments() + self.loose as usize + MESSAGE
     }
 
     fn memory(&self) -> usize {
@@ -406,16 +429,24 @@ impl Assembly {
     }
 
     /// False for a duplicate.
-    fn add(&mut self, p: &Piece<'_>, limit: usize) -> Result<bool, Inconsistent> {
+    fn add(
+        &mut self,
+        p: &Piece<'_>,
+        key: Key,
+        loose: &mut BTreeMap<LooseKey, Loose>,
+        limit: usize,
+    ) -> Result<bool, Inconsistent> {
         let number = if p.beginning { 0 } else { p.fragment };
-        if number < self.next || self.loose.contains_key(&number) {
+        let at = |fragment| (key.0, key.1, key.2, fragment);
+        if number < self.next || (self.loose > 0 && loose.contains_key(&at(number))) {
             return Ok(false);
         }
         if self.last.is_some_and(|last| number > last || p.ending) {
             return Err(Inconsistent("a fragment after the last of its message"));
         }
         if p.ending {
-            if self.loose.last_key_value().is_some_and(|(highest, _)| *highest > number) {
+            let mut behind = loose.range(at(number)..=at(u32::MAX));
+            if self.loose > 0 && behind.next_back().is_some_and(|((.., highest), _)| *highest > number) {
                 return Err(Inconsistent("a fragment after the last of its message"));
             }
             self.last = Some(number);
@@ -431,16 +462,19 @@ impl Assembly {
                 return Err(TOO_LONG);
             }
             self.loose_bytes += p.payload.len();
-            self.loose.insert(number, (p.seq, Bytes::copy_from_slice(p.payload)));
+            self.loose += 1;
+            loose.insert(at(number), (p.seq, p.payload.into()));
             return Ok(true);
         }
         let most = limit.saturating_sub(self.loose_bytes).max(p.payload.len());
         self.growing.append(p.payload, most)?;
         self.numbers.add(p.seq);
         self.next += 1;
-        while let Some((seq, bytes)) = self.loose.remove(&self.next) {
-            self.loose_bytes -= bytes.len();
-            self.growing.attach(bytes, limit)?;
+        while self.loose > 0 {
+            let Some((seq, payload)) = loose.remove(&at(self.next)) else { break };
+            self.loose -= 1;
+            self.loose_bytes -= payload.len();
+            self.growing.attach(payload.into(), limit)?;
             self.numbers.add(seq);
             self.next += 1;
         }
@@ -459,7 +493,7 @@ pub(crate) struct DeliveryOrder {
 impl DeliveryOrder {
     /// Streams of which something was ever delivered in order, or waits for that.
     pub(crate) fn streams(&self) -> impl Iterator<Item = u16> + '_ {
-        self.next.iter().map(|(stream, _)| stream).chain(self.waiting.iter().map(|message| message.stream))
+        self.next.iter().map(|(stream, _)| stream).chain(self.waiting.streams())
     }
 
     /// What is charged for messages that wait for others, bytes.
@@ -475,11 +509,6 @@ impl DeliveryOrder {
     /// Messages that wait, to give some up.
     pub(super) fn waiting_mut(&mut self) -> &mut Waiting {
         &mut self.waiting
-    }
-
-    /// What is charged to each space, counted: for tests.
-    pub(crate) fn count(&self) -> impl Iterator<Item = &Received> + '_ {
-        self.waiting.iter()
     }
 
     /// Messages up to `number` that have not come never will. Those that have are delivered, and what waited for them.

@@ -16,6 +16,7 @@ mod limits;
 mod map;
 mod marks;
 mod numbers;
+mod parked;
 mod reading;
 mod ready;
 mod reassembly;

@@ -38,6 +38,11 @@ impl Numbers {
         self.start + u64::from(self.len)
     }
 
+    /// What is charged for those that do not follow each other, bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.others.as_ref().map_or(0, |others| 128 + 32 * others.len())
+    }
+
     /// Whether all of them are above `seq`.
     pub(super) fn are_above(&self, seq: u64) -> bool {
         let others = self.others.as_ref().and_then(|others| others.first());

@@ -71,7 +71,7 @@ struct Orphan {
     unordered: bool,
     immediate: bool,
     ending: bool,
-    payload: Bytes,
+    payload: Box<[u8]>,
 }
 
 /// Memory for messages of one chunk. A message that is read before the next arrives leaves its memory to it, so the
@@ -103,7 +103,7 @@ pub(crate) struct Reassembly {
     /// The run that grew last: with no loss, the only one.
     current: Option<Run>,
     /// Other runs, by the sequence number that each waits for.
-    waiting: BTreeMap<u64, Run>,
+    waiting: BTreeMap<u64, Box<Run>>,
     /// Fragments whose predecessor is missing.
     orphans: BTreeMap<u64, Orphan>,
     arena: Arena,
@@ -207,7 +207,7 @@ impl Reassembly {
                     unordered: c.unordered,
                     immediate: c.immediate,
                     ending: c.ending,
-                    payload: Bytes::copy_from_slice(c.payload),
+                    payload: c.payload.into(),
                 },
             );
             return Ok(Joined::Waits);
@@ -218,7 +218,7 @@ impl Reassembly {
             self.unfinished -= 1;
             self.held -= orphan.payload.len() + PIECE;
             check(&run, orphan.stream, orphan.ssn, orphan.unordered)?;
-            run.growing.attach(orphan.payload, limit)?;
+            run.growing.attach(orphan.payload.into(), limit)?;
             run.immediate |= orphan.immediate;
             run.next_seq += 1;
             ended = orphan.ending;
@@ -234,8 +234,10 @@ impl Reassembly {
             return Ok(Joined::Whole(Whole { first_seq, end_seq, ssn, freed, message }));
         }
         self.held += run.memory();
-        if let Some(previous) = self.current.replace(run) {
-            self.waiting.insert(previous.next_seq, previous);
+        if let Some(mut previous) = self.current.replace(run) {
+            // Room is reserved for the one that grows only.
+            previous.growing.trim();
+            self.waiting.insert(previous.next_seq, Box::new(previous));
         }
         Ok(Joined::Waits)
     }
@@ -339,7 +341,7 @@ impl Reassembly {
 
     /// The run that waits for the fragment `seq`.
     fn run_before(&self, seq: u64) -> Option<&Run> {
-        self.current.as_ref().filter(|r| r.next_seq == seq).or_else(|| self.waiting.get(&seq))
+        self.current.as_ref().filter(|r| r.next_seq == seq).or_else(|| self.waiting.get(&seq).map(|run| &**run))
     }
 
     /// Which message a fragment goes on with, if it does: stream, SSN, TSN of the first fragment; `None` for an unordered one.
@@ -403,7 +405,7 @@ impl Reassembly {
 
     /// Bytes and pieces that are here, counted: for tests.
     pub(crate) fn count(&self) -> (usize, usize) {
-        let runs = self.current.iter().chain(self.waiting.values());
+        let runs = self.current.iter().chain(self.waiting.values().map(|run| &**run));
         let of_runs = runs.map(|run| (run.growing.held(), run.growing.fragments() + 1));
         let of_orphans = self.orphans.values().map(|orphan| (orphan.payload.len(), 1));
         of_runs.chain(of_orphans).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
@@ -416,7 +418,7 @@ impl Reassembly {
 
     /// Messages that begin above `seq` and of which nothing was handed over: the number that each waits for, and what is charged for it.
     pub(crate) fn runs_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
-        let runs = self.current.iter().chain(self.waiting.range(seq + 1..).map(|(_, run)| run));
+        let runs = self.current.iter().chain(self.waiting.range(seq + 1..).map(|(_, run)| &**run));
         let untouched = runs.filter(move |run| run.first_seq > seq && !run.growing.has_parts());
         untouched.map(|run| (run.next_seq, run.memory()))
     }
@@ -496,7 +498,7 @@ impl Reassembly {
         if self.current.as_ref().is_some_and(|r| r.next_seq == seq) {
             return self.current.take();
         }
-        if self.waiting.is_empty() { None } else { self.waiting.remove(&seq) }
+        if self.waiting.is_empty() { None } else { self.waiting.remove(&seq).map(|run| *run) }
     }
 
     fn open_run(&self, c: &Arrived<'_>) -> Run {

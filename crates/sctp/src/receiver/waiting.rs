@@ -2,16 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::growing::memory_of;
 use super::numbers::Numbers;
+use super::parked::Parked;
 use crate::ids::SpaceId;
 use crate::message::Received;
 
 /// A message that waits.
 #[derive(Debug)]
 struct Waits {
-    message: Received,
+    message: Parked,
     numbers: Numbers,
+}
+
+impl Waits {
+    /// What is charged for it, bytes.
+    fn memory(&self) -> usize {
+        self.message.memory() + self.numbers.memory()
+    }
 }
 
 /// Messages that wait, of all streams: most streams have none, and a table for each would take more than the messages do.
@@ -21,6 +28,8 @@ pub(super) struct Waiting {
     messages: BTreeMap<(u16, u64), Box<Waits>>,
     /// What is charged for them, bytes.
     held: usize,
+    /// Of this, for the numbers of those that others have stood between.
+    apart: usize,
 }
 
 impl Waiting {
@@ -36,10 +45,16 @@ impl Waiting {
         self.held
     }
 
+    /// What of that is charged for numbers that do not follow each other.
+    #[inline]
+    pub(super) fn apart(&self) -> usize {
+        self.apart
+    }
+
     /// The first message of a stream that waits: its number, and that which the wire has for it.
     pub(super) fn first_of(&self, stream: u16) -> Option<(u64, u32)> {
         let (key, waits) = self.messages.range((stream, 0)..=(stream, u64::MAX)).next()?;
-        Some((key.1, waits.message.number))
+        Some((key.1, waits.message.number()))
     }
 
     /// Whether a message of a stream waits under this number.
@@ -49,9 +64,11 @@ impl Waiting {
 
     /// A message waits, which came under these numbers of its sequence space.
     pub(super) fn insert(&mut self, number: u64, message: Received, numbers: Numbers) {
-        self.held += memory_of(&message);
         let key = (message.stream, number);
-        self.messages.insert(key, Box::new(Waits { message, numbers }));
+        let waits = Waits { message: Parked::of(message), numbers };
+        self.held += waits.memory();
+        self.apart += waits.numbers.memory();
+        self.messages.insert(key, Box::new(waits));
     }
 
     /// It waits no more.
@@ -63,17 +80,18 @@ impl Waiting {
     /// under which it came, and what is charged for it.
     pub(super) fn above(&self, seq: u64) -> impl Iterator<Item = (u16, u64, u64, usize)> + '_ {
         let all = self.messages.iter().filter(move |(_, waits)| {
-            let of_first = waits.message.space == SpaceId::FIRST && waits.message.part.is_none();
+            let of_first = waits.message.size().0 == SpaceId::FIRST && !waits.message.is_part();
             of_first && waits.numbers.are_above(seq)
         });
-        all.map(|((stream, number), waits)| (*stream, *number, waits.numbers.highest(), memory_of(&waits.message)))
+        all.map(|((stream, number), waits)| (*stream, *number, waits.numbers.highest(), waits.memory()))
     }
 
     /// A message is given up, with the numbers under which it came.
     pub(super) fn take_back(&mut self, stream: u16, number: u64) -> Option<(Received, Numbers)> {
         let waits = self.messages.remove(&(stream, number))?;
-        self.held -= memory_of(&waits.message);
-        Some((waits.message, waits.numbers))
+        self.held -= waits.memory();
+        self.apart -= waits.numbers.memory();
+        Some((waits.message.of_stream(stream), waits.numbers))
     }
 
     /// What waits of a stream, in its order.
@@ -83,7 +101,12 @@ impl Waiting {
     }
 
     /// All that waits.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Received> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Parked> {
         self.messages.values().map(|waits| &waits.message)
+    }
+
+    /// The streams of which something waits, each as often as something does.
+    pub(super) fn streams(&self) -> impl Iterator<Item = u16> + '_ {
+        self.messages.keys().map(|(stream, _)| *stream)
     }
 }

@@ -6,7 +6,6 @@ use anabranch_wire::Mid;
 
 use super::{Inbound, Reassembly, Streams, Waiting};
 use crate::ids::{Id, SpaceId};
-use crate::message::Received;
 use crate::receiver::growing::Aborted;
 
 impl Inbound {
@@ -30,6 +29,7 @@ impl Inbound {
             let ready = &mut self.ready;
             let order = &mut self.numbered.get_or_insert_default().order;
             order.skip(stream, number, |message| ready.push_other(message));
+            self.apart = order.waiting().apart();
         }
         was_quiet && !self.ready.is_quiet(stream)
     }
@@ -82,7 +82,7 @@ impl Inbound {
         let mut all = BTreeSet::new();
         if streams.is_empty() {
             all.extend(self.streams.next.iter().map(|(stream, _)| stream));
-            all.extend(self.streams.waiting.iter().map(|message| message.stream));
+            all.extend(self.streams.waiting.streams());
             all.extend(self.numbered.iter().flat_map(|numbered| numbered.order.streams()));
             self.give_up_fragments(None, aborted);
         }
@@ -97,7 +97,9 @@ impl Inbound {
                 self.forget(&message);
             }
             let Some(numbered) = &mut self.numbered else { continue };
-            for message in numbered.order.reset(id) {
+            let waiting = numbered.order.reset(id);
+            self.apart = numbered.order.waiting().apart();
+            for message in waiting {
                 self.forget(&message);
             }
         }
@@ -130,13 +132,12 @@ impl Inbound {
         self.numbered = None;
         // What is ready belongs to no space any more: none is charged for it.
         self.buffered_of_others.clear();
-        for message in self.ready.iter_mut() {
-            message.space = SpaceId::FIRST;
-        }
+        self.ready.leave_spaces();
+        self.apart = 0;
         self.buffered_bytes = 0;
-        let ready: usize = self.ready.iter().map(Received::len).sum();
+        let ready: usize = self.ready.sizes().map(|(_, len, _)| len).sum();
         self.charge(SpaceId::FIRST, ready);
-        self.buffered_pieces = self.ready.iter().map(Received::count).sum();
+        self.buffered_pieces = self.ready.sizes().map(|(.., pieces)| pieces).sum();
         before.saturating_sub(ready)
     }
 }

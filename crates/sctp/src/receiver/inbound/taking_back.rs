@@ -71,6 +71,7 @@ impl Inbound {
         let numbered = self.numbered.as_mut().filter(|_| is_numbered);
         let waiting = numbered.map_or(&mut self.streams.waiting, |numbered| numbered.order.waiting_mut());
         let Some((message, numbers)) = waiting.take_back(stream, at) else { return Vec::new() };
+        self.apart = self.numbered.as_ref().map_or(0, |numbered| numbered.order.waiting().apart());
         self.forget(&message);
         numbers.ranges().collect()
     }
