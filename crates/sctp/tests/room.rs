@@ -45,7 +45,8 @@ impl Peer {
     fn new(config: &Config, chunks: Vec<Chunked>) -> Self {
         let interleaved = config.extensions.interleaving;
         let list = Param::SupportedExtensions(SupportedExtensions { chunk_types: &[kind::I_DATA] });
-        let script = Script::established_with(config, if interleaved { std::slice::from_ref(&list) } else { &[] });
+        let script =
+            Script::established_with(config, if interleaved { std::slice::from_ref(&list) } else { &[] });
         let (a_rwnd, beyond) = (config.limits.receive_window as usize, vec![false; chunks.len()]);
         Self { script, chunks, interleaved, next: 0, beyond, a_rwnd }
     }
@@ -62,7 +63,8 @@ impl Peer {
             if interleaved {
                 IData { flags, tsn, stream, mid: Mid::new(number), ppid_or_fsn, payload: &payload }.emit(out);
             } else {
-                Data { flags, tsn, stream, ssn: Ssn::new(number as u16), ppid: 7, payload: &payload }.emit(out);
+                Data { flags, tsn, stream, ssn: Ssn::new(number as u16), ppid: 7, payload: &payload }
+                    .emit(out);
             }
         });
         self.script.pair.run_for(Duration::from_millis(300));
@@ -126,12 +128,18 @@ impl Peer {
         };
         for stream in 0..10 {
             let of_stream = numbers(stream, &came);
-            assert!(of_stream.iter().copied().eq(0..of_stream.len() as u32), "stream {stream}: {of_stream:?}");
+            assert!(
+                of_stream.iter().copied().eq(0..of_stream.len() as u32),
+                "stream {stream}: {of_stream:?}"
+            );
         }
         came.sort();
         let mut sent: Vec<(u16, u32, Vec<u8>)> = Vec::new();
         for (n, chunk) in self.chunks.iter().enumerate() {
-            let old = sent.iter_mut().rev().find(|(stream, number, _)| (*stream, *number) == (chunk.stream, chunk.number));
+            let old = sent
+                .iter_mut()
+                .rev()
+                .find(|(stream, number, _)| (*stream, *number) == (chunk.stream, chunk.number));
             match old {
                 Some((.., bytes)) => bytes.extend(vec![n as u8; chunk.len]),
                 None => sent.push((chunk.stream, chunk.number, vec![n as u8; chunk.len])),
@@ -156,7 +164,8 @@ fn config(interleaving: bool, window: u32) -> Config {
 #[test]
 fn a_long_chunk_that_fills_a_hole_is_taken() {
     for case in 0..12 {
-        let (interleaving, long, other_stream) = (case % 2 == 1, [60_000, 50_000, 2000][case / 2 % 3], case >= 6);
+        let (interleaving, long, other_stream) =
+            (case % 2 == 1, [60_000, 50_000, 2000][case / 2 % 3], case >= 6);
         for window in [65_536, 100_000, 106_496] {
             // Small whole messages behind it, of its stream alone or of one that waits for another message that was lost, too.
             let mut chunks = vec![whole(0, 0, long), whole(1, 0, long)];
@@ -167,7 +176,10 @@ fn a_long_chunk_that_fills_a_hole_is_taken() {
             }
             let mut peer = Peer::new(&config(interleaving, window), chunks);
             let (count, bytes) = peer.fill(&[0, 1]);
-            assert!(count > 500 && bytes > window as usize / 4, "{window}: {count} messages of {bytes} bytes");
+            assert!(
+                count > 500 && bytes > window as usize / 4,
+                "{window}: {count} messages of {bytes} bytes"
+            );
             let again = peer.finish();
             assert!(again < 3000 + 2000, "{again} chunks went again");
             peer.check();

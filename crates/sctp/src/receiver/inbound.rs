@@ -6,9 +6,9 @@ use super::growing::{Inconsistent, PIECE};
 use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
 use super::limits::Limits;
 use super::numbers::Numbers;
+use super::parked::Parked;
 use super::ready::Ready;
 pub(crate) use super::reassembly::Arrived;
-use super::parked::Parked;
 use super::reassembly::{Joined, Reassembly, Whole};
 use super::waiting::Waiting;
 use crate::ids::{Id, PathId, SpaceId};
@@ -181,12 +181,15 @@ impl Inbound {
     /// What is charged for all that the user cannot have yet, bytes.
     #[inline]
     pub(crate) fn held_back(&self) -> usize {
-        self.making() + self.streams.waiting.held() + self.numbered.as_ref().map_or(0, |numbered| numbered.order.held())
+        self.making()
+            + self.streams.waiting.held()
+            + self.numbered.as_ref().map_or(0, |numbered| numbered.order.held())
     }
 
     /// Whether no payload is held but that of one chunk, which the user can have.
     pub(crate) fn is_single(&self) -> bool {
-        self.ready.len() == 1 && self.ready.sizes().all(|(_, len, count)| count == 1 && len == self.buffered_bytes)
+        self.ready.len() == 1
+            && self.ready.sizes().all(|(_, len, count)| count == 1 && len == self.buffered_bytes)
     }
 
     /// Whether the user has taken all that he can have.

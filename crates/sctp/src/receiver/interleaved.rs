@@ -80,7 +80,7 @@ pub(in crate::receiver) enum Added {
 }
 
 /// Pieces that are charged for a message in the making, beside its fragments.
-const MESSAGE: usize = 2;
+pub(super) const MESSAGE: usize = 2;
 
 /// Fragments of a message.
 #[derive(Debug)]
@@ -202,8 +202,8 @@ impl Interleaved {
     }
 
     fn forget(&mut self, keys: &[Key], aborted: &mut Vec<Aborted>) -> Vec<Freed> {
-        let freed =
-            take_all(&mut self.assemblies, keys).into_iter().map(|(key @ (stream, unordered, _), assembly)| {
+        let freed = take_all(&mut self.assemblies, keys).into_iter().map(
+            |(key @ (stream, unordered, _), assembly)| {
                 self.held -= assembly.memory();
                 if assembly.loose > 0 {
                     let loose: Vec<_> = self.loose.range(loose_of(key)).map(|(key, _)| *key).collect();
@@ -211,7 +211,8 @@ impl Interleaved {
                 }
                 aborted.extend(assembly.growing.abort(stream, unordered));
                 (assembly.space, assembly.bytes(), assembly.pieces())
-            });
+            },
+        );
         freed.collect()
     }
 
@@ -264,7 +265,8 @@ impl Interleaved {
     /// Drops the fragments of a message from the first on, to make room.
     pub(super) fn forget_begun(&mut self, key: Key) -> Option<Taken> {
         let assembly = self.assemblies.get_mut(&key)?;
-        let (growing, numbers) = (std::mem::take(&mut assembly.growing), std::mem::take(&mut assembly.numbers));
+        let (growing, numbers) =
+            (std::mem::take(&mut assembly.growing), std::mem::take(&mut assembly.numbers));
         self.held -= growing.memory();
         if assembly.last.is_some_and(|last| last < assembly.next) {
             assembly.last = None;
@@ -699,7 +701,9 @@ mod tests {
                 panic!("not whole")
             };
             assert!(!order.knows(1, u64::from(mid)));
-            order.add(u64::from(mid), whole.message, whole.numbers, |message| delivered.push(message.into_bytes()[0]));
+            order.add(u64::from(mid), whole.message, whole.numbers, |message| {
+                delivered.push(message.into_bytes()[0])
+            });
             assert!(order.knows(1, u64::from(mid)));
         }
         assert_eq!((delivered, order.next(1)), (vec![0, 1, 2, 3], 4));

@@ -109,7 +109,7 @@ fn gaps_of(spaces: &[ReceiveSpace]) -> usize {
     spaces.iter().map(|space| space.received.gaps() * GAP).sum()
 }
 
-/// What a chunk may cost: its payload, a piece, a message that begins with it (two), a gap.
+/// What a chunk may cost: its payload, a piece, a message that begins with it, a gap.
 pub(super) fn cost(payload: usize) -> usize {
-    payload + 3 * PIECE + GAP
+    payload + 2 * PIECE + GAP
 }

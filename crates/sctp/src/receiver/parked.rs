@@ -33,7 +33,10 @@ struct Beside {
 
 impl Parked {
     pub(super) fn of(message: Received) -> Self {
-        let Received { part, rest, .. } = message;
+        let Received { part, mut rest, .. } = message;
+        if let Some(rest) = &mut rest {
+            rest.0.shrink_to_fit();
+        }
         let beside = (part.is_some() || rest.is_some()).then(|| Box::new(Beside { part, rest }));
         Self {
             first: Vec::from(message.first).into_boxed_slice(),

@@ -341,7 +341,10 @@ impl Reassembly {
 
     /// The run that waits for the fragment `seq`.
     fn run_before(&self, seq: u64) -> Option<&Run> {
-        self.current.as_ref().filter(|r| r.next_seq == seq).or_else(|| self.waiting.get(&seq).map(|run| &**run))
+        self.current
+            .as_ref()
+            .filter(|r| r.next_seq == seq)
+            .or_else(|| self.waiting.get(&seq).map(|run| &**run))
     }
 
     /// Which message a fragment goes on with, if it does: stream, SSN, TSN of the first fragment; `None` for an unordered one.

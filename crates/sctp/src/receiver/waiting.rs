@@ -96,7 +96,8 @@ impl Waiting {
 
     /// What waits of a stream, in its order.
     pub(super) fn take(&mut self, stream: u16) -> Vec<Received> {
-        let first = std::iter::from_fn(|| self.first_of(stream).and_then(|(number, _)| self.remove(stream, number)));
+        let first =
+            std::iter::from_fn(|| self.first_of(stream).and_then(|(number, _)| self.remove(stream, number)));
         first.collect()
     }
 

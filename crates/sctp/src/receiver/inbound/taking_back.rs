@@ -33,13 +33,16 @@ enum What {
 impl Inbound {
     /// What of the TSN space can be given up for the chunk `seq`; in the order of their highest numbers: the last goes first.
     pub(in crate::receiver) fn behind(&self, seq: u64) -> Vec<Behind> {
-        let mut all: Vec<_> = self.reassembly.orphans_above(seq).map(|(at, memory)| (at, memory, What::Orphan(at))).collect();
+        let mut all: Vec<_> =
+            self.reassembly.orphans_above(seq).map(|(at, memory)| (at, memory, What::Orphan(at))).collect();
         all.extend(self.reassembly.runs_above(seq).map(|(next, memory)| (next - 1, memory, What::Run(next))));
         let whole = self.streams.waiting.above(seq);
         all.extend(whole.map(|(stream, at, highest, memory)| (highest, memory, What::Message(stream, at))));
         if let Some(numbered) = &self.numbered {
             let whole = numbered.order.waiting().above(seq);
-            all.extend(whole.map(|(stream, at, highest, memory)| (highest, memory, What::Numbered(stream, at))));
+            all.extend(
+                whole.map(|(stream, at, highest, memory)| (highest, memory, What::Numbered(stream, at))),
+            );
             let begun = numbered.interleaved.begun_above(seq);
             all.extend(begun.map(|(key, highest, memory)| (highest, memory, What::Begun(key))));
             let loose = numbered.interleaved.loose_above(seq);
