@@ -3,6 +3,9 @@
 
 use std::collections::VecDeque;
 
+/// An empty set keeps room for so many ranges at most.
+const LARGE: usize = 256;
+
 /// A number of a sequence: 64 bits where numbers are counted on without wrapping, 32 where they wrap and the caller sees to
 /// it that no set holds half of them.
 pub trait Position: Copy + Ord {
@@ -198,8 +201,12 @@ impl<P: Position> RangeSet<P> {
                 self.ranges.pop_front();
             } else {
                 first.0 = first.0.max(at);
-                break;
+                return;
             }
+        }
+        // Room for many, which was needed once, is not kept.
+        if self.ranges.capacity() > LARGE {
+            self.ranges = VecDeque::new();
         }
     }
 
