@@ -126,7 +126,7 @@ impl Receiver {
         held <= limits.bound() && held_back + cost <= limits.held_back()
     }
 
-    /// What a chunk may cost. A message in the making that has a number of its own is charged like two pieces.
+    /// What a chunk may cost; messages with numbers of their own are charged by `MESSAGE`.
     fn cost(&self, len: usize) -> usize {
         let numbered = !matches!(self.encoding, Encoding::Rfc9260 | Encoding::Sf2007);
         cost(len) + usize::from(numbered) * (MESSAGE - 1) * PIECE

@@ -80,7 +80,7 @@ pub(in crate::receiver) enum Added {
 }
 
 /// Pieces that are charged for a message in the making, beside its fragments.
-pub(super) const MESSAGE: usize = 2;
+pub(super) const MESSAGE: usize = 1;
 
 /// Fragments of a message.
 #[derive(Debug)]
