@@ -702,7 +702,7 @@ mod tests {
             };
             assert!(!order.knows(1, u64::from(mid)));
             order.add(u64::from(mid), whole.message, whole.numbers, |message| {
-                delivered.push(message.into_bytes()[0])
+                delivered.push(message.into_bytes()[0]);
             });
             assert!(order.knows(1, u64::from(mid)));
         }
