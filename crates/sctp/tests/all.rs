@@ -110,6 +110,8 @@ mod reconfig;
 mod reneging;
 #[path = "rfc.rs"]
 mod rfc;
+#[path = "room.rs"]
+mod room;
 #[path = "scripted_peer.rs"]
 mod scripted_peer;
 #[path = "selected_gaps.rs"]

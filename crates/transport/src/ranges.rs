@@ -3,15 +3,15 @@
 
 use std::collections::VecDeque;
 
+/// An empty set keeps room for so many ranges at most.
+const LARGE: usize = 256;
+
 /// A number of a sequence: 64 bits where numbers are counted on without wrapping, 32 where they wrap and the caller sees to
 /// it that no set holds half of them.
 pub trait Position: Copy + Ord {
     /// The number after this one.
     #[must_use]
     fn after(self) -> Self;
-    /// The number before this one.
-    #[must_use]
-    fn before(self) -> Self;
 }
 
 macro_rules! positions {
@@ -20,11 +20,6 @@ macro_rules! positions {
             #[inline]
             fn after(self) -> Self {
                 self + 1
-            }
-
-            #[inline]
-            fn before(self) -> Self {
-                self - 1
             }
         })+
     };
@@ -206,8 +201,12 @@ impl<P: Position> RangeSet<P> {
                 self.ranges.pop_front();
             } else {
                 first.0 = first.0.max(at);
-                break;
+                return;
             }
+        }
+        // Room for many, which was needed once, is not kept.
+        if self.ranges.capacity() > LARGE {
+            self.ranges = VecDeque::new();
         }
     }
 
@@ -217,15 +216,30 @@ impl<P: Position> RangeSet<P> {
         self.ranges.extend(ranges);
     }
 
-    /// Removes the highest member and returns it.
-    pub fn pop_highest(&mut self) -> Option<P> {
-        let last = self.ranges.back_mut()?;
-        last.1 = last.1.before();
-        let at = last.1;
-        if last.0 == last.1 {
-            self.ranges.pop_back();
+    /// Removes `start..end`; what of it is no member does not matter.
+    pub fn remove_range(&mut self, start: P, end: P) {
+        if start >= end {
+            return;
         }
-        Some(at)
+        // The first range that reaches beyond the start, and the first that lies behind the end.
+        let first = self.ranges.partition_point(|r| r.1 <= start);
+        let behind = self.ranges.partition_point(|r| r.0 < end);
+        let (Some(&(left, _)), Some(&(_, right))) =
+            (self.ranges.get(first), behind.checked_sub(1).and_then(|last| self.ranges.get(last)))
+        else {
+            return;
+        };
+        if first >= behind {
+            return;
+        }
+        self.ranges.drain(first..behind);
+        // What is left of both, the higher first: each goes to the same place.
+        if right > end {
+            self.ranges.insert(first, (end, right));
+        }
+        if left < start {
+            self.ranges.insert(first, (left, start));
+        }
     }
 }
 
@@ -247,7 +261,10 @@ mod tests {
                         ranges.remove_below(at);
                         model = model.split_off(&at);
                     }
-                    1 => prop_assert_eq!(ranges.pop_highest(), model.pop_last()),
+                    1 => {
+                        ranges.remove_range(at, at + len);
+                        model.retain(|n| !(at..at + len).contains(n));
+                    }
                     2 => {
                         let copied: Vec<_> = ranges.iter().collect();
                         ranges.clear();

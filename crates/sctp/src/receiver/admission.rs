@@ -14,12 +14,24 @@
 use super::Receiver;
 use super::growing::PIECE;
 use super::inbound::Arrived;
-use super::interleaved::Piece;
+use super::interleaved::{MESSAGE, Piece};
 use super::limits::{GAP, cost, packet_of_peer};
 use super::map::Arrival;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::ids::SpaceId;
+
+/// Of what lies behind a hole one in so many goes at a time, so that looking for the largest TSN costs little for each.
+const SHARE: usize = 64;
+
+/// A chunk that asks for room.
+#[derive(Clone, Copy)]
+struct Asked {
+    len: usize,
+    /// The user can have it as soon as it is here.
+    at_once: bool,
+    opens_gap: bool,
+}
 
 impl Receiver {
     /// What is held beyond one receive window, with the room that is kept for what the user can have at once, bytes: that much less
@@ -75,21 +87,21 @@ impl Receiver {
         let at_once = self.gives_at_once(at, seq, arrival, data);
         let fills_hole = arrival == Arrival::FillsHole;
         let opens_gap = arrival != Arrival::InOrder && self.neighbours(at, seq) == (false, false);
+        let chunk = Asked { len: data.payload.len(), at_once, opens_gap };
         loop {
-            let fits = self.fits(cx, data.payload.len(), at_once, opens_gap);
+            let fits = self.fits(cx, chunk, 0);
             if fits && self.window_of(cx, at) > 0 {
                 return true;
             }
             if fills_hole && self.encoding == Encoding::Rfc9260 {
-                let Some(space) = self.spaces.get_mut(at) else { return false };
-                let highest = space.received.end().saturating_sub(1);
+                let highest = self.spaces.get(at).map_or(0, |space| space.received.end().saturating_sub(1));
                 if highest > seq && self.inbound.forget_orphan(highest) {
-                    space.received.forget_highest();
-                    if self.selects_gaps {
-                        space.selection.get_or_insert_default().take_back(highest);
-                    }
+                    self.count_as_missing(at, highest, highest + 1);
                     continue;
                 }
+            }
+            if !fits && fills_hole {
+                return self.take_back_behind(cx, at, seq, chunk);
             }
             // What a message in the making needs to become whole is taken on top, too: others may wait for it, brought by
             // other subflows, and fill the buffer.
@@ -100,14 +112,69 @@ impl Receiver {
         }
     }
 
-    /// Whether a chunk fits the memory that may be held. The gap that it opens stays, though the user can have the chunk at once.
-    fn fits(&self, cx: &Context, len: usize, at_once: bool, opens_gap: bool) -> bool {
-        let (limits, held) = (self.limits(cx), self.memory());
-        if at_once {
-            let room_stays = !opens_gap || self.inbound.held_back() + GAP <= limits.held_back();
-            return room_stays && (held + cost(len) <= limits.bound() || self.inbound.buffered_bytes() == 0);
+    /// Whether a chunk fits the memory that may be held, `less` bytes of which are given up. The gap that it opens stays, though the user can
+    /// have the chunk at once.
+    fn fits(&self, cx: &Context, chunk: Asked, less: usize) -> bool {
+        let limits = self.limits(cx);
+        let cost = self.cost(chunk.len);
+        let held = self.memory().saturating_sub(less) + cost;
+        let held_back = self.inbound.held_back().saturating_sub(less);
+        if chunk.at_once {
+            let room_stays = !chunk.opens_gap || held_back + GAP <= limits.held_back();
+            return room_stays && (held <= limits.bound() || self.inbound.buffered_bytes() == 0);
         }
-        held + cost(len) <= limits.bound() && self.inbound.held_back() + cost(len) <= limits.held_back()
+        held <= limits.bound() && held_back + cost <= limits.held_back()
+    }
+
+    /// What a chunk may cost; messages with numbers of their own are charged by `MESSAGE`.
+    fn cost(&self, len: usize) -> usize {
+        let numbered = !matches!(self.encoding, Encoding::Rfc9260 | Encoding::Sf2007);
+        cost(len) + usize::from(numbered) * (MESSAGE - 1) * PIECE
+    }
+
+    /// Gives up what lies behind the hole that a chunk fills, whole messages too, the largest TSN first, until there is room for the chunk:
+    /// what waits for it is of no use without it, and was received to no avail if it is refused until the peer gives up. What the user has
+    /// had something of stays, and what subflows with spaces of their own brought: a copy may have come under another number, which
+    /// is acknowledged.
+    ///
+    /// The chunk that everything waits for is taken whatever its size, if the user has nothing to read that would make room for it.
+    // rfc9260:6.2-26 rfc9260:6.2-27
+    #[cold]
+    fn take_back_behind(&mut self, cx: &Context, at: SpaceId, seq: u64, chunk: Asked) -> bool {
+        let is_first = self.spaces.get(at).is_some_and(|space| space.received.next() == seq);
+        let on_top = is_first && chunk.at_once && self.inbound.is_read();
+        if at != SpaceId::FIRST || self.fids.is_some() || self.encoding == Encoding::Sf2007 {
+            return on_top;
+        }
+        // Who looks in vain at all that is held does not look again for each further chunk.
+        if self.futile > 0 {
+            self.futile -= 1;
+            return on_top;
+        }
+        let mut behind = self.inbound.behind(seq);
+        let share = behind.len() / SHARE;
+        if !self.fits(cx, chunk, behind.iter().map(|one| one.memory).sum()) {
+            self.futile = u32::try_from(share).unwrap_or(u32::MAX);
+            return on_top;
+        }
+        let mut least = share;
+        while least > 0 || !self.fits(cx, chunk, 0) {
+            let Some(last) = behind.pop() else { break };
+            for (start, end) in self.inbound.take_back(&last) {
+                self.count_as_missing(at, start, end);
+            }
+            least = least.saturating_sub(1);
+        }
+        self.fits(cx, chunk, 0) || on_top
+    }
+
+    /// What came under the numbers `start..end` was dropped.
+    fn count_as_missing(&mut self, at: SpaceId, start: u64, end: u64) {
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        space.received.forget(start, end);
+        if self.selects_gaps {
+            space.selection.get_or_insert_default().take_back(end - 1);
+        }
     }
 
     /// Whether the user can have a chunk as soon as it is here, or nothing is kept of it.
@@ -126,7 +193,7 @@ impl Receiver {
             Encoding::Sf2007 => {
                 self.inbound.gives_at_once_of_space(at, &self.arrived(at, seq, arrival, data))
             }
-            _ => self.inbound.gives_piece_at_once(&Piece::of(at, data)),
+            _ => self.inbound.gives_piece_at_once(&Piece::of(at, seq, data)),
         }
     }
 
@@ -171,7 +238,9 @@ impl Receiver {
     /// What is not so, in words.
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
         self.inbound.audit()?;
-        let (held, bound) = (self.memory(), self.limits(cx).bound());
+        // The chunk that everything waited for may lie beyond, until it is read.
+        let on_top = if self.inbound.is_read() { 0 } else { cost(u16::MAX.into()) };
+        let (held, bound) = (self.memory(), self.limits(cx).bound() + on_top);
         if held > bound && !self.inbound.is_single() {
             return Err(format!("the receiver holds {held} bytes, more than {bound}"));
         }

@@ -242,7 +242,7 @@ impl Receiver {
         if let Some(arrived) = arrived {
             return self.inbound.add_of_space(space, &arrived, &limits);
         }
-        self.inbound.add_piece(&Piece::of(space, data), &limits)
+        self.inbound.add_piece(&Piece::of(space, seq, data), &limits)
     }
 }
 

@@ -21,11 +21,6 @@ pub(super) const PIECE: usize = 128;
 /// Pieces are made at least as long as what there is, up to this.
 const LONGEST_PIECE: usize = 64 << 10;
 
-/// Memory charged for a message that waits, payload and bookkeeping, bytes.
-pub(super) fn memory_of(message: &Received) -> usize {
-    message.len() + message.count() * PIECE
-}
-
 /// Takes out of a map what is at some keys.
 pub(super) fn take_all<K: Ord + Copy, V>(map: &mut BTreeMap<K, V>, keys: &[K]) -> Vec<(K, V)> {
     keys.iter().filter_map(|key| map.remove_entry(key)).collect()
@@ -99,6 +94,11 @@ impl Growing {
         let mut open = Vec::with_capacity(room.max(payload.len()));
         open.extend_from_slice(payload);
         Self { open, held: payload.len(), fragments: 1, ..Self::default() }
+    }
+
+    /// Gives back the room that is reserved beyond what is here.
+    pub(super) fn trim(&mut self) {
+        self.open.shrink_to_fit();
     }
 
     /// Bytes that are here.
@@ -197,6 +197,11 @@ impl Growing {
         let first = pieces.next().unwrap_or_default();
         let rest = if pieces.len() == 0 { None } else { Some(Box::new(Rest(pieces.collect()))) };
         label.received(part, first, rest)
+    }
+
+    /// Whether the user has had something of it.
+    pub(super) fn has_parts(&self) -> bool {
+        self.number.is_some()
     }
 
     /// What the user must be told if this never ends: nothing, where he has not heard of it.

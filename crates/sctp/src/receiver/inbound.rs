@@ -1,52 +1,62 @@
 //! Messages on their way in: reassembly, then delivery in the order of their stream.
 
-use std::collections::BTreeMap;
-
 use anabranch_base::{Instant, rare};
 
-use super::growing::{Inconsistent, PIECE, memory_of};
+use super::growing::{Inconsistent, PIECE};
 use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
 use super::limits::Limits;
+use super::numbers::Numbers;
+use super::parked::Parked;
 use super::ready::Ready;
 pub(crate) use super::reassembly::Arrived;
 use super::reassembly::{Joined, Reassembly, Whole};
 use super::refused::Refused;
+use super::waiting::Waiting;
 use crate::ids::{Id, PathId, SpaceId};
 use crate::message::Received;
 use crate::per_stream::PerStream;
 use crate::room::grow;
 
 mod giving_up;
-mod waiting;
+mod progress;
+mod taking_back;
 
+/// Streams of DATA and their order.
 #[derive(Debug, Default)]
-struct Stream {
+struct Streams {
     /// SSN of the next message to deliver.
-    next: u16,
+    next: PerStream<u16>,
     /// Whole messages that wait for an earlier one, by TSN. Within a stream the order of TSNs is the order of SSNs,
     /// and TSNs do not come round after 65,536 messages.
-    waiting: BTreeMap<u64, Whole>,
+    waiting: Waiting,
 }
 
-impl Stream {
-    /// Whether a message is the next to deliver. One behind 65,535 others that wait has the same SSN.
+impl Streams {
+    /// SSN of the next message to deliver.
     #[inline]
-    fn is_next(&self, ssn: u16, first_seq: u64) -> bool {
-        ssn == self.next && self.waiting.first_key_value().is_none_or(|(seq, _)| *seq > first_seq)
+    fn next(&self, stream: u16) -> u16 {
+        self.next.get(stream).copied().unwrap_or(0)
     }
 
-    /// Goes on to the next message, if this one can be delivered at once and no other waits for it.
+    /// Whether a message is the next to deliver, of a stream that may be new. One behind 65,535 others that wait has the same SSN.
     #[inline]
-    fn passes(&mut self, ssn: u16) -> bool {
-        let at_once = ssn == self.next && self.waiting.is_empty();
-        self.next = self.next.wrapping_add(u16::from(at_once));
+    fn is_next(&self, stream: u16, ssn: u16, first_seq: u64) -> bool {
+        ssn == self.next(stream) && (self.waiting.is_empty() || self.is_before_all(stream, first_seq))
+    }
+
+    #[inline(never)]
+    fn is_before_all(&self, stream: u16, first_seq: u64) -> bool {
+        self.waiting.first_of(stream).is_none_or(|(seq, _)| seq > first_seq)
+    }
+
+    /// Goes on to the next message of a stream that was used, if this one can be delivered at once and none waits.
+    #[inline]
+    fn passes(&mut self, stream: u16, ssn: u16) -> bool {
+        let Some(next) = self.next.get_mut(stream) else { return false };
+        let at_once = ssn == *next && self.waiting.is_empty();
+        *next = next.wrapping_add(u16::from(at_once));
         at_once
     }
-}
-
-/// Whether a message is the next to deliver on a stream that may be new.
-fn is_next(streams: &PerStream<Stream>, stream: u16, ssn: u16, first_seq: u64) -> bool {
-    streams.get(stream).map_or(ssn == 0, |stream| stream.is_next(ssn, first_seq))
 }
 
 /// Messages of encodings that number them, or their fragments, in another way than by TSN.
@@ -65,7 +75,7 @@ struct Numbered {
 #[derive(Debug, Default)]
 pub(crate) struct Inbound {
     reassembly: Reassembly,
-    streams: PerStream<Stream>,
+    streams: Streams,
     /// For encodings other than that of RFC 9260; made when it is needed first.
     numbered: Option<Box<Numbered>>,
     /// What the user may take.
@@ -73,14 +83,14 @@ pub(crate) struct Inbound {
     /// When and where the packet came that is being read: what becomes whole came with it.
     came_at: Instant,
     came_on: PathId,
-    /// What is charged for whole messages of DATA that wait for others, bytes.
-    waiting: usize,
     /// Messages that were handed over in parts so far.
     in_parts: u32,
     /// User data held, in reassembly, in order or ready, bytes.
     buffered_bytes: usize,
     /// Pieces held, and messages in the making, for the memory bound.
     buffered_pieces: usize,
+    /// What is charged for numbers that do not follow each other, of messages that wait, bytes.
+    apart: usize,
     /// Of this, what each sequence space but the first brought: bytes and pieces.
     buffered_of_others: Vec<(usize, usize)>,
 }
@@ -160,7 +170,7 @@ impl Inbound {
 
     /// Memory that is held, payload and bookkeeping, bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.buffered_bytes + self.buffered_pieces * PIECE
+        self.buffered_bytes + self.buffered_pieces * PIECE + self.apart
     }
 
     /// What is charged for messages in the making, bytes.
@@ -175,12 +185,15 @@ impl Inbound {
     /// What is charged for all that the user cannot have yet, bytes.
     #[inline]
     pub(crate) fn held_back(&self) -> usize {
-        self.making() + self.waiting + self.numbered.as_ref().map_or(0, |numbered| numbered.order.held())
+        self.making()
+            + self.streams.waiting.held()
+            + self.numbered.as_ref().map_or(0, |numbered| numbered.order.held())
     }
 
     /// Whether no payload is held but that of one chunk, which the user can have.
     pub(crate) fn is_single(&self) -> bool {
-        self.ready.len() == 1 && self.ready.iter().all(|m| m.count() == 1 && m.len() == self.buffered_bytes)
+        self.ready.len() == 1
+            && self.ready.sizes().all(|(_, len, count)| count == 1 && len == self.buffered_bytes)
     }
 
     /// Whether the user has taken all that he can have.
@@ -215,8 +228,7 @@ impl Inbound {
         if chunk.beginning && chunk.ending {
             // The usual case, with one look at the stream. A chunk that contradicts others ends the association: no matter that its
             // stream has gone on.
-            let passes = |stream: &mut Stream| stream.passes(chunk.ssn);
-            if !chunk.unordered && self.streams.get_mut(chunk.stream).is_some_and(passes) {
+            if !chunk.unordered && self.streams.passes(chunk.stream, chunk.ssn) {
                 let whole = self.reassembly.add_whole(chunk, false)?;
                 self.ready.push(self.came_now(whole.message));
             } else {
@@ -233,7 +245,7 @@ impl Inbound {
     #[inline(never)]
     fn add_in_turn(&mut self, chunk: Arrived<'_>) -> Result<(), Inconsistent> {
         // A message that has to wait must not keep alive the memory of others that are read and gone.
-        let waits = !chunk.unordered && self.streams.get(chunk.stream).map_or(0, |s| s.next) != chunk.ssn;
+        let waits = !chunk.unordered && self.streams.next(chunk.stream) != chunk.ssn;
         let whole = self.reassembly.add_whole(&chunk, waits)?;
         self.deliver(whole);
         Ok(())
@@ -256,7 +268,7 @@ impl Inbound {
         }
         self.buffered_pieces += usize::from(chunk.beginning);
         let is_long = limits.is_long(|| self.reassembly.grown(chunk.seq));
-        let held_back = self.reassembly.held() + self.waiting + limits.gaps();
+        let held_back = self.reassembly.held() + self.streams.waiting.held() + limits.gaps();
         if is_long || held_back > limits.point() || self.is_crowded(limits) {
             self.hand_over(chunk.seq, is_long, limits);
         }
@@ -272,14 +284,12 @@ impl Inbound {
     fn deliver(&mut self, whole: Whole) {
         let mut others_wait = false;
         if !whole.message.unordered {
-            self.streams.make(whole.message.stream);
-            let Some(stream) = self.streams.get_mut(whole.message.stream) else { return };
-            if !stream.is_next(whole.ssn, whole.first_seq) {
+            if !self.streams.is_next(whole.message.stream, whole.ssn, whole.first_seq) {
                 self.wait(whole);
                 return;
             }
-            stream.next = stream.next.wrapping_add(1);
-            others_wait = !stream.waiting.is_empty();
+            *self.streams.next.at(whole.message.stream) = whole.ssn.wrapping_add(1);
+            others_wait = !self.streams.waiting.is_empty();
         }
         let id = whole.message.stream;
         self.ready.push(self.came_now(whole.message));
@@ -317,7 +327,7 @@ impl Inbound {
             return;
         }
         let streams = &self.streams;
-        let its_turn = |stream, ssn, first| is_next(streams, stream, ssn, first);
+        let its_turn = |stream, ssn, first| streams.is_next(stream, ssn, first);
         if let Some((part, freed)) = self.reassembly.part(seq, &mut self.in_parts, its_turn) {
             self.buffered_pieces = self.buffered_pieces.saturating_sub(freed);
             self.ready.push_other(self.came_now(part));
@@ -328,24 +338,21 @@ impl Inbound {
     #[inline(never)]
     fn wait(&mut self, mut whole: Whole) {
         whole.message = self.came_now(whole.message);
-        if let Some(stream) = self.streams.get_mut(whole.message.stream) {
-            self.waiting += memory_of(&whole.message);
-            stream.waiting.insert(whole.first_seq, whole);
-        }
+        let numbers = Numbers::of(whole.first_seq, whole.end_seq);
+        self.streams.waiting.insert(whole.first_seq, whole.message, numbers);
     }
 
     /// Messages of a stream that have waited for the one that was delivered.
     #[inline(never)]
     fn deliver_waiting(&mut self, id: u16) {
-        let Some(stream) = self.streams.get_mut(id) else { return };
-        while let Some(entry) = stream.waiting.first_entry() {
-            if entry.get().ssn != stream.next {
-                break;
-            }
-            stream.next = stream.next.wrapping_add(1);
-            let message = entry.remove().message;
-            self.waiting -= memory_of(&message);
-            self.ready.push_other(message);
+        let Streams { next, waiting } = &mut self.streams;
+        let next = next.at(id);
+        while let Some((seq, ssn)) = waiting.first_of(id)
+            && ssn == u32::from(*next)
+        {
+            *next = next.wrapping_add(1);
+            let message = waiting.remove(id, seq);
+            message.into_iter().for_each(|message| self.ready.push_other(message));
         }
     }
 
@@ -380,7 +387,7 @@ impl Inbound {
             Added::Whole(whole) => whole,
         };
         self.charge(whole.message.space, piece.payload.len());
-        self.finished(piece.stream, number, whole);
+        self.finished(number, whole);
         Ok(was_quiet && !self.ready.is_quiet(piece.stream))
     }
 
@@ -436,11 +443,12 @@ impl Inbound {
         let number = order.number(chunk.stream, whole.ssn);
         // Its pieces were charged, but for the last; `finished` charges those that it has now.
         let charged = whole.message.count() + whole.freed - 1;
-        let finished = Finished { message: whole.message, charged };
+        let numbers = Numbers::of(whole.first_seq, whole.end_seq);
+        let finished = Finished { message: whole.message, numbers, charged };
         match number {
-            _ if finished.message.unordered => self.finished(chunk.stream, 0, finished),
+            _ if finished.message.unordered => self.finished(0, finished),
             Some(number) if !order.knows(chunk.stream, number) => {
-                self.finished(chunk.stream, number, finished);
+                self.finished(number, finished);
             }
             _ => return Err(Inconsistent("two messages with one stream sequence number")),
         }
@@ -459,7 +467,7 @@ impl Inbound {
     }
 
     /// A whole message whose last fragment has just been accounted for as bytes.
-    fn finished(&mut self, stream: u16, number: u64, whole: Finished) {
+    fn finished(&mut self, number: u64, whole: Finished) {
         // From here on the message counts as its pieces, and as brought by the space of its first fragment.
         self.count_pieces(whole.message.space, whole.message.count(), whole.charged);
         let message = self.came_now(whole.message);
@@ -468,17 +476,18 @@ impl Inbound {
             ready.push_other(message);
         } else {
             let order = &mut self.numbered.get_or_insert_default().order;
-            order.add(stream, number, message, |message| ready.push_other(message));
+            order.add(number, message, whole.numbers, |message| ready.push_other(message));
+            self.apart = order.waiting().apart();
         }
     }
 
     /// Whether the user can have a chunk of DATA as soon as it is here: it is a message whose turn it is, or goes on with one.
     pub(crate) fn gives_at_once(&self, chunk: &Arrived<'_>) -> bool {
         if chunk.beginning {
-            return chunk.unordered || is_next(&self.streams, chunk.stream, chunk.ssn, chunk.seq);
+            return chunk.unordered || self.streams.is_next(chunk.stream, chunk.ssn, chunk.seq);
         }
         match self.reassembly.goes_on_with(chunk.seq) {
-            Some(Some((stream, ssn, first))) => is_next(&self.streams, stream, ssn, first),
+            Some(Some((stream, ssn, first))) => self.streams.is_next(stream, ssn, first),
             Some(None) => true,
             None => self.reassembly.passes_over(chunk),
         }
@@ -556,8 +565,7 @@ impl Inbound {
     /// Drops a fragment that waits for its predecessor, to make room; false when `seq` is not such a one.
     pub(crate) fn forget_orphan(&mut self, seq: u64) -> bool {
         let Some(len) = self.reassembly.forget_orphan(seq) else { return false };
-        self.release(SpaceId::FIRST, len);
-        self.buffered_pieces = self.buffered_pieces.saturating_sub(1);
+        self.uncharge(len, 1);
         true
     }
 
@@ -574,10 +582,15 @@ impl Inbound {
             }
             bytes + pieces * PIECE
         };
-        let ready: usize = self.ready.iter().map(|m| count(m.space, m.len(), m.count())).sum();
-        let waiting = self.streams.values().flat_map(|stream| stream.waiting.values());
-        let mut back: usize =
-            waiting.map(|w| count(w.message.space, w.message.len(), w.message.count())).sum();
+        let ready: usize = self.ready.sizes().map(|(space, len, pieces)| count(space, len, pieces)).sum();
+        let mut count_waiting = |waiting: &Waiting| {
+            let sizes = waiting.iter().map(Parked::size);
+            sizes.map(|(space, len, pieces)| count(space, len, pieces)).sum::<usize>()
+        };
+        let mut back = count_waiting(&self.streams.waiting);
+        if let Some(numbered) = &self.numbered {
+            back += count_waiting(numbered.order.waiting()) + numbered.order.waiting().apart();
+        }
         let (bytes, pieces) = self.reassembly.count();
         back += count(SpaceId::FIRST, bytes, pieces);
         if let Some(numbered) = &self.numbered {
@@ -588,7 +601,6 @@ impl Inbound {
             for (space, bytes, pieces) in numbered.interleaved.count() {
                 back += count(space, bytes, pieces);
             }
-            back += numbered.order.count().map(|m| count(m.space, m.len(), m.count())).sum::<usize>();
         }
         let known = (self.memory(), self.held_back());
         if known != (ready + back, back) {

@@ -4,12 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::RangeInclusive;
 
 use anabranch_wire::{Mid, Tsn};
 use bytes::Bytes;
 
-use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, SPLIT, TOO_LONG, memory_of, take_all};
-use super::reassembly::Arena;
+use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, SPLIT, TOO_LONG, take_all};
+use super::numbers::Numbers;
+use super::reassembly::{Arena, Taken};
+use super::waiting::Waiting;
 use crate::encoding::DataChunk;
 use crate::ids::SpaceId;
 use crate::message::Received;
@@ -20,6 +23,8 @@ use crate::per_stream::PerStream;
 pub(crate) struct Piece<'a> {
     /// Sequence space that brought it.
     pub(crate) space: SpaceId,
+    /// Its unwrapped number in that.
+    pub(crate) seq: u64,
     pub(crate) tsn: Tsn,
     pub(crate) stream: u16,
     pub(crate) mid: Mid,
@@ -35,9 +40,10 @@ pub(crate) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    pub(crate) fn of(space: SpaceId, data: &DataChunk<'a>) -> Self {
+    pub(crate) fn of(space: SpaceId, seq: u64, data: &DataChunk<'a>) -> Self {
         Self {
             space,
+            seq,
             tsn: data.tsn,
             stream: data.stream,
             mid: data.mid,
@@ -54,15 +60,17 @@ impl<'a> Piece<'a> {
 
 /// A whole message.
 #[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) message: Received,
+pub(in crate::receiver) struct Finished {
+    pub(in crate::receiver) message: Received,
+    /// The numbers of its sequence space under which it came.
+    pub(in crate::receiver) numbers: Numbers,
     /// How many pieces were charged for it before its last chunk came.
-    pub(crate) charged: usize,
+    pub(in crate::receiver) charged: usize,
 }
 
 /// What became of a chunk.
 #[derive(Debug)]
-pub(crate) enum Added {
+pub(in crate::receiver) enum Added {
     /// It, or its message, was here before.
     Duplicate,
     /// The chunk waits for other fragments of its message. The space is charged for so many pieces more.
@@ -70,6 +78,9 @@ pub(crate) enum Added {
     /// Its message is whole; whether others of its stream must come first is for [`DeliveryOrder`] to say.
     Whole(Finished),
 }
+
+/// Pieces that are charged for a message in the making, beside its fragments.
+pub(super) const MESSAGE: usize = 1;
 
 /// Fragments of a message.
 #[derive(Debug)]
@@ -82,14 +93,32 @@ struct Assembly {
     /// TSN of its first fragment.
     tsn: Tsn,
     immediate: bool,
+    /// Two sequence spaces have brought fragments of it.
+    of_two: bool,
     /// Fragments 0 to `next` - 1, in as far as they have not been handed over.
     growing: Growing,
+    /// Under which numbers those came.
+    numbers: Numbers,
     next: u32,
-    /// Fragments beyond a missing one.
-    loose: BTreeMap<u32, Bytes>,
+    /// Fragments beyond a missing one, and their bytes.
+    loose: u32,
     loose_bytes: usize,
     /// Number of the last one, once it is known.
     last: Option<u32>,
+}
+
+/// A message: its stream, whether it is unordered, and its number.
+pub(crate) type Key = (u16, bool, u64);
+
+/// The message of a fragment, and its place in that.
+type LooseKey = (u16, bool, u64, u32);
+
+/// A fragment beyond a missing one: the number under which it came, and its payload.
+type Loose = (u64, Box<[u8]>);
+
+/// The fragments of a message that wait for one before them.
+fn loose_of((stream, unordered, number): Key) -> RangeInclusive<LooseKey> {
+    (stream, unordered, number, 0)..=(stream, unordered, number, u32::MAX)
 }
 
 /// What is given up: the space that was charged, bytes and pieces.
@@ -107,7 +136,9 @@ struct Near {
 /// Messages in the making.
 #[derive(Debug, Default)]
 pub(crate) struct Interleaved {
-    assemblies: BTreeMap<(u16, bool, u64), Assembly>,
+    assemblies: BTreeMap<Key, Box<Assembly>>,
+    /// Fragments beyond a missing one, by their message and place in it.
+    loose: BTreeMap<LooseKey, Loose>,
     near: PerStream<Near>,
     arena: Arena,
     /// What is charged for them, bytes.
@@ -170,13 +201,18 @@ impl Interleaved {
         self.forget(&keys, aborted)
     }
 
-    fn forget(&mut self, keys: &[(u16, bool, u64)], aborted: &mut Vec<Aborted>) -> Vec<Freed> {
-        let freed =
-            take_all(&mut self.assemblies, keys).into_iter().map(|((stream, unordered, _), assembly)| {
+    fn forget(&mut self, keys: &[Key], aborted: &mut Vec<Aborted>) -> Vec<Freed> {
+        let freed = take_all(&mut self.assemblies, keys).into_iter().map(
+            |(key @ (stream, unordered, _), assembly)| {
                 self.held -= assembly.memory();
+                if assembly.loose > 0 {
+                    let loose: Vec<_> = self.loose.range(loose_of(key)).map(|(key, _)| *key).collect();
+                    take_all(&mut self.loose, &loose);
+                }
                 aborted.extend(assembly.growing.abort(stream, unordered));
                 (assembly.space, assembly.bytes(), assembly.pieces())
-            });
+            },
+        );
         freed.collect()
     }
 
@@ -206,6 +242,65 @@ impl Interleaved {
         fragment <= assembly.map_or(0, |assembly| assembly.next)
     }
 
+    /// Messages of the TSN space whose fragments from the first on came above `seq`, and were not handed over: which, the highest number
+    /// under which they came, and what is charged for them.
+    pub(super) fn begun_above(&self, seq: u64) -> impl Iterator<Item = (Key, u64, usize)> + '_ {
+        let begun = self.of_first().filter(move |(_, a)| !a.growing.has_parts() && a.numbers.are_above(seq));
+        begun.map(|(key, assembly)| (*key, assembly.numbers.highest(), assembly.growing.memory()))
+    }
+
+    /// Fragments of the TSN space that came above `seq` and have others missing before them.
+    pub(super) fn loose_above(&self, seq: u64) -> impl Iterator<Item = (Key, u32, u64, usize)> + '_ {
+        let of_first = self.of_first().filter(|(_, assembly)| assembly.loose > 0);
+        let loose = of_first.flat_map(|(key, _)| self.loose.range(loose_of(*key)).map(|loose| (*key, loose)));
+        let above = loose.filter(move |(_, (_, (at, _)))| *at > seq);
+        above.map(|(key, ((.., fragment), (at, payload)))| (key, *fragment, *at, payload.len() + PIECE))
+    }
+
+    fn of_first(&self) -> impl Iterator<Item = (&Key, &Assembly)> {
+        let all = self.assemblies.iter().map(|(key, assembly)| (key, &**assembly));
+        all.filter(|(_, assembly)| assembly.space == SpaceId::FIRST && !assembly.of_two)
+    }
+
+    /// Drops the fragments of a message from the first on, to make room.
+    pub(super) fn forget_begun(&mut self, key: Key) -> Option<Taken> {
+        let assembly = self.assemblies.get_mut(&key)?;
+        let (growing, numbers) =
+            (std::mem::take(&mut assembly.growing), std::mem::take(&mut assembly.numbers));
+        self.held -= growing.memory();
+        if assembly.last.is_some_and(|last| last < assembly.next) {
+            assembly.last = None;
+        }
+        assembly.next = 0;
+        let message = self.forget_empty(key);
+        Some((numbers.ranges().collect(), growing.held(), growing.fragments() + message))
+    }
+
+    /// Drops a fragment that has others missing before it, to make room.
+    pub(super) fn forget_loose(&mut self, key: Key, fragment: u32) -> Option<Taken> {
+        let assembly = self.assemblies.get_mut(&key)?;
+        let (seq, payload) = self.loose.remove(&(key.0, key.1, key.2, fragment))?;
+        assembly.loose -= 1;
+        assembly.loose_bytes -= payload.len();
+        self.held -= payload.len() + PIECE;
+        if assembly.last == Some(fragment) {
+            assembly.last = None;
+        }
+        let message = self.forget_empty(key);
+        Some((vec![(seq, seq + 1)], payload.len(), 1 + message))
+    }
+
+    /// Forgets a message of which nothing is left, and the user has had nothing: how many pieces were charged for it.
+    fn forget_empty(&mut self, key: Key) -> usize {
+        let is_empty = |a: &Assembly| a.bytes() == 0 && !a.growing.has_parts();
+        if !self.assemblies.get(&key).is_some_and(|assembly| is_empty(assembly)) {
+            return 0;
+        }
+        self.assemblies.remove(&key);
+        self.held -= MESSAGE * PIECE;
+        MESSAGE
+    }
+
     /// Bytes of a message that are here and may be handed over.
     pub(crate) fn grown(&self, stream: u16, unordered: bool, number: u64) -> usize {
         self.assemblies.get(&(stream, unordered, number)).map_or(0, |assembly| assembly.growing.held())
@@ -225,6 +320,7 @@ impl Interleaved {
             return None;
         }
         self.held -= assembly.growing.memory();
+        assembly.numbers = Numbers::default();
         let label = assembly.label(stream, unordered);
         Some((assembly.growing.part(label, numbers), charged))
     }
@@ -234,7 +330,7 @@ impl Interleaved {
     /// # Errors
     /// When it contradicts other fragments of its message: the association must be aborted.
     // rfc8260:2.2.3-1 rfc8260:2.2.3-2
-    pub(crate) fn add(
+    pub(super) fn add(
         &mut self,
         p: &Piece<'_>,
         number: u64,
@@ -257,34 +353,36 @@ impl Interleaved {
                 space: p.space,
             };
             let message = label.received(None, first, None);
-            return Ok(Added::Whole(Finished { message, charged: 0 }));
+            let numbers = Numbers::of(p.seq, p.seq + 1);
+            return Ok(Added::Whole(Finished { message, numbers, charged: 0 }));
         }
         if !p.beginning && p.fragment == 0 {
             return Err(Inconsistent("a fragment that is not the first has the number 0"));
         }
         let (assembly, new) = match self.assemblies.entry(key) {
             Entry::Occupied(entry) => (entry.into_mut(), false),
-            Entry::Vacant(entry) => (entry.insert(Assembly::new(p.space, p.mid)), true),
+            Entry::Vacant(entry) => (entry.insert(Box::new(Assembly::new(p.space, p.mid))), true),
         };
         // "The fragments of one message stay on one subflow" (docs/subflows.md). Between subflow 0 and another that is how it looks when a
         // sender gives the extension up: it sends all again on subflow 0.
         if assembly.space != p.space && ![assembly.space, p.space].contains(&SpaceId::FIRST) {
             return Err(SPLIT);
         }
+        assembly.of_two |= assembly.space != p.space;
         let before = assembly.pieces();
-        if !assembly.add(p, limit)? {
+        if !assembly.add(p, key, &mut self.loose, limit)? {
             return Ok(Added::Duplicate);
         }
         if assembly.last.is_none_or(|last| assembly.next <= last) {
-            // The message itself is charged like a piece.
-            let more = 1 + usize::from(new);
+            let more = 1 + if new { MESSAGE } else { 0 };
             self.held += p.payload.len() + more * PIECE;
             return Ok(Added::Waits(assembly.space, more));
         }
         let Some(assembly) = self.assemblies.remove(&key) else { return Ok(Added::Duplicate) };
         self.held -= assembly.memory() - p.payload.len() - PIECE;
         let label = assembly.label(p.stream, p.unordered);
-        Ok(Added::Whole(Finished { message: assembly.growing.finish(label), charged: before }))
+        let (message, numbers) = (assembly.growing.finish(label), assembly.numbers);
+        Ok(Added::Whole(Finished { message, numbers, charged: before }))
     }
 }
 
@@ -296,9 +394,11 @@ impl Assembly {
             mid,
             tsn: Tsn::default(),
             immediate: false,
+            of_two: false,
             growing: Growing::default(),
+            numbers: Numbers::default(),
             next: 0,
-            loose: BTreeMap::new(),
+            loose: 0,
             loose_bytes: 0,
             last: None,
         }
@@ -323,7 +423,7 @@ impl Assembly {
 
     /// Pieces that are charged: its fragments, and the message itself.
     fn pieces(&self) -> usize {
-        self.growing.fragments() + self.loose.len() + 1
+        self.growing.fragments() + self.loose as usize + MESSAGE
     }
 
     fn memory(&self) -> usize {
@@ -331,16 +431,24 @@ impl Assembly {
     }
 
     /// False for a duplicate.
-    fn add(&mut self, p: &Piece<'_>, limit: usize) -> Result<bool, Inconsistent> {
+    fn add(
+        &mut self,
+        p: &Piece<'_>,
+        key: Key,
+        loose: &mut BTreeMap<LooseKey, Loose>,
+        limit: usize,
+    ) -> Result<bool, Inconsistent> {
         let number = if p.beginning { 0 } else { p.fragment };
-        if number < self.next || self.loose.contains_key(&number) {
+        let at = |fragment| (key.0, key.1, key.2, fragment);
+        if number < self.next || (self.loose > 0 && loose.contains_key(&at(number))) {
             return Ok(false);
         }
         if self.last.is_some_and(|last| number > last || p.ending) {
             return Err(Inconsistent("a fragment after the last of its message"));
         }
         if p.ending {
-            if self.loose.last_key_value().is_some_and(|(highest, _)| *highest > number) {
+            let mut behind = loose.range(at(number)..=at(u32::MAX));
+            if self.loose > 0 && behind.next_back().is_some_and(|((.., highest), _)| *highest > number) {
                 return Err(Inconsistent("a fragment after the last of its message"));
             }
             self.last = Some(number);
@@ -356,15 +464,20 @@ impl Assembly {
                 return Err(TOO_LONG);
             }
             self.loose_bytes += p.payload.len();
-            self.loose.insert(number, Bytes::copy_from_slice(p.payload));
+            self.loose += 1;
+            loose.insert(at(number), (p.seq, p.payload.into()));
             return Ok(true);
         }
         let most = limit.saturating_sub(self.loose_bytes).max(p.payload.len());
         self.growing.append(p.payload, most)?;
+        self.numbers.add(p.seq);
         self.next += 1;
-        while let Some(bytes) = self.loose.remove(&self.next) {
-            self.loose_bytes -= bytes.len();
-            self.growing.attach(bytes, limit)?;
+        while self.loose > 0 {
+            let Some((seq, payload)) = loose.remove(&at(self.next)) else { break };
+            self.loose -= 1;
+            self.loose_bytes -= payload.len();
+            self.growing.attach(payload.into(), limit)?;
+            self.numbers.add(seq);
             self.next += 1;
         }
         Ok(true)
@@ -374,62 +487,58 @@ impl Assembly {
 /// The order of the messages of each stream, by number.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryOrder {
-    streams: PerStream<InOrder>,
-    /// What is charged for messages that wait for others, bytes.
-    held: usize,
-}
-
-#[derive(Debug, Default)]
-struct InOrder {
-    next: u64,
-    waiting: BTreeMap<u64, Received>,
+    /// Number of the next message to deliver.
+    next: PerStream<u64>,
+    waiting: Waiting,
 }
 
 impl DeliveryOrder {
     /// Streams of which something was ever delivered in order, or waits for that.
     pub(crate) fn streams(&self) -> impl Iterator<Item = u16> + '_ {
-        self.streams.iter().map(|(stream, _)| stream)
+        self.next.iter().map(|(stream, _)| stream).chain(self.waiting.streams())
     }
 
     /// What is charged for messages that wait for others, bytes.
     pub(crate) fn held(&self) -> usize {
-        self.held
+        self.waiting.held()
     }
 
-    /// What is charged to each space, counted: for tests.
-    pub(crate) fn count(&self) -> impl Iterator<Item = &Received> + '_ {
-        self.streams.values().flat_map(|stream| stream.waiting.values())
+    /// Messages that wait.
+    pub(super) fn waiting(&self) -> &Waiting {
+        &self.waiting
+    }
+
+    /// Messages that wait, to give some up.
+    pub(super) fn waiting_mut(&mut self) -> &mut Waiting {
+        &mut self.waiting
     }
 
     /// Messages up to `number` that have not come never will. Those that have are delivered, and what waited for them.
     pub(crate) fn skip(&mut self, stream: u16, number: u64, mut deliver: impl FnMut(Received)) {
-        let stream = self.streams.at(stream);
+        let next = self.next.at(stream);
         let passed = number.saturating_add(1);
-        while let Some(entry) = stream.waiting.first_entry() {
+        while let Some((number, _)) = self.waiting.first_of(stream) {
             // The next in order, or one that has others missing before it which are given up.
-            let key = *entry.key();
-            if key >= passed && key != stream.next.max(passed) {
+            if number >= passed && number != (*next).max(passed) {
                 break;
             }
-            stream.next = key + 1;
-            let message = entry.remove();
-            self.held -= memory_of(&message);
-            deliver(message);
+            *next = number + 1;
+            self.waiting.remove(stream, number).into_iter().for_each(&mut deliver);
         }
-        stream.next = stream.next.max(passed);
+        *next = (*next).max(passed);
     }
 
     /// A stream is reset: messages that wait for others are given up.
     pub(crate) fn reset(&mut self, stream: u16) -> Vec<Received> {
-        let Some(stream) = self.streams.get_mut(stream) else { return Vec::new() };
-        let waiting: Vec<_> = std::mem::take(stream).waiting.into_values().collect();
-        self.held -= waiting.iter().map(memory_of).sum::<usize>();
-        waiting
+        if let Some(next) = self.next.get_mut(stream) {
+            *next = 0;
+        }
+        self.waiting.take(stream)
     }
 
     /// Number of the next message to deliver.
     pub(crate) fn next(&self, stream: u16) -> u64 {
-        self.streams.get(stream).map_or(0, |s| s.next)
+        self.next.get(stream).copied().unwrap_or(0)
     }
 
     /// The number of a message that has 16 bits of it; fewer than 2^15 messages of a stream wait.
@@ -445,34 +554,28 @@ impl DeliveryOrder {
 
     /// Whether an ordered message with this number was delivered, or is here and waits.
     pub(crate) fn knows(&self, stream: u16, number: u64) -> bool {
-        self.streams
-            .get(stream)
-            .is_some_and(|s| number < s.next || (!s.waiting.is_empty() && s.waiting.contains_key(&number)))
+        number < self.next(stream) || self.waiting.has(stream, number)
     }
 
     /// Takes a whole message that it does not know; `deliver` is called for it and for what waited for it, in order.
-    pub(crate) fn add(
+    pub(super) fn add(
         &mut self,
-        stream: u16,
         number: u64,
         message: Received,
+        numbers: Numbers,
         mut deliver: impl FnMut(Received),
     ) {
-        let stream = self.streams.at(stream);
-        if number != stream.next {
-            self.held += memory_of(&message);
-            stream.waiting.insert(number, message);
+        let stream = message.stream;
+        if number != self.next(stream) {
+            self.waiting.insert(number, message, numbers);
             return;
         }
-        stream.next += 1;
+        let next = self.next.at(stream);
+        *next += 1;
         deliver(message);
-        while let Some(entry) = stream.waiting.first_entry() {
-            if *entry.key() != stream.next {
-                break;
-            }
-            stream.next += 1;
-            let message = entry.remove();
-            self.held -= memory_of(&message);
+        while !self.waiting.is_empty() {
+            let Some(message) = self.waiting.remove(stream, *next) else { break };
+            *next += 1;
             deliver(message);
         }
     }
@@ -487,6 +590,7 @@ mod tests {
     fn piece(mid: u32, fragment: u32, ending: bool, payload: &[u8]) -> Piece<'_> {
         Piece {
             space: SpaceId::FIRST,
+            seq: 0,
             tsn: Tsn::default(),
             stream: 1,
             mid: Mid::new(mid),
@@ -597,7 +701,9 @@ mod tests {
                 panic!("not whole")
             };
             assert!(!order.knows(1, u64::from(mid)));
-            order.add(1, u64::from(mid), whole.message, |message| delivered.push(message.into_bytes()[0]));
+            order.add(u64::from(mid), whole.message, whole.numbers, |message| {
+                delivered.push(message.into_bytes()[0]);
+            });
             assert!(order.knows(1, u64::from(mid)));
         }
         assert_eq!((delivered, order.next(1)), (vec![0, 1, 2, 3], 4));

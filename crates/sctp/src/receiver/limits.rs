@@ -97,9 +97,10 @@ impl Limits<'_> {
         self.bound().saturating_sub(self.reserve() + self.gaps())
     }
 
-    /// Memory that is kept for what the user can have at once.
+    /// Memory that is kept for what the user can have at once. Of a small buffer it is no more than a quarter, however long packets may be:
+    /// what a_rwnd invites is taken, and the window closes at three quarters.
     pub(super) fn reserve(&self) -> usize {
-        cost(packet_of_peer(self.config).into()).max(self.window() / 4)
+        cost(packet_of_peer(self.config).into()).min(self.bound() / 4).max(self.window() / 4)
     }
 }
 

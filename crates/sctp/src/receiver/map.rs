@@ -148,10 +148,11 @@ impl ReceiveMap {
         self.work
     }
 
-    /// Un-receives the highest of the islands; its sequence number (6.2: "drop the largest TSN held for reordering").
+    /// `start..end`, above what has arrived in sequence, counts as not received any more (6.2: "drop the largest TSN held for
+    /// reordering").
     // rfc9260:6.2-27
-    pub(crate) fn forget_highest(&mut self) -> Option<u64> {
-        self.islands.pop_highest()
+    pub(crate) fn forget(&mut self, start: u64, end: u64) {
+        self.islands.remove_range(start, end);
     }
 }
 

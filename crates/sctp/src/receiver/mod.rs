@@ -15,6 +15,8 @@ mod interleaved;
 mod limits;
 mod map;
 mod marks;
+mod numbers;
+mod parked;
 mod reading;
 mod ready;
 mod reassembly;
@@ -25,6 +27,7 @@ mod spaces;
 mod standstill;
 mod timing;
 mod tuning;
+mod waiting;
 mod window;
 
 use std::num::NonZeroU32;
@@ -93,6 +96,8 @@ pub(crate) struct Receiver {
     lent_to_sender: u32,
     /// About half of the receive window is held, or was a packet ago.
     is_filling: bool,
+    /// So many chunks more are refused without a look at what could be given up for them: the last look was in vain.
+    futile: u32,
     /// What makes the window grow, where it may.
     tuning: Option<Box<Growth>>,
 }
@@ -113,6 +118,7 @@ impl Receiver {
             handshake_us: 0,
             lent_to_sender: 0,
             is_filling: false,
+            futile: 0,
             tuning: None,
         }
     }

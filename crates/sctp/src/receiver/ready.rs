@@ -2,8 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::parked::Parked;
+use crate::ids::SpaceId;
 use crate::message::Received;
 use crate::room;
+
+/// A queue with room for more messages than that gives room back.
+const LARGE: usize = 1024;
 
 /// What the user may take.
 #[derive(Debug, Default)]
@@ -18,7 +23,7 @@ pub(super) struct Ready {
 #[derive(Debug, Default)]
 pub(super) struct ByStream {
     /// By stream, and by place in the order of delivery.
-    messages: BTreeMap<(u16, u64), Received>,
+    messages: BTreeMap<(u16, u64), Box<Parked>>,
     /// Place in the order of delivery, and stream.
     order: BTreeMap<u64, u16>,
     /// The next place.
@@ -78,7 +83,18 @@ impl Ready {
         if self.by_stream.is_some() {
             self.fetch();
         }
+        if self.queue.capacity() > LARGE {
+            self.shrink();
+        }
         self.queue.pop_front()
+    }
+
+    /// What was needed once is given back when there is little: it is charged to nobody.
+    #[cold]
+    fn shrink(&mut self) {
+        if self.queue.len() < self.queue.capacity() / 4 {
+            self.queue.shrink_to(self.queue.capacity() / 2);
+        }
     }
 
     /// The next message comes into the queue, to be taken from there.
@@ -113,31 +129,37 @@ impl Ready {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Received> {
-        self.queue.iter().chain(self.by_stream.iter().flat_map(|all| all.messages.values()))
+    /// Of each: which space brought it, how long it is, and how many pieces it has.
+    pub(super) fn sizes(&self) -> impl Iterator<Item = (SpaceId, usize, usize)> + '_ {
+        let parked = self.by_stream.iter().flat_map(|all| all.messages.values());
+        let queued = self.queue.iter().map(|message| (message.space, message.len(), message.count()));
+        queued.chain(parked.map(|message| message.size()))
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Received> {
-        self.queue.iter_mut().chain(self.by_stream.iter_mut().flat_map(|all| all.messages.values_mut()))
+    /// What is here belongs to the first space from now on.
+    pub(super) fn leave_spaces(&mut self) {
+        self.queue.iter_mut().for_each(|message| message.space = SpaceId::FIRST);
+        let parked = self.by_stream.iter_mut().flat_map(|all| all.messages.values_mut());
+        parked.for_each(|message| message.leave_space());
     }
 }
 
 impl ByStream {
     fn push(&mut self, message: Received) {
         self.order.insert(self.next, message.stream);
-        self.messages.insert((message.stream, self.next), message);
+        self.messages.insert((message.stream, self.next), Box::new(Parked::of(message)));
         self.next += 1;
     }
 
     fn pop(&mut self) -> Option<Received> {
         let (place, stream) = self.order.pop_first()?;
-        self.messages.remove(&(stream, place))
+        self.messages.remove(&(stream, place)).map(|message| message.of_stream(stream))
     }
 
     fn pop_from(&mut self, stream: u16) -> Option<Received> {
         let key = self.first_of(stream)?;
         self.order.remove(&key.1);
-        self.messages.remove(&key)
+        self.messages.remove(&key).map(|message| message.of_stream(stream))
     }
 
     fn first_of(&self, stream: u16) -> Option<(u16, u64)> {
@@ -160,7 +182,6 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::ids::SpaceId;
 
     fn message(stream: u16, number: u32) -> Received {
         Received {

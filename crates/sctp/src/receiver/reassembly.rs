@@ -41,6 +41,8 @@ enum Place {
 pub(crate) struct Whole {
     /// Unwrapped TSN of its first fragment.
     pub(crate) first_seq: u64,
+    /// One past that of its last.
+    pub(crate) end_seq: u64,
     pub(crate) ssn: u16,
     pub(crate) message: Received,
     /// How many pieces less than before are to be charged, now that it is whole.
@@ -69,7 +71,7 @@ struct Orphan {
     unordered: bool,
     immediate: bool,
     ending: bool,
-    payload: Bytes,
+    payload: Box<[u8]>,
 }
 
 /// Memory for messages of one chunk. A message that is read before the next arrives leaves its memory to it, so the
@@ -101,7 +103,7 @@ pub(crate) struct Reassembly {
     /// The run that grew last: with no loss, the only one.
     current: Option<Run>,
     /// Other runs, by the sequence number that each waits for.
-    waiting: BTreeMap<u64, Run>,
+    waiting: BTreeMap<u64, Box<Run>>,
     /// Fragments whose predecessor is missing.
     orphans: BTreeMap<u64, Orphan>,
     arena: Arena,
@@ -114,6 +116,9 @@ pub(crate) struct Reassembly {
     /// A fragment here goes on with a message that the peer has given up, unless a message begins with it.
     tail: Option<u64>,
 }
+
+/// What was taken back: the numbers under which it came, as `start..end`, and the bytes and pieces that were charged for it.
+pub(crate) type Taken = (Vec<(u64, u64)>, usize, usize);
 
 /// What became of one of several chunks of a message.
 #[derive(Debug)]
@@ -202,7 +207,7 @@ impl Reassembly {
                     unordered: c.unordered,
                     immediate: c.immediate,
                     ending: c.ending,
-                    payload: Bytes::copy_from_slice(c.payload),
+                    payload: c.payload.into(),
                 },
             );
             return Ok(Joined::Waits);
@@ -213,7 +218,7 @@ impl Reassembly {
             self.unfinished -= 1;
             self.held -= orphan.payload.len() + PIECE;
             check(&run, orphan.stream, orphan.ssn, orphan.unordered)?;
-            run.growing.attach(orphan.payload, limit)?;
+            run.growing.attach(orphan.payload.into(), limit)?;
             run.immediate |= orphan.immediate;
             run.next_seq += 1;
             ended = orphan.ending;
@@ -223,13 +228,16 @@ impl Reassembly {
             self.expected = run.growing.held();
             // Its fragments were charged, and the run itself unless it has just begun.
             let charged = run.growing.fragments() + usize::from(!c.beginning);
-            let (first_seq, ssn, label) = (run.first_seq, run.ssn, run.label());
+            let (first_seq, end_seq, ssn, label) = (run.first_seq, run.next_seq, run.ssn, run.label());
             let message = run.growing.finish(label);
-            return Ok(Joined::Whole(Whole { first_seq, ssn, freed: charged - message.count(), message }));
+            let freed = charged - message.count();
+            return Ok(Joined::Whole(Whole { first_seq, end_seq, ssn, freed, message }));
         }
         self.held += run.memory();
-        if let Some(previous) = self.current.replace(run) {
-            self.waiting.insert(previous.next_seq, previous);
+        if let Some(mut previous) = self.current.replace(run) {
+            // Room is reserved for the one that grows only.
+            previous.growing.trim();
+            self.waiting.insert(previous.next_seq, Box::new(previous));
         }
         Ok(Joined::Waits)
     }
@@ -333,7 +341,10 @@ impl Reassembly {
 
     /// The run that waits for the fragment `seq`.
     fn run_before(&self, seq: u64) -> Option<&Run> {
-        self.current.as_ref().filter(|r| r.next_seq == seq).or_else(|| self.waiting.get(&seq))
+        self.current
+            .as_ref()
+            .filter(|r| r.next_seq == seq)
+            .or_else(|| self.waiting.get(&seq).map(|run| &**run))
     }
 
     /// Which message a fragment goes on with, if it does: stream, SSN, TSN of the first fragment; `None` for an unordered one.
@@ -397,10 +408,30 @@ impl Reassembly {
 
     /// Bytes and pieces that are here, counted: for tests.
     pub(crate) fn count(&self) -> (usize, usize) {
-        let runs = self.current.iter().chain(self.waiting.values());
+        let runs = self.current.iter().chain(self.waiting.values().map(|run| &**run));
         let of_runs = runs.map(|run| (run.growing.held(), run.growing.fragments() + 1));
         let of_orphans = self.orphans.values().map(|orphan| (orphan.payload.len(), 1));
         of_runs.chain(of_orphans).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
+    /// Fragments above `seq` whose predecessor is missing, and what is charged for each.
+    pub(crate) fn orphans_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
+        self.orphans.range(seq + 1..).map(|(at, orphan)| (*at, orphan.payload.len() + PIECE))
+    }
+
+    /// Messages that begin above `seq` and of which nothing was handed over: the number that each waits for, and what is charged for it.
+    pub(crate) fn runs_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
+        let runs = self.current.iter().chain(self.waiting.range(seq + 1..).map(|(_, run)| &**run));
+        let untouched = runs.filter(move |run| run.first_seq > seq && !run.growing.has_parts());
+        untouched.map(|run| (run.next_seq, run.memory()))
+    }
+
+    /// Drops the message that waits for `next`, to make room: the numbers under which it came, and the bytes and pieces that were charged.
+    pub(crate) fn forget_run(&mut self, next: u64) -> Option<Taken> {
+        let run = self.take_run(next)?;
+        self.unfinished -= 1;
+        self.held -= run.memory();
+        Some((vec![(run.first_seq, run.next_seq)], run.growing.held(), run.growing.fragments() + 1))
     }
 
     /// Drops the fragment `seq`, which the receiver has decided to forget; true if it was held here as an orphan.
@@ -463,14 +494,14 @@ impl Reassembly {
             space: SpaceId::FIRST,
         };
         let message = label.received(None, first, None);
-        Whole { first_seq: c.seq, ssn: c.ssn, message, freed: 0 }
+        Whole { first_seq: c.seq, end_seq: c.seq + 1, ssn: c.ssn, message, freed: 0 }
     }
 
     fn take_run(&mut self, seq: u64) -> Option<Run> {
         if self.current.as_ref().is_some_and(|r| r.next_seq == seq) {
             return self.current.take();
         }
-        if self.waiting.is_empty() { None } else { self.waiting.remove(&seq) }
+        if self.waiting.is_empty() { None } else { self.waiting.remove(&seq).map(|run| *run) }
     }
 
     fn open_run(&self, c: &Arrived<'_>) -> Run {

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use anabranch_wire::Mid;
 
-use super::{Inbound, Reassembly};
+use super::{Inbound, Reassembly, Streams, Waiting};
 use crate::ids::{Id, SpaceId};
-use crate::message::Received;
-use crate::receiver::growing::{Aborted, memory_of};
+use crate::receiver::growing::Aborted;
 
 impl Inbound {
     /// The peer gives up the messages of a stream, ordered or unordered, up to `mid`. True when a message became ready where
@@ -30,6 +29,7 @@ impl Inbound {
             let ready = &mut self.ready;
             let order = &mut self.numbered.get_or_insert_default().order;
             order.skip(stream, number, |message| ready.push_other(message));
+            self.apart = order.waiting().apart();
         }
         was_quiet && !self.ready.is_quiet(stream)
     }
@@ -51,28 +51,26 @@ impl Inbound {
     // rfc3758:3.6-7 rfc3758:3.6-8
     pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
         // How many messages are skipped: half of the numbers at most, or it is an old story.
-        let next = self.streams.get(stream).map_or(0, |stream| stream.next);
-        let skipped = ssn.wrapping_sub(next).wrapping_add(1);
+        let skipped = ssn.wrapping_sub(self.streams.next(stream)).wrapping_add(1);
         if skipped == 0 || skipped > 1 << 15 {
             return false;
         }
-        self.streams.make(stream);
-        let Some(state) = self.streams.get_mut(stream) else { return false };
         let was_quiet = self.ready.is_quiet(stream);
+        let Streams { next, waiting } = &mut self.streams;
+        let next = next.at(stream);
         let mut left = skipped;
-        while let Some(entry) = state.waiting.first_entry() {
+        while let Some((seq, waits)) = waiting.first_of(stream) {
             // What waits is ahead of what is delivered: its distance needs no sign.
-            let ahead = entry.get().ssn.wrapping_sub(state.next);
+            let ahead = (waits as u16).wrapping_sub(*next);
             if ahead > left {
                 break;
             }
             left = left.saturating_sub(ahead + 1);
-            state.next = state.next.wrapping_add(ahead).wrapping_add(1);
-            let message = entry.remove().message;
-            self.waiting -= memory_of(&message);
-            self.ready.push_other(message);
+            *next = next.wrapping_add(ahead).wrapping_add(1);
+            let message = waiting.remove(stream, seq);
+            message.into_iter().for_each(|message| self.ready.push_other(message));
         }
-        state.next = state.next.wrapping_add(left);
+        *next = next.wrapping_add(left);
         was_quiet && !self.ready.is_quiet(stream)
     }
 
@@ -83,7 +81,8 @@ impl Inbound {
     pub(crate) fn reset_streams(&mut self, streams: &[u16], aborted: &mut Vec<Aborted>) {
         let mut all = BTreeSet::new();
         if streams.is_empty() {
-            all.extend(self.streams.iter().map(|(stream, _)| stream));
+            all.extend(self.streams.next.iter().map(|(stream, _)| stream));
+            all.extend(self.streams.waiting.streams());
             all.extend(self.numbered.iter().flat_map(|numbered| numbered.order.streams()));
             self.give_up_fragments(None, aborted);
         }
@@ -91,15 +90,16 @@ impl Inbound {
             if !streams.is_empty() {
                 self.give_up_fragments(Some(id), aborted);
             }
-            if let Some(stream) = self.streams.get_mut(id) {
-                let waiting = std::mem::take(stream).waiting;
-                for whole in waiting.into_values() {
-                    self.waiting -= memory_of(&whole.message);
-                    self.forget(&whole.message);
-                }
+            if let Some(next) = self.streams.next.get_mut(id) {
+                *next = 0;
+            }
+            for message in self.streams.waiting.take(id) {
+                self.forget(&message);
             }
             let Some(numbered) = &mut self.numbered else { continue };
-            for message in numbered.order.reset(id) {
+            let waiting = numbered.order.reset(id);
+            self.apart = numbered.order.waiting().apart();
+            for message in waiting {
                 self.forget(&message);
             }
         }
@@ -127,18 +127,17 @@ impl Inbound {
         let before = self.buffered_bytes;
         self.give_up_fragments(None, aborted);
         self.reassembly = Reassembly::default();
-        self.streams.clear();
-        self.waiting = 0;
+        self.streams.next.clear();
+        self.streams.waiting = Waiting::default();
         self.numbered = None;
         // What is ready belongs to no space any more: none is charged for it.
         self.buffered_of_others.clear();
-        for message in self.ready.iter_mut() {
-            message.space = SpaceId::FIRST;
-        }
+        self.ready.leave_spaces();
+        self.apart = 0;
         self.buffered_bytes = 0;
-        let ready: usize = self.ready.iter().map(Received::len).sum();
+        let ready: usize = self.ready.sizes().map(|(_, len, _)| len).sum();
         self.charge(SpaceId::FIRST, ready);
-        self.buffered_pieces = self.ready.iter().map(Received::count).sum();
+        self.buffered_pieces = self.ready.sizes().map(|(.., pieces)| pieces).sum();
         before.saturating_sub(ready)
     }
 }

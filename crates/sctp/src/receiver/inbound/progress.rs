@@ -1,4 +1,4 @@
-//! What waits for something that is not here.
+//! Whether what waits for something that is not here can go on.
 
 use super::Inbound;
 use crate::receiver::refused::Refused;
@@ -6,7 +6,8 @@ use crate::receiver::refused::Refused;
 impl Inbound {
     /// Whether whole messages wait for others of their stream.
     pub(crate) fn waits_for_earlier(&self) -> bool {
-        self.waiting > 0 || self.numbered.as_ref().is_some_and(|numbered| numbered.order.held() > 0)
+        !self.streams.waiting.is_empty()
+            || self.numbered.as_ref().is_some_and(|numbered| numbered.order.held() > 0)
     }
 
     /// What is known of a chunk that is refused again and again.
