@@ -66,6 +66,8 @@ mod icmp;
 mod interface;
 #[path = "interleaving.rs"]
 mod interleaving;
+#[path = "late_cookies.rs"]
+mod late_cookies;
 #[path = "limits.rs"]
 mod limits;
 #[path = "linux61.rs"]
