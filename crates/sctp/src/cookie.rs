@@ -1,5 +1,5 @@
 //! The State Cookie (RFC 9260, 5.1.3): everything needed to set up an association, under a MAC, so that answering
-//! an INIT keeps no state. The MAC is checked before a byte of the contents is read.
+//! an INIT keeps no state. The MAC is checked before anything is read but the number of the key that it is to be checked with.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -15,8 +15,14 @@ const MAC_LEN: usize = 32;
 const FILLING_LEN: usize = 2;
 const FIXED_LEN: usize = 8 + 8 + 4 * 7 + 2 * 4 + 1;
 const ADDRESS_LEN: usize = 17;
+/// Where the number of addresses stands, behind what has a fixed length.
+const COUNT_AT: usize = FIXED_LEN - 1;
 /// In the number of addresses: a UDP port follows. Without UDP encapsulation there is none, and no byte for it.
 const WITH_UDP_PORT: u8 = 0x80;
+/// In the number of addresses: which key signed. There are fewer addresses than would need these bits.
+const KEY_NUMBER: u8 = 0x60;
+const KEY_NUMBER_SHIFT: u32 = KEY_NUMBER.trailing_zeros();
+const _: () = assert!(super::association::init::MAX_PEER_ADDRESSES < 1 << KEY_NUMBER_SHIFT);
 
 /// What a cookie says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +59,39 @@ impl std::fmt::Debug for CookieKey {
     }
 }
 
+/// Which of the keys of an endpoint signed a cookie. It stands in a byte that a cookie has anyway, and tells no more than how often keys
+/// were replaced, modulo how many there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyNumber(u8);
+
+impl KeyNumber {
+    pub(crate) const FIRST: Self = Self(0);
+    /// How many there are.
+    pub(crate) const COUNT: usize = (KEY_NUMBER >> KEY_NUMBER_SHIFT) as usize + 1;
+
+    /// That of the next key.
+    pub(crate) fn next(self) -> Self {
+        Self((self.0 + 1) % Self::COUNT as u8)
+    }
+
+    /// Which one a cookie names: nothing is known of the cookie yet, and it may be anybody's.
+    pub(crate) fn of(sealed: &[u8]) -> Option<Self> {
+        sealed.get(COUNT_AT).map(|byte| Self((byte & KEY_NUMBER) >> KEY_NUMBER_SHIFT))
+    }
+
+    /// Writes it into the contents of a cookie.
+    pub(crate) fn write(self, contents: &mut [u8]) {
+        if let Some(byte) = contents.get_mut(COUNT_AT) {
+            *byte = (*byte & !KEY_NUMBER) | (self.0 << KEY_NUMBER_SHIFT);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn test(number: u8) -> Self {
+        Self(number)
+    }
+}
+
 impl CookieKey {
     pub(crate) fn new(key: [u8; 32]) -> Self {
         Self(key)
@@ -65,11 +104,12 @@ impl CookieKey {
         Some(mac)
     }
 
-    /// Contents and MAC. With a `size` other than 0 the contents are filled up with zeros, so that the whole has that size
+    /// Contents, with the number of this key, and MAC. With a `size` other than 0 the contents are filled up with zeros, so that the whole has that size
     /// where it is not larger anyway; the length of the filling stands before the MAC.
     // rfc9260:3.3.3.1.1-1 rfc9260:5.1.3-1
-    pub(crate) fn seal(&self, cookie: &Cookie, size: u16) -> Vec<u8> {
+    pub(crate) fn seal(&self, number: KeyNumber, cookie: &Cookie, size: u16) -> Vec<u8> {
         let mut out = cookie.encode();
+        number.write(&mut out);
         if size > 0 {
             let filling = usize::from(size).saturating_sub(out.len() + FILLING_LEN + MAC_LEN) as u16;
             out.resize(out.len() + usize::from(filling), 0);
@@ -173,7 +213,7 @@ impl Cookie {
             // One way to write each: 0 has no bytes.
             Some(u16::from_be_bytes(take(b)?)).filter(|port| *port != 0)?
         };
-        let count = count & !WITH_UDP_PORT;
+        let count = count & !(WITH_UDP_PORT | KEY_NUMBER);
         let mut addresses =
             Vec::with_capacity(usize::from(count).min(super::association::init::MAX_PEER_ADDRESSES));
         for _ in 0..count {
@@ -244,7 +284,7 @@ pub(crate) mod tests {
     #[test]
     fn any_change_is_refused() {
         let key = CookieKey::new([1; 32]);
-        let natural = key.seal(&cookie(), 0).len();
+        let natural = key.seal(KeyNumber::FIRST, &cookie(), 0).len();
         assert!(natural <= 512);
         for (size, len) in [(0, natural), (1, natural + 2), (300, 300)] {
             refuses_changes(&key, size, len);
@@ -252,7 +292,7 @@ pub(crate) mod tests {
     }
 
     fn refuses_changes(key: &CookieKey, size: u16, len: usize) {
-        let sealed = key.seal(&cookie(), size);
+        let sealed = key.seal(KeyNumber::FIRST, &cookie(), size);
         assert_eq!(sealed.len(), len);
         assert_eq!(key.open(&sealed), Some(cookie()));
         for bit in 0..sealed.len() * 8 {
@@ -275,8 +315,8 @@ pub(crate) mod tests {
         let most = vec![IpAddr::V6(Ipv6Addr::LOCALHOST); super::super::association::init::MAX_PEER_ADDRESSES];
         let plain = Cookie { addresses: most, ..cookie() };
         let encapsulated = Cookie { udp_port: 9899, ..plain.clone() };
-        let sealed = key.seal(&encapsulated, 0);
-        assert_eq!(sealed.len(), key.seal(&plain, 0).len() + 2);
+        let sealed = key.seal(KeyNumber::FIRST, &encapsulated, 0);
+        assert_eq!(sealed.len(), key.seal(KeyNumber::FIRST, &plain, 0).len() + 2);
         assert!(sealed.len() <= 512);
         assert_eq!(key.open(&sealed).and_then(|c| c.shown()), Some((Ipv6Addr::LOCALHOST, 9899).into()));
     }

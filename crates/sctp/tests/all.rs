@@ -70,6 +70,8 @@ mod interface;
 mod interleaving;
 #[path = "lies.rs"]
 mod lies;
+#[path = "late_cookies.rs"]
+mod late_cookies;
 #[path = "limits.rs"]
 mod limits;
 #[path = "linux61.rs"]

@@ -45,7 +45,8 @@ impl Identity {
         let script_tag = given("tag").unwrap_or(real_tag);
         let script_tsn = given("tsn").unwrap_or(1);
         self.own.push(Own { real_tag, script_tag, real_tsn, script_tsn });
-        if !self.up {
+        // An INIT with another tag begins the handshake anew, also where a COOKIE ECHO has gone before: that was stale.
+        if !self.up || matches!(real, Value::Node(name, _) if name == "INIT") {
             self.current = self.own.len() - 1;
         }
     }
@@ -199,5 +200,9 @@ mod tests {
         let sack = |tsn| Value::Node("SACK".to_owned(), vec![Field::keyed("cum_tsn", Value::Number(tsn))]);
         assert_eq!(identity.translated(&sack(3), Way::ToStack), sack(1));
         assert_eq!((identity.tag(), identity.real_tag(1), identity.real_tag(9)), (0x1234, 0x1234, 9));
+        // The cookie was stale, and the next attempt has another tag.
+        identity.sent_by_stack("COOKIE_ECHO");
+        identity.learn(Some(&init(1, 1)), &init(0x5678, 0xffff_ffff));
+        assert_eq!((identity.tag(), identity.real_tag(1)), (0x5678, 0x5678));
     }
 }

@@ -282,6 +282,7 @@ impl Association {
         let mut handshake = std::mem::take(handshake);
         handshake.probe = None;
         handshake.stale += 1;
+        handshake.wants_tag = true;
         if handshake.stale > self.cx.config.limits.max_init_retransmits {
             self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
             return;
@@ -298,6 +299,22 @@ impl Association {
         self.control.ask(Kind::Init, PathId::FIRST);
         // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
         self.sender.mark_every_lane_lost(&mut self.cx);
+    }
+
+    /// Whether the cookie of the last attempt was stale, and the next one has no tag yet.
+    pub(super) fn wants_new_tag(&self) -> bool {
+        self.phase.handshake().is_some_and(|handshake| handshake.wants_tag)
+    }
+
+    /// Our tag from now on. COOKIE ACK and ERROR say of no cookie which one they answer: one of the attempt before that comes late would
+    /// have us up with a tag of the peer that it does not know, or ask again though it is up. With a new tag it is not ours. 5.2.6 asks
+    /// for "a new INIT chunk", and says nothing of its tag; 5.3.1 wants a new one wherever an association is begun anew.
+    // rfc9260:5.2.6-1
+    pub(crate) fn renew_tag(&mut self, tag: u32) {
+        if let Some(handshake) = self.phase.handshake_mut() {
+            handshake.wants_tag = false;
+            self.local_tag = tag;
+        }
     }
 
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.

@@ -260,7 +260,14 @@ impl Association {
                     return Ok(false);
                 }
             }
-            Chunk::Error(error) => self.on_error(error.causes),
+            Chunk::Error(error) => {
+                self.on_error(error.causes);
+                if self.wants_new_tag() {
+                    // What else the packet has is for the attempt that has failed.
+                    reading.outcome.reply = Reply::NewTag;
+                    return Ok(false);
+                }
+            }
             // INIT rides alone with a tag of 0, COOKIE ECHO comes first: here they are out of place (6.10, 8.5.1).
             Chunk::Init(_) => return Ok(false),
             Chunk::CookieEcho(_) => {}

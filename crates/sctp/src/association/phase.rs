@@ -16,6 +16,8 @@ pub(super) struct Handshake {
     pub(super) code_point: u32,
     /// Stale Cookie errors so far: each begins the handshake anew, and that must end, too.
     pub(super) stale: u32,
+    /// The next INIT begins another attempt, and has no tag of its own yet.
+    pub(super) wants_tag: bool,
     /// When the INIT ACK came.
     pub(super) answered: Option<Instant>,
     /// When the COOKIE ECHO is sent once more.

@@ -27,6 +27,8 @@ pub(crate) enum Reply {
     ReflectedAbort,
     /// An INIT ACK with too small a window: ABORT with its Initiate Tag (3.3.3).
     SmallWindow { tag: u32 },
+    /// Our cookie was stale, and the next INIT is to have a tag of its own (5.2.6).
+    NewTag,
 }
 
 /// What is known of a packet while its chunks are read.

@@ -9,6 +9,7 @@ use anabranch_wire::sf::CodePoints;
 use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketError, Tsn};
 
 use super::Endpoint;
+use super::cookie_keys::patience;
 use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
 use crate::association::{Association, Reply, State, causes};
@@ -169,7 +170,7 @@ impl Endpoint {
             self.stats.bad_chunks += 1;
         }
         if outcome.reply != Reply::None {
-            self.answer_for(outcome.reply, meta, packet);
+            self.answer_for(index, outcome.reply, meta, packet);
         }
         if outcome.confirmed {
             rare();
@@ -180,7 +181,7 @@ impl Endpoint {
 
     /// Answers a packet that is no business of its association.
     #[cold]
-    fn answer_for(&mut self, reply: Reply, meta: &Meta, packet: &Packet<'_>) {
+    fn answer_for(&mut self, index: u32, reply: Reply, meta: &Meta, packet: &Packet<'_>) {
         match reply {
             Reply::None => {}
             Reply::ShutdownComplete => self.answer_shutdown_ack(meta, packet),
@@ -192,6 +193,7 @@ impl Endpoint {
             Reply::SmallWindow { tag } => {
                 self.reply(meta, tag, packet, |out| causes::write_abort(out, false, &causes::small_window()));
             }
+            Reply::NewTag => self.renew_tag(index),
         }
     }
 
@@ -505,7 +507,7 @@ impl Endpoint {
             extensions: offer.agree(&peer.offer),
         };
         let (life, size) = (self.config.cookie_key_life, config.emulation.cookie_size);
-        let sealed = self.keys.seal(now, life, &mut self.rng, &cookie, size);
+        let sealed = self.keys.seal(now, life, patience(config), &mut self.rng, &cookie, size);
         let ours = OurInit {
             tag,
             a_rwnd: config.limits.receive_window,

@@ -111,6 +111,16 @@ impl Endpoint {
         Ok(id)
     }
 
+    /// An association begins its handshake anew.
+    pub(super) fn renew_tag(&mut self, index: u32) {
+        let tag = self.unused_tag();
+        self.registry.unmap(index);
+        if let Some(assoc) = self.registry.at_mut(index) {
+            assoc.renew_tag(tag);
+        }
+        self.registry.map(index);
+    }
+
     // rfc9260:5.3.1-3
     fn unused_tag(&mut self) -> u32 {
         loop {

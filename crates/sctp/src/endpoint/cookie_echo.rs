@@ -52,7 +52,9 @@ impl Endpoint {
             return;
         }
         let index = match existing {
-            Some(index) if self.is_late_restart(index, &cookie) => {
+            Some(index)
+                if self.is_late_restart(index, &cookie) || self.is_of_another_time(index, &cookie) =>
+            {
                 self.answer_outlived(meta, packet, &cookie, shown);
                 return;
             }
@@ -113,6 +115,21 @@ impl Endpoint {
         self.registry.at(index).is_some_and(|a| {
             let (local, peer) = a.tags();
             cookie.local_tag == local && cookie.peer_tag != peer && !a.is_in_handshake()
+        })
+    }
+
+    /// Whether none of the tags of a cookie are those of an association that is up: the peer has restarted, and before its COOKIE ECHO came one of an
+    /// earlier incarnation had made the association that there is, or had restarted it, so the Tie-Tags are none, or of one that
+    /// is gone. "For any case not shown in Table 12, the cookie SHOULD be silently discarded": the peer would repeat it in vain until
+    /// it is stale, and be told so then. It is told at once, asks again, and restarts. If the sender is the incarnation that is gone, the error
+    /// finds nobody, as it has that one's tag. While we ask ourselves, our own handshake decides.
+    fn is_of_another_time(&self, index: u32, cookie: &Cookie) -> bool {
+        self.registry.at(index).is_some_and(|a| {
+            let (local, peer) = a.tags();
+            cookie.local_tag != local
+                && cookie.peer_tag != peer
+                && (cookie.local_tie, cookie.peer_tie) != self.ties.tie_tags((local, peer))
+                && !a.is_in_handshake()
         })
     }
 

@@ -76,7 +76,7 @@ pub struct EndpointConfig {
     /// be looked at, its user looks at when the event comes. What can be taken back stays until it is, of the 16 that closed last;
     /// these take no place.
     pub keep_closed: bool,
-    /// How long a key signs State Cookies. It opens them until the last one is stale.
+    /// How long a key signs State Cookies. It opens them as long as who was given one may repeat it, so that an outage ends no handshake.
     pub cookie_key_life: Duration,
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
     /// ([`SubflowLevel::Sf2007`](crate::config::SubflowLevel::Sf2007)). Simulators set it; drivers of real sockets must

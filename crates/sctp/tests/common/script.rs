@@ -115,6 +115,11 @@ impl Script {
         let bytes = packet(self.tag_a, write);
         self.pair.inject(Side::Z, &bytes);
         self.pair.pump();
+        // A that asks again, as its cookie was stale, has another tag.
+        let last = self.pair.log.last().filter(|p| p.has("INIT")).map(chunk_of);
+        if let Some(tag) = last.as_deref().and_then(|init| init.get(4..8)) {
+            self.tag_a = u32::from_be_bytes(tag.try_into().unwrap());
+        }
     }
 
     pub fn init_ack(&mut self, streams: u16) {
