@@ -157,42 +157,11 @@ impl Io {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-    use std::task::Waker;
     use std::time::Duration;
 
     use socket2::{Domain, Type};
 
     use super::*;
-
-    /// Sleeps of a runtime that somebody ended: with every packet, where the system tells of room in the send buffer.
-    fn sleeps(with_packets: bool) -> u64 {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let to = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-            let from = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-            from.connect(to.local_addr().unwrap()).unwrap();
-            from.set_nonblocking(true).unwrap();
-            let io = Io::new(from.into()).unwrap();
-            let _asked = io.poll_readable(&mut Context::from_waker(Waker::noop()));
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            let before = tokio::runtime::Handle::current().metrics().worker_park_count(0);
-            for _ in 0..40 {
-                if with_packets {
-                    io.write(|| io.socket().send(b"packet")).unwrap();
-                    to.recv(&mut [0; 8]).unwrap();
-                }
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-            tokio::runtime::Handle::current().metrics().worker_park_count(0) - before
-        })
-    }
-
-    /// A wakeup for each would be 40 more.
-    #[test]
-    fn a_packet_that_has_left_wakes_nobody() {
-        let (without, with) = (sleeps(false), sleeps(true));
-        assert!(with < without + 20, "{with} and {without} sleeps");
-    }
 
     /// A local socket takes no more than its reader has room for; UDP on the loopback never says so.
     #[tokio::test]
