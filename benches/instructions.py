@@ -1,5 +1,5 @@
-"""Instruction counts of fixed work, misses of the code cache, and the memory of an idle association, against those of the last accepted
-change.
+"""Instruction counts of fixed work, allocations of a short life, misses of the code cache, and the memory of an idle association, against
+those of the last accepted change.
 
 usage: instructions.py BINARIES [--accept]
 
@@ -41,6 +41,7 @@ WORK = {
         ["100", "16384", "1452", "16", "1000"],
         2000,
     ),
+    "life: handshake and shutdown, both ends": ("life", ["3000"], ["1000"], 2000),
     SIMULATOR: (
         "anabranch",
         ["simulate", str(EXAMPLES / "speed.toml"), "--json", "--threads", "1", "--set", "duration=6 s"],
@@ -56,9 +57,12 @@ PROFILES = ("modern", "rfc9260-rack")
 # Bytes allocated for each end of an idle association: the program `memory` prints them.
 MEMORY = "memory: idle association, for each end"
 
+# Blocks that both ends allocate from a handshake to the end of its shutdown.
+ALLOCATIONS = "life: allocations, both ends"
+
 # What must not be exceeded whatever was accepted: goals that were met (docs/performance.md).
 LIMITS = {MEMORY: 4096, "transfer: 100-byte messages, per message": 1550, PROFILE: 1050}
-UNITS = {MEMORY: "bytes", MISSES: "misses", PROFILE: "parts in a thousand"}
+UNITS = {MEMORY: "bytes", ALLOCATIONS: "blocks", MISSES: "misses", PROFILE: "parts in a thousand"}
 
 
 def memory(binary: pathlib.Path) -> int:
@@ -80,6 +84,20 @@ def count(binary: pathlib.Path, arguments: list[str], caches: bool) -> tuple[int
     if not found or (caches and not found.group(2)):
         raise SystemExit(f"callgrind printed no count for {binary}")
     return int(found.group(1)), int(found.group(2) or 0)
+
+
+def allocations(binary: pathlib.Path, lives: int) -> int:
+    """Blocks allocated in so many lives."""
+    done = subprocess.run(
+        ["valgrind", "--tool=memcheck", "--leak-check=no", str(binary), str(lives)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found = re.search(r"total heap usage: ([\d,]+) allocs", done.stderr)
+    if not found:
+        raise SystemExit(f"memcheck printed no count for {binary}")
+    return int(found.group(1).replace(",", ""))
 
 
 def packet(binary: pathlib.Path, engine: str, seconds: int) -> tuple[int, int]:
@@ -136,6 +154,8 @@ def main() -> int:
         cost[engine] = (more - less) / (packets - before)
         print(f"{engine}: {cost[engine]:.0f} instructions for a simulated packet")
     counts[PROFILE] = round(1000 * cost["modern"] / cost["rfc9260-rack"])
+    many, few = (allocations(args.binaries / "life", lives) for lives in (1500, 500))
+    counts[ALLOCATIONS] = round((many - few) / 1000)
     counts[MEMORY] = memory(args.binaries / "memory")
     if args.accept:
         ACCEPTED.write_text(json.dumps({"compiler": compiler(), "counts": counts}, indent=2) + "\n")

@@ -56,6 +56,12 @@ impl SecretRng {
         u32::from_le_bytes(word)
     }
 
+    /// Two times 32 uniform bits, as [`SecretRng::u32`] gives them one after the other.
+    pub fn u32_pair(&mut self) -> (u32, u32) {
+        let both = self.u64();
+        (both as u32, (both >> 32) as u32)
+    }
+
     /// 64 uniform bits.
     pub fn u64(&mut self) -> u64 {
         let mut words = [0; 8];
@@ -83,6 +89,14 @@ mod tests {
         assert_eq!(out, [0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90]);
         assert_eq!(rng.u32(), u32::from_le_bytes([0x40, 0x5d, 0x6a, 0xe5]));
         assert_eq!(rng.u64(), u64::from_le_bytes([0x53, 0x86, 0xbd, 0x28, 0xbd, 0xd2, 0x19, 0xb8]));
+    }
+
+    #[test]
+    fn a_pair_is_two_draws() {
+        let (mut one, mut other) = (SecretRng::from_seed([5; 32]), SecretRng::from_seed([5; 32]));
+        for _ in 0..100 {
+            assert_eq!(one.u32_pair(), (other.u32(), other.u32()));
+        }
     }
 
     #[test]

@@ -169,7 +169,7 @@ impl Driver {
     /// Sends what waits. False when a socket takes no more now.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         while let Some(outgoing) = self.outbox.pop_front() {
-            let Some(socket) = self.sockets.get(outgoing.socket) else { continue };
+            let Some(socket) = self.sockets.get_mut(outgoing.socket) else { continue };
             let packets = outgoing.packets.get(outgoing.sent..).unwrap_or_default();
             let done = socket.send(&outgoing.transmit, packets);
             if let Some(watch) = &mut self.watch {
@@ -183,24 +183,30 @@ impl Driver {
             }
             match done {
                 Sent::Later(left) => {
-                    let ready = socket.poll_writable(cx).is_ready();
+                    let room = socket.poll_writable(cx);
                     let sent = outgoing.packets.len() - left;
-                    self.outbox.push_front(Outgoing { sent, ..outgoing });
-                    if !ready {
-                        return false;
+                    match room {
+                        Poll::Ready(Err(_)) => self.lose(outgoing),
+                        Poll::Ready(Ok(())) => self.outbox.push_front(Outgoing { sent, ..outgoing }),
+                        Poll::Pending => {
+                            self.outbox.push_front(Outgoing { sent, ..outgoing });
+                            return false;
+                        }
                     }
                 }
                 Sent::TooBig(left) => self.too_big(outgoing, left),
-                // What is lost here the core finds out as it does with any loss.
-                Sent::Lost => {
-                    let to = outgoing.transmit.destination;
-                    tracing::debug!(target: "anabranch_live", %to, bytes = outgoing.packets.len(), "the system takes no packets");
-                    self.recycle(outgoing.packets);
-                }
+                Sent::Lost => self.lose(outgoing),
                 Sent::Taken => self.recycle(outgoing.packets),
             }
         }
         true
+    }
+
+    /// What is lost here the core finds out as it does with any loss.
+    fn lose(&mut self, outgoing: Outgoing) {
+        let (to, bytes) = (outgoing.transmit.destination, outgoing.packets.len() - outgoing.sent);
+        tracing::debug!(target: "anabranch_live", %to, bytes, "the system takes no packets");
+        self.recycle(outgoing.packets);
     }
 
     /// A packet is larger than the network of this host carries: the core hears of it as if a router had said so. The rest of the
@@ -305,6 +311,7 @@ impl Driver {
     /// One turn: what has come, what is due, what must go out.
     fn turn(&mut self, cx: &mut Context<'_>) -> Turn {
         let mut again = self.take_forwarded(cx);
+        let mut came = again;
         if let (Some(ownerships), Some(ports)) = (&mut self.ownerships, &self.shared.ports) {
             ownerships.look(self.shared.clock.now(), ports, &self.sockets);
         }
@@ -312,15 +319,16 @@ impl Driver {
         for index in 0..self.sockets.len() {
             let Some(socket) = self.sockets.get(index) else { break };
             if socket.poll_readable(cx).is_ready() {
-                again = true;
                 if !socket.receive(&mut self.inbox) {
+                    again = true;
                     continue;
                 }
-            } else if self.busy_until > Instant::ZERO && socket.receive_unasked(&mut self.inbox) {
-                again = true;
-            } else {
+            } else if self.busy_until == Instant::ZERO || !socket.receive_unasked(&mut self.inbox) {
                 continue;
             }
+            came = true;
+            // Less than there is room for was all; of what comes now the runtime tells, once it was asked again.
+            again |= self.inbox.is_full() || socket.poll_readable(cx).is_ready();
             let now = shared.clock.now();
             let mut state = shared.lock();
             // What a user has asked for leaves before what has come is looked at: an ABORT with its reason goes before the one without
@@ -345,7 +353,7 @@ impl Driver {
         if expired {
             state.endpoint.handle_timeout(now);
         }
-        if again || expired {
+        if again || came || expired {
             state.news.wake_all(&mut self.to_wake);
         }
         let mut due;
@@ -375,7 +383,7 @@ impl Driver {
         let leaves = !self.outbox.is_empty();
         let sent = self.send(cx);
         if self.busy_poll > Duration::ZERO {
-            self.stay_busy(now, again || leaves);
+            self.stay_busy(now, again || came || leaves);
         }
         if drained && self.outbox.is_empty() {
             shared.lock().tell_drained(&mut self.to_wake);

@@ -46,6 +46,7 @@ mod error;
 mod faults;
 mod observe;
 mod raw;
+mod ready;
 mod shards;
 mod shared;
 mod slot;

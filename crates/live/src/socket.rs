@@ -8,11 +8,8 @@ mod system;
 #[path = "other.rs"]
 mod system;
 
-use std::future::Future;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
@@ -20,8 +17,8 @@ use anabranch_base::{Dscp, Ecn, Meta, Transmit};
 use anabranch_sctp::{IcmpError, IcmpKind, Shard};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
-use tokio::io::{Interest, Ready};
-use tokio::net::UdpSocket;
+
+use crate::ready::Io;
 
 /// Bytes of the largest datagram, or of as many as the kernel hands over at once (GRO).
 const LARGEST: usize = 65_535;
@@ -39,19 +36,14 @@ const MAX_EARLIER: usize = 8;
 /// One socket.
 pub(crate) struct Socket {
     /// A raw socket, too, waits and reads as a UDP socket does.
-    io: Arc<UdpSocket>,
+    io: Io,
     state: UdpSocketState,
     /// Without UDP its port is 0.
     local: SocketAddr,
     raw: bool,
     /// IP may fragment what leaves.
     fragments: AtomicBool,
-    /// Tells when there are errors to be read. It is polled by the driver alone.
-    errors: ErrorReadiness,
 }
-
-/// Boxed, as tokio has no method to poll for errors.
-type ErrorReadiness = Option<Pin<Box<dyn Future<Output = io::Result<Ready>> + Send + Sync>>>;
 
 impl std::fmt::Debug for Socket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -127,21 +119,21 @@ impl Socket {
 
     fn of(socket: RawSocket, local: SocketAddr, raw: bool) -> io::Result<Self> {
         let state = UdpSocketState::new((&socket).into())?;
-        let io = Arc::new(UdpSocket::from_std(socket.into())?);
+        let io = Io::new(socket)?;
         // Without them an association finds out by its timers.
-        let _ = system::keep_errors(&io, local.is_ipv6());
-        Ok(Self { io, state, local, raw, fragments: AtomicBool::new(false), errors: None })
+        let _ = system::keep_errors(io.socket(), local.is_ipv6());
+        Ok(Self { io, state, local, raw, fragments: AtomicBool::new(false) })
     }
 
     /// Changes which ports a raw socket gets packets for.
     pub(crate) fn take_ports(&self, ports: Option<&[u16]>) {
-        let _ = system::take_ports(&socket2::SockRef::from(&*self.io), self.local.is_ipv6(), ports);
+        let _ = system::take_ports(&socket2::SockRef::from(self.io.socket()), self.local.is_ipv6(), ports);
     }
 
     /// Tells the kernel how to hand out packets among so many sockets that share an address, of which this is one. Where it does not
     /// take that, the wrong ones are passed on.
     pub(crate) fn hand_out_by_tag(&self, count: u16) {
-        let _ = system::hand_out_by_tag(&*self.io, self.local.is_ipv6(), count);
+        let _ = system::hand_out_by_tag(self.io.socket(), self.local.is_ipv6(), count);
     }
 
     pub(crate) fn local(&self) -> SocketAddr {
@@ -193,10 +185,7 @@ impl Socket {
         crate::faults::next(self.local)?;
         let source = self.source(transmit.source);
         if transmit.dscp != Dscp::DEFAULT {
-            let marked = self
-                .io
-                .try_io(Interest::WRITABLE, || system::send_marked(&*self.io, transmit, batch, source));
-            match marked {
+            match self.io.write(|| system::send_marked(self.io.socket(), transmit, batch, source)) {
                 Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
                 done => return done,
             }
@@ -208,7 +197,7 @@ impl Socket {
             segment_size: Some(transmit.segment_size),
             src_ip: source,
         };
-        self.io.try_io(Interest::WRITABLE, || self.state.try_send((&*self.io).into(), &message))
+        self.io.write(|| self.state.try_send(self.io.socket().into(), &message))
     }
 
     /// Packets that may be fragmented are few: those that have left before the path was found to carry less (RFC 9260, 6.9).
@@ -218,7 +207,7 @@ impl Socket {
             return;
         }
         if self.fragments.load(Ordering::Relaxed) != allowed
-            && system::let_fragment(&self.io, self.local.is_ipv6(), allowed).is_ok()
+            && system::let_fragment(self.io.socket(), self.local.is_ipv6(), allowed).is_ok()
         {
             self.fragments.store(allowed, Ordering::Relaxed);
         }
@@ -230,41 +219,33 @@ impl Socket {
         (self.local.ip().is_unspecified() && !wanted.is_unspecified()).then_some(wanted)
     }
 
-    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.io.poll_send_ready(cx)
+    /// Waits until packets that were [left for later](Sent::Later) can leave.
+    ///
+    /// # Errors
+    /// When the system cannot be asked.
+    pub(crate) fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.io.poll_room(cx)
     }
 
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.io.poll_recv_ready(cx)
+        self.io.poll_readable(cx)
     }
 
     /// Whether the system has errors to tell. Wakes the task when it has.
     pub(crate) fn poll_errors(&mut self, cx: &mut Context<'_>) -> bool {
-        let io = &self.io;
-        let waiting = self.errors.get_or_insert_with(|| {
-            let io = Arc::clone(io);
-            Box::pin(async move { io.ready(Interest::ERROR).await })
-        });
-        if waiting.as_mut().poll(cx).is_pending() {
-            return false;
-        }
-        self.errors = None;
-        true
+        self.io.poll_errors(cx)
     }
 
     /// Calls `take` for each error that the system has to tell.
     pub(crate) fn each_error(&self, mut take: impl FnMut(&IcmpError<'_>)) {
         self.read_errors(&mut take);
         // What comes from now on is told again; what has come meanwhile is read now.
-        let _ = self.io.try_io(Interest::ERROR, || {
-            self.read_errors(&mut take);
-            Err::<(), _>(io::ErrorKind::WouldBlock.into())
-        });
+        self.io.forget_errors(|| self.read_errors(&mut take));
     }
 
     fn read_errors(&self, take: &mut impl FnMut(&IcmpError<'_>)) {
         let mut quoted = [0; QUOTED];
-        while let Some(told) = system::take_error(&*self.io, &mut quoted) {
+        while let Some(told) = system::take_error(self.io.socket(), &mut quoted) {
             if let (Some(kind), Some(quoted)) = (told.kind, quoted.get(..told.quoted)) {
                 let destination = told.destination.ip();
                 let udp_port = (!self.raw).then_some(told.destination.port());
@@ -278,8 +259,8 @@ impl Socket {
         inbox.filled = 0;
         let mut slices = inbox.buffers.each_mut().map(|buffer| IoSliceMut::new(buffer));
         let (metas, filled) = (&mut inbox.metas, &mut inbox.filled);
-        let _ = self.io.try_io(Interest::READABLE, || {
-            *filled = self.state.recv((&*self.io).into(), &mut slices, metas)?;
+        let _ = self.io.read(|| {
+            *filled = self.state.recv(self.io.socket().into(), &mut slices, metas)?;
             // Fewer than fit: there is nothing more, and the next call would only say so.
             if *filled < Inbox::SLOTS { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
         });
@@ -289,7 +270,7 @@ impl Socket {
     /// As [`Socket::receive`], whether or not the runtime has heard that there is something.
     pub(crate) fn receive_unasked(&self, inbox: &mut Inbox) -> bool {
         let mut slices = inbox.buffers.each_mut().map(|buffer| IoSliceMut::new(buffer));
-        inbox.filled = self.state.recv((&*self.io).into(), &mut slices, &mut inbox.metas).unwrap_or(0);
+        inbox.filled = self.state.recv(self.io.socket().into(), &mut slices, &mut inbox.metas).unwrap_or(0);
         inbox.filled > 0
     }
 
@@ -342,6 +323,11 @@ impl Inbox {
             metas: [RecvMeta::default(); Self::SLOTS],
             filled: 0,
         }
+    }
+
+    /// Whether every buffer holds something: there may be more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.filled == Self::SLOTS
     }
 
     /// How many buffers hold something.

@@ -11,6 +11,8 @@ use peer::{Ending, Plan, Report, Role, Tally, report};
 const PORT: u16 = 5000;
 /// IPv4 and UDP headers.
 const HEADERS: u16 = 28;
+/// Reasons that are told of associations that did not come up.
+const MOST_NOTES: usize = 20;
 
 /// What has happened so far.
 struct Played {
@@ -96,15 +98,21 @@ async fn play(plan: &Plan, source: &Source, association: &Association, played: &
 async fn all(plan: &Plan, endpoint: &Endpoint, source: &Source, played: &mut Played) {
     for _ in 0..plan.associations {
         let association = match plan.role {
-            Role::Connect => endpoint.connect(plan.remote, PORT).await.ok(),
+            Role::Connect => endpoint.connect(plan.remote, PORT).await.map_err(|why| why.to_string()),
             Role::Listen => match endpoint.accept().await {
-                Some(asks) => asks.accept().ok(),
-                None => None,
+                Some(asks) => asks.accept().map_err(|why| why.to_string()),
+                None => Err("the endpoint has ended".into()),
             },
         };
-        let Some(association) = association else {
-            played.report.lost += 1;
-            continue;
+        let association = match association {
+            Ok(association) => association,
+            Err(why) => {
+                played.report.lost += 1;
+                if played.report.notes.len() < MOST_NOTES {
+                    played.report.notes.push(why);
+                }
+                continue;
+            }
         };
         played.report.established += 1;
         let now = Instant::now();

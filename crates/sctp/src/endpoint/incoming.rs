@@ -52,8 +52,11 @@ impl Endpoint {
     ) -> Result<AssociationId, AcceptError> {
         self.validate(&config)?;
         let told = self.incoming.as_ref().and_then(|waiting| waiting.told(id)).ok_or(AcceptError::Gone)?;
-        if let Some((key, value, told)) = config.first_promised_otherwise(told) {
-            return Err(AcceptError::Promised { key, value, told });
+        // As a rule it is the very one; else each value is compared as text.
+        if !std::ptr::eq(&*config, told) {
+            if let Some((key, value, told)) = config.first_promised_otherwise(told) {
+                return Err(AcceptError::Promised { key, value, told });
+            }
         }
         let held =
             self.incoming.as_mut().and_then(|waiting| waiting.take(now, id)).ok_or(AcceptError::Gone)?;
