@@ -68,10 +68,10 @@ mod icmp;
 mod interface;
 #[path = "interleaving.rs"]
 mod interleaving;
-#[path = "lies.rs"]
-mod lies;
 #[path = "late_cookies.rs"]
 mod late_cookies;
+#[path = "lies.rs"]
+mod lies;
 #[path = "limits.rs"]
 mod limits;
 #[path = "linux61.rs"]

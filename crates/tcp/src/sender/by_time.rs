@@ -49,7 +49,7 @@ impl Sender {
         self.rack_detect_loss(cx);
         if let Some(reducing) = self.reducing.as_mut().filter(|_| before == Phase::Open) {
             // What was reported last began this; no acknowledgement will count it.
-            reducing.on_ack(self.mss, false, self.flight.pipe(), self.congestion.ssthresh());
+            reducing.on_ack(self.mss, 0, false, self.flight.pipe(), self.congestion.ssthresh());
         }
         if self.timer.is_none() {
             self.resume_timeout(cx.now);
