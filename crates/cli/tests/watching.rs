@@ -285,7 +285,8 @@ fn ctrl_c_ends_a_pipe_and_nobody_who_waits_hangs() {
     assert_eq!(ended.status.code(), Some(130), "{}", text(&ended.stderr));
     let (said, ended) = server.end();
     assert!(said.contains("User-Initiated Abort): \"interrupted\""), "{said}");
-    assert!(ended.status.success(), "{said}");
+    // What was on its way back may be lost with it: that is no orderly end.
+    assert_eq!(ended.status.code(), Some(1), "{said}");
 }
 
 #[test]
