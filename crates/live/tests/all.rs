@@ -8,8 +8,6 @@ mod common;
 mod blocking;
 #[path = "ecn.rs"]
 mod ecn;
-#[path = "events.rs"]
-mod events;
 #[path = "faults.rs"]
 mod faults;
 #[path = "loopback.rs"]

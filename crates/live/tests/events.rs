@@ -3,9 +3,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use crate::common::talk::{Shown, talk};
-use crate::common::{PORT, impatient, in_time, local};
+mod common;
+
 use anabranch_live::{Endpoint, EndpointConfig};
+use common::talk::{Shown, talk};
+use common::{PORT, impatient, in_time, local};
 
 #[tokio::test]
 async fn tracing_hears_of_beginnings_ends_and_losses() {

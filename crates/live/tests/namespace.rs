@@ -16,7 +16,7 @@ fn in_namespace(test: &str, prepare: &str) -> bool {
         return false;
     }
     let program = std::env::current_exe().unwrap();
-    let script = format!("{prepare} && exec \"$0\" --exact --ignored --nocapture {test}");
+    let script = format!("{prepare} && exec \"$0\" --exact --ignored --nocapture namespace::{test}");
     let done = Command::new("unshare").args(["--net", "sh", "-c", &script]).arg(program).output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     if said.contains("not found")
