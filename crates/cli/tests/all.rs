@@ -1,5 +1,6 @@
 //! Every test of this folder in one program, which is compiled and linked once. A new file is a line here and uses `crate::place`.
 //! `cargo test -p anabranch-cli --test all NAME::` runs one file.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 mod place;
 

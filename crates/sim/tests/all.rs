@@ -1,6 +1,7 @@
 //! Every test of this folder in one program, which is compiled and linked once. A new file is a line here and uses `crate::common`.
 //! `cargo test -p anabranch-sim --test all NAME::` runs one file.
 //! Files that need a process of their own, or are run by themselves, are programs of their own (Cargo.toml).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 mod common;
 

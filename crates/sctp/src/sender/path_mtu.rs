@@ -154,7 +154,8 @@ impl Sender {
         for seq in space.flight.of_lane(id).collect::<Vec<_>>() {
             let leaves_again = space.flight.get(seq).is_some_and(|chunk| {
                 let fits = padded(header + chunk.fragment.payload.len()) <= room;
-                !fits && !(chunk.too_long && cx.now < chunk.sent_at + round_trip)
+                let just_left = chunk.too_long && cx.now < chunk.sent_at + round_trip;
+                !(fits || just_left)
             });
             if !leaves_again {
                 continue;
