@@ -448,7 +448,11 @@ async fn send_input(
         };
         match association.send(message).await {
             Ok(_) => sent = true,
-            Err(SendError::Closed(CloseReason::Graceful)) => {
+            // What was taken before still arrives (9.2).
+            Err(
+                SendError::Closed(CloseReason::Graceful)
+                | SendError::Refused(anabranch_sctp::SendError::Closing),
+            ) => {
                 let what = "the peer has ended the association: the rest of standard input was not sent";
                 return Err(Failure::failed(what));
             }

@@ -341,6 +341,7 @@ impl Driver {
         }
         // What had come before the host of the peer said that nobody is there is read first: it may be the last of the peer's data, or
         // its ABORT. But not for ever, as long as others send.
+        again |= came && self.sockets.iter().any(|socket| socket.poll_readable(cx).is_ready());
         self.errors_wait = if again { self.errors_wait + 1 } else { MAX_ERRORS_WAIT };
         if self.errors_wait >= MAX_ERRORS_WAIT {
             self.errors_wait = 0;

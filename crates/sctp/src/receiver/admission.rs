@@ -143,7 +143,8 @@ impl Receiver {
     fn take_back_behind(&mut self, cx: &Context, at: SpaceId, seq: u64, chunk: Asked) -> bool {
         let is_first = self.spaces.get(at).is_some_and(|space| space.received.next() == seq);
         let on_top = is_first && chunk.at_once && self.inbound.is_read();
-        if at != SpaceId::FIRST || self.fids.is_some() || self.encoding == Encoding::Sf2007 {
+        let renumbered = self.renumbered || self.fids.is_some() || self.encoding == Encoding::Sf2007;
+        if at != SpaceId::FIRST || renumbered {
             return on_top;
         }
         // Who looks in vain at all that is held does not look again for each further chunk.
@@ -154,7 +155,9 @@ impl Receiver {
         let mut behind = self.inbound.behind(seq);
         let share = behind.len() / SHARE;
         if !self.fits(cx, chunk, behind.iter().map(|one| one.memory).sum()) {
-            self.futile = u32::try_from(share).unwrap_or(u32::MAX);
+            // All that is held was looked at, also where little of it lies behind the hole.
+            let looked = self.inbound.memory() / PIECE / SHARE;
+            self.futile = u32::try_from(looked).unwrap_or(u32::MAX);
             return on_top;
         }
         let mut least = share;

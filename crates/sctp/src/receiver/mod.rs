@@ -159,6 +159,7 @@ impl Receiver {
     /// Gives how many bytes that had arrived nobody will read.
     pub(crate) fn restart(&mut self, cx: &mut Context, initial_tsn: Tsn) -> u64 {
         self.forget_extensions();
+        self.futile = 0;
         let mut space = ReceiveSpace::new(0);
         space.set_base(initial_tsn);
         self.spaces = Table::of(space);
