@@ -383,6 +383,10 @@ impl Flight {
         } else if !(self.scratch.is_empty() && self.gap_acked.is_empty()) {
             self.acknowledge_gaps(out);
         }
+        // A list without blocks takes back all above the point, and nothing above it is left that would show the rest to be missing.
+        if out.not_there == NotThere::First && count == 0 && !gaps.selected {
+            out.not_there = NotThere::All;
+        }
         Ok(())
     }
 
@@ -521,7 +525,7 @@ impl Flight {
                     lane.given_up = lane.given_up.saturating_add(chunk.fragment.ppid);
                 }
             } else {
-                if chunk.acked_at == 0 {
+                if chunk.counts_anew() {
                     lane.cumulative += chunk.size();
                 } else {
                     count_again(lane, chunk);
@@ -646,7 +650,7 @@ impl Flight {
             }
             newly(lane, seq, chunk);
             chunk.state = ChunkState::GapAcked;
-            if chunk.acked_at == 0 {
+            if chunk.counts_anew() {
                 lane.gap += chunk.size();
             } else {
                 count_again(lane, chunk);

@@ -52,13 +52,7 @@ impl Sender {
         let rule = cx.config.congestion.fast_recovery;
         let Some(lane) = self.lanes.get(id) else { return };
         // RecoverFS has what the SACK acknowledges, too (RFC 9937, 6.2): prr_delivered begins with it.
-        let Some(space) = self.spaces.get(lane.space) else { return };
         let mut fall = Fall { prior: lane.flight + newly.unwrap_or(0), most: lane.controller.window() };
-        if fall.prior > fall.most {
-            // What the peer has taken back is in flight again, and no window has let it leave.
-            let taken_back: u64 = space.flight.taken_back(id, true).map(|(_, chunk)| chunk.size()).sum();
-            fall.most = fall.most.max(fall.prior.saturating_sub(taken_back + u64::from(again)));
-        }
         self.lose(cx, id, all);
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let Some(space) = self.spaces.get(lane.space) else { return };
@@ -90,6 +84,11 @@ impl Sender {
         lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
         lane.awaiting_sack = cx.config.emulation.hold_after_fast_retransmit;
         if cut {
+            if fall.prior > fall.most {
+                // What the peer has taken back is in flight again, and no window has let it leave.
+                let taken_back: u64 = space.flight.taken_back(id, true).map(|(_, chunk)| chunk.size()).sum();
+                fall.most = fall.most.max(fall.prior.saturating_sub(taken_back + u64::from(again)));
+            }
             // "reduced only once in response to a series of dropped and/or CE packets from a single window of data" (RFC 3168, 6.1.2).
             // A mark of L4S stands for less than a loss, and a model counts both.
             let once = cx.ect == Ecn::Ect0 && !lane.controller.is_model();

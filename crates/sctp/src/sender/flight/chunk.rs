@@ -78,6 +78,12 @@ impl SentChunk {
             && matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
     }
 
+    /// Whether its acknowledgement is news: for the first time, or since it left again after the peer had taken it back.
+    #[inline]
+    pub(crate) fn counts_anew(&self) -> bool {
+        self.transmissions > self.acked_at
+    }
+
     /// Bytes that count in flight: the chunk, as a rule with its header and its padding.
     pub(crate) fn size(&self) -> u64 {
         u64::from(self.overhead) + self.fragment.payload.len() as u64

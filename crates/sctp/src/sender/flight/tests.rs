@@ -138,6 +138,28 @@ fn a_sack_cut_to_the_packet_takes_nothing_back() {
     assert_eq!(out.lanes[0].reneged_chunks, 200);
 }
 
+/// What was taken back counts again once it has left again: else a window that T3-rtx has closed would not open while it is sent. What has not
+/// left again counts no more, whatever is said of it.
+#[test]
+fn what_left_again_counts_again() {
+    for left_again in [false, true] {
+        let (mut flight, mut out) = (flight_of(4), AckOutcome::default());
+        let all = blocks(0, 1..4);
+        flight.acknowledge(0, all.clone().into_iter(), 1, &mut out).unwrap();
+        assert_eq!(out.lanes[0].gap, 300);
+        // The list has no blocks any more, and the point has moved right below what it had.
+        flight.acknowledge(1, [].into_iter(), 1, &mut out).unwrap();
+        assert_eq!((out.lanes[0].cumulative, out.lanes[0].reneged, out.not_there), (100, 300, NotThere::All));
+        if left_again {
+            flight.iter_mut().for_each(|(_, chunk)| chunk.transmissions += 1);
+        }
+        flight.acknowledge(1, blocks(1, 2..4).into_iter(), 1, &mut out).unwrap();
+        assert_eq!(out.lanes[0].gap, if left_again { 200 } else { 0 });
+        flight.acknowledge(2, blocks(2, 2..4).into_iter(), 1, &mut out).unwrap();
+        assert_eq!(out.lanes[0].cumulative, if left_again { 100 } else { 0 });
+    }
+}
+
 /// The number behind a point that has moved is not there, however many blocks there are and whatever they say; a SHUTDOWN takes back
 /// everything then, and nothing otherwise.
 // rfc9260:3.3.8-2
