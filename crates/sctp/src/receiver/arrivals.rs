@@ -177,12 +177,7 @@ impl Receiver {
         }
         if !plenty {
             rare();
-            let is_taken = self.find_room(cx, read.space, seq, arrival, data);
-            self.check_progress(cx, read.space, (seq, arrival), data, is_taken)?;
-            if !is_taken {
-                // "the receiver MUST immediately send back a SACK chunk with the current receive window".
-                cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
-                read.summary.immediate = true;
+            if !self.let_in(cx, read, seq, arrival, data)? {
                 return Ok(Err(Taken::Done));
             }
             let Some(again) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
@@ -210,6 +205,30 @@ impl Receiver {
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, read.path, event);
         Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })
+    }
+
+    /// Whether a new chunk is taken where a closer look at the room for it is needed. In a function of its own, so that those for which there is plenty
+    /// do not pay for it.
+    ///
+    /// # Errors
+    /// When nothing that the peer can send would be of use any more.
+    #[inline(never)]
+    fn let_in(
+        &mut self,
+        cx: &mut Context,
+        read: &mut PacketRead,
+        seq: u64,
+        arrival: Arrival,
+        data: &DataChunk<'_>,
+    ) -> Result<bool, Violation> {
+        let is_taken = self.find_room(cx, read.space, seq, arrival, data);
+        self.check_progress(cx, read.space, (seq, arrival), data, is_taken)?;
+        if !is_taken {
+            // "the receiver MUST immediately send back a SACK chunk with the current receive window".
+            cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
+            read.summary.immediate = true;
+        }
+        Ok(is_taken)
     }
 
     /// Gives what came as DATA to reassembly.
