@@ -5,6 +5,7 @@ use super::growing::Inconsistent;
 use super::interleaved::Piece;
 use super::limits::Limits;
 use super::map::Arrival;
+use super::standstill::STANDSTILL;
 use super::timing::PacketSummary;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
@@ -51,6 +52,16 @@ pub(crate) enum Taken {
     /// "it MUST acknowledge the reception of the DATA chunk following the normal procedure and immediately send an
     /// ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
     NoSuchStream,
+}
+
+/// What becomes of a chunk for which there is not plenty of room.
+enum Entrance {
+    /// It is taken.
+    Open,
+    /// There is no room for it.
+    Shut,
+    /// Nothing that the peer can send would be of use any more: the association must be aborted.
+    Standstill,
 }
 
 impl Receiver {
@@ -177,8 +188,10 @@ impl Receiver {
         }
         if !plenty {
             rare();
-            if !self.let_in(cx, read, seq, arrival, data)? {
-                return Ok(Err(Taken::Done));
+            match self.let_in(cx, read, data) {
+                Entrance::Open => {}
+                Entrance::Shut => return Ok(Err(Taken::Done)),
+                Entrance::Standstill => return Err(STANDSTILL),
             }
             let Some(again) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
             space = again;
@@ -204,31 +217,33 @@ impl Receiver {
         }
         let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
         cx.record(SubflowId::FIRST, read.path, event);
-        Ok(if data.stream < self.streams { Ok((seq, arrival)) } else { Err(Taken::NoSuchStream) })
+        if data.stream >= self.streams {
+            rare();
+            return Ok(Err(Taken::NoSuchStream));
+        }
+        Ok(Ok((seq, arrival)))
     }
 
-    /// Whether a new chunk is taken where a closer look at the room for it is needed. In a function of its own, so that those for which there is plenty
-    /// do not pay for it.
-    ///
-    /// # Errors
-    /// When nothing that the peer can send would be of use any more.
+    /// Whether a new chunk is taken where a closer look at the room for it is needed. In a function of its own, and told in a byte, so that
+    /// those for which there is plenty do not pay for it.
     #[inline(never)]
-    fn let_in(
-        &mut self,
-        cx: &mut Context,
-        read: &mut PacketRead,
-        seq: u64,
-        arrival: Arrival,
-        data: &DataChunk<'_>,
-    ) -> Result<bool, Violation> {
+    fn let_in(&mut self, cx: &mut Context, read: &mut PacketRead, data: &DataChunk<'_>) -> Entrance {
+        let space = self.spaces.get(read.space);
+        let Some((space, seq)) = space.and_then(|space| Some((space, space.unwrap(data.tsn)?))) else {
+            return Entrance::Shut;
+        };
+        let arrival = space.received.classify(seq);
         let is_taken = self.find_room(cx, read.space, seq, arrival, data);
-        self.check_progress(cx, read.space, (seq, arrival), data, is_taken)?;
-        if !is_taken {
-            // "the receiver MUST immediately send back a SACK chunk with the current receive window".
-            cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
-            read.summary.immediate = true;
+        if self.stands_still(cx, read.space, (seq, arrival), data, is_taken) {
+            return Entrance::Standstill;
         }
-        Ok(is_taken)
+        if is_taken {
+            return Entrance::Open;
+        }
+        // "the receiver MUST immediately send back a SACK chunk with the current receive window".
+        cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
+        read.summary.immediate = true;
+        Entrance::Shut
     }
 
     /// Gives what came as DATA to reassembly.

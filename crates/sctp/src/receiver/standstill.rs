@@ -39,40 +39,37 @@ use crate::ids::SpaceId;
 use crate::violation::Violation;
 
 /// What the ABORT says.
-const STANDSTILL: Violation =
+pub(super) const STANDSTILL: Violation =
     Violation::Protocol("what waits in the full receive buffer waits for data that cannot come any more");
 
 impl Receiver {
-    /// There was no room for a new chunk, or none but what is kept for the next one, and it was `taken` or not.
-    ///
-    /// # Errors
-    /// When nothing that the peer can send would be of use: the association must be aborted.
+    /// There was no room for a new chunk, or none but what is kept for the next one, and it was `taken` or not: whether nothing that the
+    /// peer can send would be of use, so that the association must be aborted.
     // rfc8260:2.2.2-5 rfc8260:2.2.2-6
     #[cold]
     #[inline(never)]
-    pub(super) fn check_progress(
+    pub(super) fn stands_still(
         &mut self,
         cx: &Context,
         at: SpaceId,
         (seq, arrival): (u64, Arrival),
         data: &DataChunk<'_>,
         taken: bool,
-    ) -> Result<(), Violation> {
+    ) -> bool {
         if !self.inbound.is_read() {
-            return Ok(());
+            return false;
         }
         let in_order = !self.renumbered && matches!(self.encoding, Encoding::Rfc9260 | Encoding::Interleaved);
         if taken {
             // What is taken on top of a full buffer and read at once leaves it as full as it was: other streams would go on so, with a
             // chunk for each probe.
             let stands = in_order && arrival == Arrival::InOrder && self.inbound.waits_for_earlier();
-            return if stands && self.window_of(cx, at) == 0 { Err(STANDSTILL) } else { Ok(()) };
+            return stands && self.window_of(cx, at) == 0;
         }
         let is_next = self.spaces.get(at).is_some_and(|space| space.received.next() == seq);
-        if !is_next || self.gives_at_once(at, seq, arrival, data) {
-            return Ok(());
-        }
-        if in_order || self.was_refused_too_often(cx, at, seq) { Err(STANDSTILL) } else { Ok(()) }
+        is_next
+            && !self.gives_at_once(at, seq, arrival, data)
+            && (in_order || self.was_refused_too_often(cx, at, seq))
     }
 
     /// Whether a chunk that waits for others, of other spaces perhaps, was refused so often that they cannot be under way.

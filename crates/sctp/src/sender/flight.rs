@@ -525,10 +525,11 @@ impl Flight {
                     lane.given_up = lane.given_up.saturating_add(chunk.fragment.ppid);
                 }
             } else {
-                if chunk.counts_anew() {
-                    lane.cumulative += chunk.size();
-                } else {
+                if chunk.acked_at != 0 && !chunk.counts_anew() {
+                    rare();
                     count_again(lane, chunk);
+                } else {
+                    lane.cumulative += chunk.size();
                 }
                 out.payload += len;
                 newly(lane, seq, chunk);
@@ -714,7 +715,9 @@ fn count_again(lane: &mut LaneAck, chunk: &SentChunk) {
 // rfc9260:6.3.1-4
 fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     lane.acked_chunks += 1;
-    lane.highest_newly_acked = lane.highest_newly_acked.max(Some(seq));
+    // They come in the order of their numbers.
+    debug_assert!(lane.highest_newly_acked < Some(seq), "{seq} after {:?}", lane.highest_newly_acked);
+    lane.highest_newly_acked = Some(seq);
     if chunk.state == ChunkState::InFlight {
         lane.left_flight += chunk.size();
         lane.left_chunks += 1;
