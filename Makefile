@@ -40,8 +40,9 @@ test: ## every test of every language
 test-rust:
 	cargo test --workspace --locked
 
+# The tests of a file run in one process, and share what it has made.
 test-python: build
-	$(PY) -m pytest --numprocesses $(JOBS) --dist loadgroup
+	$(PY) -m pytest --numprocesses $(JOBS) --dist loadfile
 
 # Packages are fetched while crates are compiled: all that the module needs but itself, which maturin builds with settings of its own.
 build: ## the Python module, and with it the simulator

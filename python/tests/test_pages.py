@@ -52,7 +52,6 @@ NAMES = [
     "three/two.html",
     "satellite-2005.html",
 ]
-pytestmark = pytest.mark.xdist_group("pages")
 
 
 def read(folder, name):

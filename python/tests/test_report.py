@@ -38,7 +38,6 @@ def written(made_up, analysed, tmp_path_factory):
     return folder
 
 
-@pytest.mark.xdist_group("satellite")
 def test_a_report_is_one_file_with_everything_in_it(written, analysed):
     analysis = analysed
     text = (written / "satellite-2005.html").read_text(encoding="utf-8")
@@ -67,7 +66,6 @@ def test_a_report_is_one_file_with_everything_in_it(written, analysed):
         assert png.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.xdist_group("satellite")
 def test_the_overview_leads_to_every_page(written, made_up, analysed):
     pages = report.Pages(written)
     pages.add(made_up, analysed)

@@ -9,9 +9,6 @@ import pytest
 from anabranch_lab import claims, experiment
 from anabranch_lab.results import Results
 
-# Tests of one group run in one process, and share what it has made.
-pytestmark = pytest.mark.xdist_group("satellite")
-
 IDS = ["L-T2-util", "L-T2-gam", "L-T2-del", "L-F3", "L-F4", "L-F5", "L-F67", "L-F8", "L-F9", "L-C1"]
 
 

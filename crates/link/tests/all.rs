@@ -5,23 +5,3 @@
 mod against_ns2;
 #[path = "properties.rs"]
 mod properties;
-
-/// A file that nobody lists would be a test that never runs.
-#[test]
-fn every_file_of_this_folder_is_run() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mine = include_str!("all.rs");
-    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("Cargo.toml");
-    for entry in std::fs::read_dir(folder.join("tests")).expect("tests/") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|end| end == "rs") {
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            let here = mine.contains(&format!("\nmod {name};\n"));
-            let alone = manifest.contains(&format!("name = \"{name}\"\n"));
-            assert!(
-                here != alone,
-                "tests/{name}.rs: list it in tests/all.rs, or as a [[test]] in Cargo.toml"
-            );
-        }
-    }
-}

@@ -14,7 +14,7 @@
 use super::Receiver;
 use super::growing::PIECE;
 use super::inbound::Arrived;
-use super::interleaved::{MESSAGE, Piece};
+use super::interleaved::Piece;
 use super::limits::{GAP, cost, packet_of_peer};
 use super::map::Arrival;
 use crate::context::Context;
@@ -116,7 +116,7 @@ impl Receiver {
     /// have the chunk at once.
     fn fits(&self, cx: &Context, chunk: Asked, less: usize) -> bool {
         let limits = self.limits(cx);
-        let cost = self.cost(chunk.len);
+        let cost = cost(chunk.len);
         let held = self.memory().saturating_sub(less) + cost;
         let held_back = self.inbound.held_back().saturating_sub(less);
         if chunk.at_once {
@@ -124,12 +124,6 @@ impl Receiver {
             return room_stays && (held <= limits.bound() || self.inbound.buffered_bytes() == 0);
         }
         held <= limits.bound() && held_back + cost <= limits.held_back()
-    }
-
-    /// What a chunk may cost; messages with numbers of their own are charged by `MESSAGE`.
-    fn cost(&self, len: usize) -> usize {
-        let numbered = !matches!(self.encoding, Encoding::Rfc9260 | Encoding::Sf2007);
-        cost(len) + usize::from(numbered) * (MESSAGE - 1) * PIECE
     }
 
     /// Gives up what lies behind the hole that a chunk fills, whole messages too, the largest TSN first, until there is room for the chunk:

@@ -2,8 +2,9 @@
 
 use anabranch_base::{Instant, rare};
 
+use super::delivery_order::DeliveryOrder;
 use super::growing::{Inconsistent, PIECE};
-use super::interleaved::{Added, DeliveryOrder, Finished, Interleaved, Piece};
+use super::interleaved::{Added, Finished, Interleaved, Piece};
 use super::limits::Limits;
 use super::numbers::Numbers;
 use super::parked::Parked;

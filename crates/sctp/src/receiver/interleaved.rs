@@ -12,7 +12,6 @@ use bytes::Bytes;
 use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, SPLIT, TOO_LONG, take_all};
 use super::numbers::Numbers;
 use super::reassembly::{Arena, Taken};
-use super::waiting::Waiting;
 use crate::encoding::DataChunk;
 use crate::ids::SpaceId;
 use crate::message::Received;
@@ -75,12 +74,9 @@ pub(in crate::receiver) enum Added {
     Duplicate,
     /// The chunk waits for other fragments of its message. The space is charged for so many pieces more.
     Waits(SpaceId, usize),
-    /// Its message is whole; whether others of its stream must come first is for [`DeliveryOrder`] to say.
+    /// Its message is whole; whether others of its stream must come first is for [`DeliveryOrder`](super::delivery_order::DeliveryOrder) to say.
     Whole(Finished),
 }
-
-/// Pieces that are charged for a message in the making, beside its fragments.
-pub(super) const MESSAGE: usize = 1;
 
 /// Fragments of a message.
 #[derive(Debug)]
@@ -228,7 +224,7 @@ impl Interleaved {
     }
 
     /// Whether a fragment goes on with an unordered message that was given up, and whose beginning is not here. (Ordered ones are told
-    /// by [`DeliveryOrder::knows`].)
+    /// by [`DeliveryOrder::knows`](super::delivery_order::DeliveryOrder::knows).)
     pub(crate) fn passes_over(&self, p: &Piece<'_>, number: u64) -> bool {
         let near = self.near.get(p.stream);
         p.unordered && !p.beginning && near.is_some_and(|near| number < near.given_up) && {
@@ -297,8 +293,8 @@ impl Interleaved {
             return 0;
         }
         self.assemblies.remove(&key);
-        self.held -= MESSAGE * PIECE;
-        MESSAGE
+        self.held -= PIECE;
+        1
     }
 
     /// Bytes of a message that are here and may be handed over.
@@ -374,7 +370,7 @@ impl Interleaved {
             return Ok(Added::Duplicate);
         }
         if assembly.last.is_none_or(|last| assembly.next <= last) {
-            let more = 1 + if new { MESSAGE } else { 0 };
+            let more = 1 + usize::from(new);
             self.held += p.payload.len() + more * PIECE;
             return Ok(Added::Waits(assembly.space, more));
         }
@@ -423,7 +419,7 @@ impl Assembly {
 
     /// Pieces that are charged: its fragments, and the message itself.
     fn pieces(&self) -> usize {
-        self.growing.fragments() + self.loose as usize + MESSAGE
+        self.growing.fragments() + self.loose as usize + 1
     }
 
     fn memory(&self) -> usize {
@@ -484,228 +480,5 @@ impl Assembly {
     }
 }
 
-/// The order of the messages of each stream, by number.
-#[derive(Debug, Default)]
-pub(crate) struct DeliveryOrder {
-    /// Number of the next message to deliver.
-    next: PerStream<u64>,
-    waiting: Waiting,
-}
-
-impl DeliveryOrder {
-    /// Streams of which something was ever delivered in order, or waits for that.
-    pub(crate) fn streams(&self) -> impl Iterator<Item = u16> + '_ {
-        self.next.iter().map(|(stream, _)| stream).chain(self.waiting.streams())
-    }
-
-    /// What is charged for messages that wait for others, bytes.
-    pub(crate) fn held(&self) -> usize {
-        self.waiting.held()
-    }
-
-    /// Messages that wait.
-    pub(super) fn waiting(&self) -> &Waiting {
-        &self.waiting
-    }
-
-    /// Messages that wait, to give some up.
-    pub(super) fn waiting_mut(&mut self) -> &mut Waiting {
-        &mut self.waiting
-    }
-
-    /// Messages up to `number` that have not come never will. Those that have are delivered, and what waited for them.
-    pub(crate) fn skip(&mut self, stream: u16, number: u64, mut deliver: impl FnMut(Received)) {
-        let next = self.next.at(stream);
-        let passed = number.saturating_add(1);
-        while let Some((number, _)) = self.waiting.first_of(stream) {
-            // The next in order, or one that has others missing before it which are given up.
-            if number >= passed && number != (*next).max(passed) {
-                break;
-            }
-            *next = number + 1;
-            self.waiting.remove(stream, number).into_iter().for_each(&mut deliver);
-        }
-        *next = (*next).max(passed);
-    }
-
-    /// A stream is reset: messages that wait for others are given up.
-    pub(crate) fn reset(&mut self, stream: u16) -> Vec<Received> {
-        if let Some(next) = self.next.get_mut(stream) {
-            *next = 0;
-        }
-        self.waiting.take(stream)
-    }
-
-    /// Number of the next message to deliver.
-    pub(crate) fn next(&self, stream: u16) -> u64 {
-        self.next.get(stream).copied().unwrap_or(0)
-    }
-
-    /// The number of a message that has 16 bits of it; fewer than 2^15 messages of a stream wait.
-    pub(crate) fn number(&self, stream: u16, ssn: u16) -> Option<u64> {
-        let next = self.next(stream);
-        next.checked_add_signed(i64::from(ssn.wrapping_sub(next as u16) as i16))
-    }
-
-    /// Whether that is the next message to deliver.
-    pub(crate) fn is_next(&self, stream: u16, ssn: u16) -> bool {
-        self.next(stream) as u16 == ssn
-    }
-
-    /// Whether an ordered message with this number was delivered, or is here and waits.
-    pub(crate) fn knows(&self, stream: u16, number: u64) -> bool {
-        number < self.next(stream) || self.waiting.has(stream, number)
-    }
-
-    /// Takes a whole message that it does not know; `deliver` is called for it and for what waited for it, in order.
-    pub(super) fn add(
-        &mut self,
-        number: u64,
-        message: Received,
-        numbers: Numbers,
-        mut deliver: impl FnMut(Received),
-    ) {
-        let stream = message.stream;
-        if number != self.next(stream) {
-            self.waiting.insert(number, message, numbers);
-            return;
-        }
-        let next = self.next.at(stream);
-        *next += 1;
-        deliver(message);
-        while !self.waiting.is_empty() {
-            let Some(message) = self.waiting.remove(stream, *next) else { break };
-            *next += 1;
-            deliver(message);
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn piece(mid: u32, fragment: u32, ending: bool, payload: &[u8]) -> Piece<'_> {
-        Piece {
-            space: SpaceId::FIRST,
-            seq: 0,
-            tsn: Tsn::default(),
-            stream: 1,
-            mid: Mid::new(mid),
-            fragment,
-            ppid: 7,
-            unordered: false,
-            immediate: false,
-            beginning: fragment == 0,
-            ending,
-            payload,
-        }
-    }
-
-    fn add(all: &mut Interleaved, p: &Piece<'_>) -> Result<Added, Inconsistent> {
-        let number = all.number(p.stream, p.unordered, p.mid).unwrap();
-        all.add(p, number, false, 1 << 20)
-    }
-
-    proptest! {
-        /// Messages in fragments, interleaved, repeated and in any order, come out whole, each once.
-        // rfc8260:2.2.3-1 rfc8260:2.2.3-2
-        #[test]
-        fn any_order_of_arrival(
-            sizes in prop::collection::vec(1_usize..6, 1..20),
-            order: u64,
-            start in prop_oneof![Just(0_u32), Just(u32::MAX - 3)],
-        ) {
-            let mut all = Interleaved::default();
-            all.near(1).ordered = u64::from(start);
-            let mut pieces = Vec::new();
-            for (m, n) in sizes.iter().enumerate() {
-                for i in 0..*n {
-                    let payload = vec![m as u8; i + 1];
-                    pieces.push((start.wrapping_add(m as u32), i as u32, i + 1 == *n, payload));
-                }
-            }
-            pieces.extend(pieces.clone().into_iter().step_by(2));
-            let mut rng = anabranch_base::Rng::stream(order, "test", "shuffle");
-            for i in (1..pieces.len()).rev() {
-                pieces.swap(i, rng.below(i as u64 + 1) as usize);
-            }
-            let mut seen = BTreeMap::new();
-            let mut done = std::collections::BTreeSet::new();
-            for (mid, fragment, ending, payload) in &pieces {
-                let p = piece(*mid, *fragment, *ending, payload);
-                if done.contains(mid) {
-                    continue; // what a finished message's identifier means is `DeliveryOrder`'s business
-                }
-                if let Added::Whole(whole) = add(&mut all, &p).unwrap() {
-                    done.insert(*mid);
-                    let bytes = whole.message.into_bytes();
-                    let m = bytes[0];
-                    prop_assert!(bytes.iter().all(|x| *x == m));
-                    prop_assert!(seen.insert(m, bytes.len()).is_none());
-                }
-            }
-            for (m, n) in sizes.iter().enumerate() {
-                prop_assert_eq!(seen.get(&(m as u8)).copied(), Some(n * (n + 1) / 2));
-            }
-            prop_assert!(all.assemblies.is_empty());
-        }
-
-        /// Anything at all: no panic, and no message longer than what came.
-        #[test]
-        fn any_pieces(
-            pieces in prop::collection::vec(
-                (0_u32..4, 0_u32..5, any::<bool>(), any::<bool>(), any::<bool>(), 1_usize..9), 0..60),
-        ) {
-            let mut all = Interleaved::default();
-            let mut came = 0;
-            for (mid, fragment, unordered, beginning, ending, len) in pieces {
-                let payload = vec![0; len];
-                came += len;
-                let p = Piece { unordered, beginning, ..piece(mid, fragment, ending, &payload) };
-                match add(&mut all, &p) {
-                    Ok(Added::Whole(whole)) => prop_assert!(whole.message.len() <= came),
-                    Ok(_) => {}
-                    Err(_) => return Ok(()),
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn contradictions_are_errors() {
-        let fresh = || {
-            let mut all = Interleaved::default();
-            assert!(matches!(add(&mut all, &piece(0, 2, true, b"c")), Ok(Added::Waits(..))));
-            all
-        };
-        assert!(add(&mut fresh(), &piece(0, 3, false, b"d")).is_err(), "after the end");
-        assert!(add(&mut fresh(), &piece(0, 1, true, b"b")).is_err(), "two ends");
-        assert!(add(&mut fresh(), &piece(0, 0, true, b"a")).is_err(), "whole, and in fragments");
-        let unnumbered = Piece { beginning: false, ..piece(0, 0, false, b"a") };
-        assert!(add(&mut fresh(), &unnumbered).is_err());
-        let mut all = fresh();
-        assert!(matches!(add(&mut all, &piece(0, 2, true, b"c")), Ok(Added::Duplicate)));
-    }
-
-    #[test]
-    fn order_is_kept_and_doubles_are_known() {
-        let mut order = DeliveryOrder::default();
-        let mut all = Interleaved::default();
-        let mut delivered = Vec::new();
-        for mid in [2, 0, 3, 1] {
-            let payload = [mid as u8];
-            let Ok(Added::Whole(whole)) = add(&mut all, &piece(mid, 0, true, &payload)) else {
-                panic!("not whole")
-            };
-            assert!(!order.knows(1, u64::from(mid)));
-            order.add(u64::from(mid), whole.message, whole.numbers, |message| {
-                delivered.push(message.into_bytes()[0]);
-            });
-            assert!(order.knows(1, u64::from(mid)));
-        }
-        assert_eq!((delivered, order.next(1)), (vec![0, 1, 2, 3], 4));
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@ mod admission;
 mod arrivals;
 mod asn;
 pub(crate) mod buffer;
+mod delivery_order;
 mod ecn;
 mod forward;
 mod growing;

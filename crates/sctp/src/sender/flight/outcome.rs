@@ -63,7 +63,7 @@ pub(crate) enum NotThere {
     Nothing,
     /// The number right behind the point; the gap blocks tell of the others.
     First,
-    /// That, and all above: the SHUTDOWN chunk has no gap blocks.
+    /// That, and all above: of a SHUTDOWN chunk, which has no gap blocks, or of a list that has none any more.
     All,
 }
 

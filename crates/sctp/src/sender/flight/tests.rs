@@ -1,6 +1,7 @@
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
 use anabranch_wire::Mid;
+use anabranch_wire::chunk::sack::GapBlock;
 use bytes::Bytes;
 
 use anabranch_base::Instant;
