@@ -28,14 +28,7 @@ demo: build ## build, run the satellite study with SEEDS=1..5, print its table, 
 	@$(LAB) run $(STUDY) --jobs $(JOBS) $(if $(SEEDS),--seeds $(SEEDS)) $(FLAGS)
 	@$(LAB) report --study $(STUDY) $(if $(SEEDS),--seeds $(SEEDS)) $(FLAGS)
 
-# Both at a time: each leaves a processor idle here and there, while one crate is compiled or the last test of a program runs.
-test: ## every test of every language
-	@mkdir -p out
-	@$(MAKE) --no-print-directory test-python >out/test-python.log 2>&1 & python=$$!; \
-	status=0; $(MAKE) --no-print-directory test-rust || status=$$?; \
-	wait $$python || status=$$?; \
-	cat out/test-python.log; \
-	exit $$status
+test: test-rust test-python ## every test of every language
 
 test-rust:
 	cargo test --workspace --locked

@@ -125,9 +125,10 @@ fn a_file_is_fetched() {
 #[test]
 fn an_echo_comes_back_on_its_stream() {
     let listener = Listener::start(&["--echo", "--count", "2", "--streams", "20"], Stdio::null());
-    for round in 0..2 {
-        let arguments = ["--stream", "19", "--streams", "20", "--send-only"];
-        let sent = connect(&listener, &arguments[..4 + round], &bytes(100));
+    for _ in 0..2 {
+        let target = ["connect", "127.0.0.1:9000", "--peer-udp-port", &listener.udp];
+        let arguments = [&target[..], &["--stream", "19", "--streams", "20", "--message", "100 B"]].concat();
+        let sent = crate::place::echoed(anabranch(&arguments), &bytes(100));
         assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     }
     let (said, ended) = listener.end();

@@ -104,7 +104,7 @@ fn captures_and_qlogs_of_both_ends_are_whole() {
     let udp = server.udp.clone();
     let input = vec![7; 150_000];
     let more = ["--message", "10 kB", "--stats", "-", "--pcap", &capture, "--snaplen", "200", "--qlog", &log];
-    let sent = with_input(connect(&udp, &more), &input);
+    let sent = crate::place::echoed(connect(&udp, &more), &input);
     assert!(sent.status.success(), "{}", text(&sent.stderr));
     let counted: Value = serde_json::from_slice(&sent.stderr).expect("JSON");
     let (said, ended) = server.end();

@@ -1,7 +1,7 @@
 //! A directory with a small scenario, and the program run in it.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part")]
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -98,4 +98,22 @@ impl Place {
             child.wait_with_output().expect("it ends")
         })
     }
+}
+
+/// To an echo and back: standard input stays open until all has come, as a peer that has heard SHUTDOWN sends no more (RFC 9260, 9.2).
+pub fn echoed(mut command: Command, input: &[u8]) -> Output {
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let mut stdout = child.stdout.take().expect("it is piped");
+    let mut came = vec![0; input.len()];
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            stdin.write_all(input).expect("it reads");
+            stdin
+        });
+        stdout.read_exact(&mut came).expect("it comes back");
+        drop(writer.join().expect("no panic"));
+    });
+    assert!(came == input, "the echo differs");
+    child.wait_with_output().expect("it ends")
 }
