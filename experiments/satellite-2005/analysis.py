@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.experiment import Analysis, Table, claim_builder
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, Table, claim_builder
+from anabranch_lab.run.results import Results
 from anabranch_lab.stats import Estimate, paired
 
 from . import data, figures, judge

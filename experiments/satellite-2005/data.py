@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from anabranch_lab.results import Results
+from anabranch_lab.run.results import Results
 from anabranch_lab.stats import Estimate, estimate
 
 BOTTLENECK = 3e6

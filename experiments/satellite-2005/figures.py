@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from . import data, recorded
 

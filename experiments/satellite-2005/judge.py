@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from anabranch_lab import claims
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part
-from anabranch_lab.results import Results
+from anabranch_lab.judge import claims
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Explanation, Part
+from anabranch_lab.run.results import Results
 from anabranch_lab.stats import Estimate, estimate, paired, prediction_half
 
 from . import data, recorded

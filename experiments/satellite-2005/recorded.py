@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 
-from anabranch_lab.results import Results
+from anabranch_lab.run.results import Results
 
 from .data import PAYLOAD
 

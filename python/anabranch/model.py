@@ -61,6 +61,6 @@ def network(
 
 
 def _put(document: dict[str, Any], key: str, value: Any) -> None:
-    from anabranch_lab import plan
+    from anabranch_lab.plan import plan
 
     plan.put(document, key, value)

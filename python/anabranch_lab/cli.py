@@ -12,30 +12,14 @@ from rich.console import Console
 
 from anabranch import _core
 
-from . import (
-    campaign,
-    catalogue,
-    claims,
-    completions,
-    contrary,
-    executors,
-    experiment,
-    folders,
-    identify,
-    judging,
-    plan,
-    report,
-    scaffold,
-    serve,
-    simulation,
-    store,
-    sweep,
-    tables,
-)
+from .judge import analyses, claims, experiment, grades
 from .models import command as model
-from .progress import PROGRESS, Recorded, duration
-from .results import Results
-from .schedule import Schedule
+from .plan import catalogue, folders, new, plan
+from .run import campaign, executors, simulation, store, sweep
+from .run.progress import PROGRESS, Recorded, duration
+from .run.results import Results
+from .run.schedule import Schedule
+from .show import completions, report, serve, tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -113,15 +97,6 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, help="folder for results (default: out beside the plan, or in the checkout)"
     )
 
-    for command in (judge, html, everything):
-        command.add_argument(
-            "--strict", action="store_true", help="fail when a difference was not tested by variant runs"
-        )
-        command.add_argument(
-            "--accept",
-            action="store_true",
-            help="with --quick: note the parts of claims that point the other way; another one is an error from then on",
-        )
     for command in (html, everything):
         command.add_argument(
             "--readme", action="store_true", help="write the findings into the READMEs of the experiments"
@@ -146,8 +121,7 @@ def _parser() -> argparse.ArgumentParser:
         executors.add(command)
     for command in (costs, judge, html):
         executors.add_jobs(command)
-    identify.add(commands)
-    scaffold.add(commands)
+    new.add(commands)
     sweep.add(commands)
     serve.add(commands)
     model.add(commands)
@@ -259,7 +233,7 @@ def _claims(options: argparse.Namespace, console: Console) -> int:
         if options.table and analysis.headline:
             console.print(tables.headline(analysis.headline))
         console.print(tables.claims(results.plan.title, analysis.claims))
-    return max(_verdicts(chosen, found, options, console), int(failed))
+    return max(_grades(chosen, found, options, console), int(failed))
 
 
 def _report(options: argparse.Namespace, console: Console) -> int:
@@ -295,7 +269,7 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
     # Totals are of all studies: those of one alone must not stand in their place.
     if options.readme and checkout is not None and _is_everything(chosen):
         report.write_totals(checkout / "README.md", pages.by_study())
-    code = _verdicts(chosen, found, options, console)
+    code = _grades(chosen, found, options, console)
     console.print(f"The report begins at {path}")
     return max(code, int(failed))
 
@@ -311,43 +285,37 @@ def _analyses(
     """What each experiment found; nothing, and a complaint, when it could not be analysed."""
     by_name = {results.plan.name: results for results in chosen}
     seeds: list[dict[str, Any]] = []
-    for result in judging.analyse_all(chosen, page, options.jobs):
+    for result in analyses.analyse_all(chosen, page, options.jobs):
         if result.analysis is None:
             print(f"anabranch-lab: {result.name}: {result.problem}", file=sys.stderr)
         seeds += result.seeds
         yield by_name[result.name], result.analysis
-    judging.write_seeds(seeds, _out(options, chosen[0].plan) / "seeds.json")
+    analyses.write_seeds(seeds, _out(options, chosen[0].plan) / "seeds.json")
 
 
-def _verdicts(
+def _grades(
     chosen: Sequence[Results], found: Sequence[claims.Claim], options: argparse.Namespace, console: Console
 ) -> int:
-    """Writes claims.json and says what is wrong with it; 1 when a claim has no verdict."""
+    """Writes claims.json and says what is wrong with it; 1 when a claim has no grade."""
     path = _out(options, chosen[0].plan) / "claims.json"
     mine = {study.folder: study for study in (folders.study_of(each.plan) for each in chosen)}
     # What a part of the studies leaves out is told, not hidden.
-    out = [
-        claim for study in mine.values() for claim in catalogue.unjudged(study.claims, study.number, found)
-    ]
+    out = [claim for study in mine.values() for claim in claims.unjudged(study.claims, study.number, found)]
     claims.write([*found, *out], path)
     console.print(tables.totals([*found, *out], _names(mine.values())))
     console.print(f"{len(found) + len(out)} claims, {len(found)} of them looked at here. Written: {path}")
-    code = _contrary(list(mine.values()), found, options, console) if options.quick else 0
+    code = 0
     missing = _missing(chosen, found, options)
     if missing:
-        console.print(f"[red]{len(missing)} claims have no verdict:[/] {', '.join(missing)}")
+        console.print(f"[red]{len(missing)} claims have no grade:[/] {', '.join(missing)}")
         code = 1
-    unjudged = [claim.id for claim in found if claim.verdict == claims.NOT_JUDGED]
+    unjudged = [claim.id for claim in found if claim.grade == grades.NOT_JUDGED]
     if unjudged and not options.quick and not options.seeds:
         # The plan's own seeds are to be enough for its claims.
         console.print(
-            f"[red]{len(unjudged)} claims are not judged, their parts need {claims.MIN_SEEDS} seeds:[/] {', '.join(unjudged)}"
+            f"[red]{len(unjudged)} claims have too few seeds to be judged:[/] {', '.join(unjudged)}"
         )
         code = 1
-    untested = catalogue.unexplained(found)
-    if untested and not options.quick:
-        console.print(f"not reproduced, or does not hold, and no variant run says why: {', '.join(untested)}")
-        code = 1 if options.strict else code
     return code
 
 
@@ -356,34 +324,10 @@ def _names(studies: Iterable[folders.Study]) -> dict[str, str]:
     return {study.number: "our own" if study.own else study.short for study in studies}
 
 
-def _contrary(
-    studies: Sequence[folders.Study],
-    found: Sequence[claims.Claim],
-    options: argparse.Namespace,
-    console: Console,
-) -> int:
-    """A quick look judges nothing, but sees parts that point the other way: 1 when one does that did not before."""
-    code = 0
-    for study in studies:
-        mine = [claim for claim in found if claim.id in study.claims]
-        if options.accept:
-            contrary.write(study, mine)
-        new = contrary.new(study, mine)
-        if new:
-            console.print(
-                f"[red]{study.name}: {len(new)} parts of claims point the other way[/] (accepted ones are in {contrary.FILE} of the study, "
-                "`--accept` adds these):"
-            )
-            for line in new:
-                console.print(f"  {line}", markup=False)
-            code = 1 if contrary.watched(study) else code
-    return code
-
-
 def _missing(
     chosen: Sequence[Results], found: Sequence[claims.Claim], options: argparse.Namespace
 ) -> list[str]:
-    """Claims without a verdict: of whole studies, or only of the experiments that the command names."""
+    """Claims without a grade: of whole studies, or only of the experiments that the command names."""
     names = {results.plan.name for results in chosen}
     missing = []
     for study in {

@@ -9,7 +9,7 @@ import numpy as np
 
 LEVEL = 0.95
 
-LEAST = 30
+LEAST = 5
 """Seeds without which no mean is judged, where the plan has no rule for its seeds (`sequential.py`)."""
 
 

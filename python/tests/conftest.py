@@ -1,8 +1,9 @@
 import fake
 import pytest
 
-from anabranch_lab import experiment, folders
-from anabranch_lab.results import Results
+from anabranch_lab.judge import experiment
+from anabranch_lab.plan import folders
+from anabranch_lab.run.results import Results
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,9 @@ import zlib
 
 import pyarrow as pa
 
-from anabranch_lab import campaign
-from anabranch_lab.schedule import Schedule
-from anabranch_lab.simulation import Outcome
+from anabranch_lab.run import campaign
+from anabranch_lab.run.schedule import Schedule
+from anabranch_lab.run.simulation import Outcome
 
 RTT = 0.508
 

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from anabranch_lab import experiment, folders, grid
-from anabranch_lab.experiment import Analysis
+from anabranch_lab.judge import experiment
+from anabranch_lab.judge.experiment import Analysis
+from anabranch_lab.plan import folders
+from anabranch_lab.run import grid
 
 World = Callable[[str, str, Mapping[str, object]], float | None]
 SEEDS = tuple(range(1, 31))
@@ -132,7 +134,7 @@ class Cell(dict):
 
 
 class Results:
-    """As `anabranch_lab.results.Results`, as far as analyses need it."""
+    """As `anabranch_lab.run.results.Results`, as far as analyses need it."""
 
     quick = False
 

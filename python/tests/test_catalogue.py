@@ -7,9 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from anabranch_lab import campaign, catalogue, claims, cli, contrary, experiment, folders, plan
-from anabranch_lab.results import Results
-from anabranch_lab.schedule import Schedule
+from anabranch_lab import cli
+from anabranch_lab.judge import claims, experiment
+from anabranch_lab.plan import catalogue, folders, plan
+from anabranch_lab.run import campaign
+from anabranch_lab.run.results import Results
+from anabranch_lab.run.schedule import Schedule
 
 ROOT = folders.root() / "experiments"
 
@@ -67,9 +70,9 @@ variant = {{ changes = "the rate of the link", says = "SAYS", paper = "it has no
 
 ANALYSIS = '''
 """Judges."""
-from anabranch_lab import grid
-from anabranch_lab.claims import Explanation, above
-from anabranch_lab.experiment import Analysis, Figure, claim_builder
+from anabranch_lab.run import grid
+from anabranch_lab.judge.claims import Explanation, above
+from anabranch_lab.judge.experiment import Analysis, Figure, claim_builder
 from ..common import LINK
 
 def analyse(results):
@@ -354,8 +357,8 @@ def test_one_that_compares_comes_last_and_sees_what_the_others_found(checkout):
     folder.mkdir()
     (folder / "plan.toml").write_text('title = "Comparison"\ncompares = true\n')
     (folder / "analysis.py").write_text(
-        "from anabranch_lab.claims import exact\n"
-        "from anabranch_lab.experiment import Analysis, claim_builder, other_analyses\n"
+        "from anabranch_lab.judge.claims import exact\n"
+        "from anabranch_lab.judge.experiment import Analysis, claim_builder, other_analyses\n"
         "def analyse(results):\n"
         "    found = other_analyses(results)\n"
         "    seen = sorted(claim.id for each in found.values() for claim in each.claims)\n"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch_lab import claims
-from anabranch_lab.grid import Curve, Sample
+from anabranch_lab.judge import claims
+from anabranch_lab.run.grid import Curve, Sample
 from anabranch_lab.stats import Estimate
 
 

@@ -8,9 +8,11 @@ import sys
 
 import pytest
 
-from anabranch_lab import campaign, cli, cluster, folders, plan
-from anabranch_lab.results import Results
-from anabranch_lab.schedule import Schedule
+from anabranch_lab import cli
+from anabranch_lab.plan import folders, plan
+from anabranch_lab.run import campaign, cluster
+from anabranch_lab.run.results import Results
+from anabranch_lab.run.schedule import Schedule
 
 PLAN = """
 title = "Small"

@@ -9,7 +9,8 @@ import pytest
 
 import anabranch
 from anabranch import _core, tables
-from anabranch_lab import folders, simulation, work
+from anabranch_lab.plan import folders
+from anabranch_lab.run import simulation, work
 
 SCENARIO = """
 duration = "20 s"

@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from anabranch_lab import cycles
-from anabranch_lab.cycles import QBU, QDN, QSD
+from anabranch_lab.run import cycles
+from anabranch_lab.run.cycles import QBU, QDN, QSD
 
 
 def queue(parts, interval=0.1, jitter=0.0, seed=1):

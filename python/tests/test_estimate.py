@@ -2,7 +2,8 @@
 
 import pytest
 
-from anabranch_lab import costs, estimate, folders
+from anabranch_lab.plan import folders
+from anabranch_lab.run import costs, estimate
 
 COMMON = folders.root() / "experiments" / "sf-sctp-2007" / "common"
 BOTTLENECK = (COMMON / "fig-5.8.toml").read_text(encoding="utf-8")

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from anabranch_lab import cli, scaffold
+from anabranch_lab import cli
+from anabranch_lab.plan import new as scaffold
 
 
 def test_the_version(capsys):

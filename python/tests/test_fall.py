@@ -5,7 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from anabranch_lab import experiment, folders, series
+from anabranch_lab.judge import experiment
+from anabranch_lab.plan import folders
+from anabranch_lab.run import series
 
 
 @pytest.fixture

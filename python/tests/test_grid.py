@@ -4,8 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from anabranch_lab import claims, grid, stats
-from anabranch_lab.grid import Curve, Sample
+from anabranch_lab import stats
+from anabranch_lab.judge import claims
+from anabranch_lab.run import grid
+from anabranch_lab.run.grid import Curve, Sample
 
 MEASURES = {"a": "sum(x) FILTER (kind = 'flow')", "b": "sum(x) FILTER (kind = 'link')"}
 

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from anabranch_lab import claims, cli, configurations, folders, identified, identify, plan, simulation
+from anabranch_lab import cli
 from anabranch_lab.identified import Score
-from anabranch_lab.results import Results
+from anabranch_lab.judge import claims
+from anabranch_lab.plan import configuration as configurations
+from anabranch_lab.plan import folders, plan
+from anabranch_lab.run import simulation
+from anabranch_lab.run.results import Results
 
 EXPERIMENTS = folders.root() / "experiments"
 OPEN = sorted(path.parent.name for path in EXPERIMENTS.glob(f"*/{configurations.FILE}"))
@@ -288,8 +292,8 @@ start = "uniform(0 s, 1 ms)"
     )
     (folder / "one" / "plan.toml").write_text('title = "t"\n[[sweep]]\nname = "s"\nabout = "a"\n')
     (folder / "one" / "analysis.py").write_text(
-        """from anabranch_lab.claims import number
-from anabranch_lab.experiment import Analysis, claim_builder
+        """from anabranch_lab.judge.claims import number
+from anabranch_lab.judge.experiment import Analysis, claim_builder
 
 
 def analyse(results):

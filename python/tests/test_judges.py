@@ -3,7 +3,6 @@
 import functools
 import math
 import sys
-import zlib
 
 import made_up
 import pytest
@@ -14,9 +13,11 @@ import worlds_short_flows
 import worlds_thesis
 from test_satellite import IDS as SATELLITE
 
-from anabranch_lab import claims, experiment, folders, identified, series
-from anabranch_lab.experiment import Analysis
+from anabranch_lab.judge import claims, experiment, grades
+from anabranch_lab.judge.experiment import Analysis
 from anabranch_lab.models import renewal
+from anabranch_lab.plan import catalogue, folders
+from anabranch_lab.run import series
 
 ROOT = folders.root() / "experiments"
 WORLDS = {
@@ -31,21 +32,16 @@ COMPARED = "sf-sctp-2007/rfc-9260-rules"
 LOADED, STUDIES = functools.cache(folders.load), functools.cache(folders.study_at)
 
 
-@functools.cache
-def searched(file, by_claim=identified.by_claim):
-    """What a study's search for its configuration has found."""
-    return by_claim(folders.study_at(file.parent).space, file)
-
-
 @pytest.fixture(autouse=True)
-def looks(monkeypatch):
+def looks(monkeypatch, request):
     """What is measured of samples and of packets is made up like everything else."""
     monkeypatch.setattr(series, "measure", lambda results, sweep, look, **_: results.grid(sweep, {}))
     # The same files, some thousand times.
     monkeypatch.setattr(folders, "load", LOADED)
     monkeypatch.setattr(folders, "study_at", STUDIES)
-    monkeypatch.setattr(identified, "by_claim", lambda space, file: searched(file))
     monkeypatch.setattr(renewal, "steady", worlds_thesis.steady)
+    if "web-objects-2005/traces" not in request.node.name:
+        return
     experiment._module(made_up.plan("web-objects-2005/traces"))
     package = "anabranch_experiments_web_objects_2005"
     packets, judge, tables = (
@@ -87,11 +83,16 @@ def judged(name, bend=None):
         analysis = experiment.analyse(results)
     else:
         analysis, made = made_up.judged(name, WORLDS, bend)
-    return [claim for claim in analysis.claims if claim.counts_as != claims.CONSISTENCY], made
+    return [claim for claim in analysis.claims if claim.counts_as != catalogue.CONSISTENCY], made
 
 
 def parts(found):
-    return {(claim.id, part.at): part.holds for claim in found for part in claim.parts}
+    return {
+        (claim.id, part.at): part.grade == grades.A
+        for claim in found
+        for part in claim.parts
+        if part.grade != grades.N
+    }
 
 
 EXPERIMENTS = [name for name in (*WORLDS, COMPARED) if not name.endswith("exp-17")]
@@ -100,11 +101,10 @@ EXPERIMENTS = [name for name in (*WORLDS, COMPARED) if not name.endswith("exp-17
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_judge_says_yes_and_each_of_its_parts_can_say_no(name):
     good, made = judged(name)
-    assert not [(claim.id, part) for claim in good for part in claim.parts if not part.holds]
-    for claim in good:
-        assert claim.verdict == (claims.REPRODUCED if claim.counts_as == claims.PUBLISHED else claims.HOLDS)
-        # A rule by which a variant can be judged.
-        assert all(part.rule for part in claim.parts)
+    # A correct replica passes: no comparison is beyond its reach.
+    assert not [
+        (claim.id, part) for claim in good for part in claim.parts if part.grade not in (grades.A, grades.N)
+    ]
     left = set(parts(good))
     tried = 0
     for bend in made_up.bends(made):
@@ -125,7 +125,7 @@ def test_every_claim_has_a_judge_that_is_tested():
         entry.id: entry
         for study in folders.studies(ROOT)
         for entry in study.claims.values()
-        if entry.counts_as != claims.CONSISTENCY
+        if entry.counts_as != catalogue.CONSISTENCY
     }
     tested = {
         entry.id for entry in catalogued.values() if f"{study_of(entry)}/{entry.experiment}" in EXPERIMENTS
@@ -136,26 +136,6 @@ def test_every_claim_has_a_judge_that_is_tested():
 def study_of(entry):
     """The study of an experiment's claim."""
     return next(study.name for study in folders.studies(ROOT) if study.claims.get(entry.id) == entry)
-
-
-@pytest.mark.parametrize(
-    "study", [study for study in folders.studies(ROOT) if study.claims], ids=lambda s: s.name
-)
-def test_a_variant_is_no_run_of_the_baseline(study):
-    """A sweep that is to explain a difference makes other runs than those that are judged."""
-    plans = [folders.load(ROOT / name) for name in study.experiments]
-
-    def scenarios(wanted):
-        return {
-            (point.scenario, point.overrides)
-            for plan in plans
-            for sweep in plan.sweeps
-            if (sweep.variant is not None) == wanted
-            for point in sweep.points(quick=True)
-        }
-
-    both = scenarios(True) & scenarios(False)
-    assert not both
 
 
 def test_what_was_never_there_does_not_vanish():
@@ -176,56 +156,6 @@ def test_what_was_never_there_does_not_vanish():
     for each in ("H-T-8", "H-T-9"):
         assert [part.at for part in found[each].failing] == ["low, baseline: peaks at 12 and 17"]
         assert found[each].verdict == claims.NOT_REPRODUCED
-
-
-def scaled(name, variant, apart):
-    """The experiment's claims where all that was measured in its variants, or in the judged runs, is 7 % more; `apart`: up to 27 %, at each place otherwise."""
-    world = WORLDS[name]
-    chosen = {sweep.name for sweep in made_up.plan(name).sweeps if (sweep.variant is not None) == variant}
-
-    def more(sweep, measure, at):
-        value = world(sweep, measure, at)
-        if sweep not in chosen or value is None or not measure:
-            return value
-        place = f"{sweep} {measure} {sorted((str(axis), str(each)) for axis, each in at.items())}"
-        factor = 1.07 + (zlib.crc32(place.encode()) % 1000) / 5000 * apart
-        return tuple(each * factor for each in value) if isinstance(value, tuple) else value * factor
-
-    if hasattr(world, "records"):
-        more.records = world.records
-    return made_up.judged(name, {**WORLDS, name: more})[0].claims
-
-
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != COMPARED])
-def test_what_a_variant_shows_comes_from_its_own_runs(name):
-    """No part of a claim follows the judged runs and not the variant's, unless it is said to be untouched: that is the baseline, read again.
-
-    What follows neither (a count of positions, a sign) says nothing here; equal intervals do (`Explanation.covers`).
-    """
-    before = made_up.judged(name, WORLDS)[0].claims
-    try:
-        baseline, variants = (scaled(name, variant, apart=True) for variant in (False, True))
-    except ValueError:
-        # Its numbers belong together, as a count and its part do.
-        baseline, variants = (scaled(name, variant, apart=False) for variant in (False, True))
-    for claim, judged_more, variant_more in zip(before, baseline, variants, strict=True):
-        mine = {part.at for part in claim.parts}
-        for one, base, own in zip(
-            claim.explanations, judged_more.explanations, variant_more.explanations, strict=True
-        ):
-            again = [
-                part.at
-                for part, with_base, with_own in zip(one.parts, base.parts, own.parts, strict=True)
-                if moved(part, with_base) and not moved(part, with_own) and part.at in mine - {*one.unchanged}
-            ]
-            assert one.variant is None or not again, (claim.id, one.runs, again)
-
-
-def moved(before, after):
-    """Whether what was measured is another, by more than rounding."""
-    if isinstance(before.measured, float) and isinstance(after.measured, float):
-        return after.measured != pytest.approx(before.measured, rel=1e-9, abs=1e-12)
-    return before.measured != after.measured
 
 
 @pytest.mark.parametrize(("deviations", "holds"), [(2.4, False), (3.5, True)])

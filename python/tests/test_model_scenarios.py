@@ -4,7 +4,8 @@ import pytest
 
 import anabranch
 from anabranch import model
-from anabranch_lab import cli, folders
+from anabranch_lab import cli
+from anabranch_lab.plan import folders
 
 EXAMPLES = folders.root() / "examples"
 

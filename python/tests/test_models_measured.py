@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch_lab import simulation
 from anabranch_lab.models import engines, renewal, stochastic
+from anabranch_lab.run import simulation
 from anabranch_lab.stats import estimate
 
 HERE = Path(__file__).parent / "ns2"

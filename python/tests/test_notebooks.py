@@ -4,7 +4,7 @@ import nbclient
 import nbformat
 import pytest
 
-from anabranch_lab import folders
+from anabranch_lab.plan import folders
 
 BOOKS = sorted((folders.root() / "docs" / "notebooks").glob("*.ipynb"))
 

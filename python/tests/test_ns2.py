@@ -18,9 +18,11 @@ import pyarrow.compute as pc
 import pytest
 import tomli_w
 
-from anabranch_lab import campaign, experiment, plan, simulation
-from anabranch_lab.results import Results
-from anabranch_lab.schedule import Schedule
+from anabranch_lab.judge import experiment
+from anabranch_lab.plan import plan
+from anabranch_lab.run import campaign, simulation
+from anabranch_lab.run.results import Results
+from anabranch_lab.run.schedule import Schedule
 from anabranch_lab.stats import Estimate, estimate
 
 pytestmark = pytest.mark.reference

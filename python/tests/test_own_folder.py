@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from anabranch_lab import cli, folders, scaffold
+from anabranch_lab import cli
+from anabranch_lab.plan import folders
+from anabranch_lab.plan import new as scaffold
 
 DOCS = folders.root() / "docs"
 BIN = Path(sys.executable).parent

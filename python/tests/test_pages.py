@@ -9,7 +9,11 @@ from html.parser import HTMLParser
 import browser
 import pytest
 
-from anabranch_lab import cli, experiment, folders, pictures, plots, report, scaffold, serve
+from anabranch_lab import cli
+from anabranch_lab.judge import experiment
+from anabranch_lab.plan import folders
+from anabranch_lab.plan import new as scaffold
+from anabranch_lab.show import pictures, plots, report, serve
 
 STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n[about]\nquestion = "How much?"\nfindings = ["Much.", "More."]\n'
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch_lab import folders, plan
+from anabranch_lab.plan import folders, plan
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 

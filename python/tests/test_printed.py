@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from made_up import plan
 
-from anabranch_lab import experiment
+from anabranch_lab.judge import experiment
 from anabranch_lab.models import deterministic, renewal, shared, stochastic
 
 TRACES = "web_objects_2005.traces"

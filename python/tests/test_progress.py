@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from anabranch_lab import progress
+from anabranch_lab.run import progress
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 import anabranch
 from anabranch import scenario as keys
 from anabranch import tables
-from anabranch_lab import folders
+from anabranch_lab.plan import folders
 
 ROOT = folders.root()
 

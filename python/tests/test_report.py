@@ -5,7 +5,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from anabranch_lab import campaign, claims, cli, experiment, plots, report
+from anabranch_lab import cli
+from anabranch_lab.judge import claims, experiment
+from anabranch_lab.run import campaign
+from anabranch_lab.show import plots, report
 
 
 class Page(HTMLParser):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from anabranch_lab import folders
+from anabranch_lab.plan import folders
 
 ROOT = folders.root()
 

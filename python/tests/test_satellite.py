@@ -6,8 +6,8 @@ import sys
 import fake
 import pytest
 
-from anabranch_lab import claims, experiment
-from anabranch_lab.results import Results
+from anabranch_lab.judge import claims, experiment
+from anabranch_lab.run.results import Results
 
 IDS = ["L-T2-util", "L-T2-gam", "L-T2-del", "L-F3", "L-F4", "L-F5", "L-F67", "L-F8", "L-F9", "L-C1"]
 

@@ -6,11 +6,11 @@ import pytest
 from fake import run
 from fake import simulate as fake_simulate
 
-from anabranch_lab import campaign, simulation
-from anabranch_lab.plan import load
-from anabranch_lab.results import Results
-from anabranch_lab.schedule import Schedule
-from anabranch_lab.sequential import parse
+from anabranch_lab.plan.plan import load
+from anabranch_lab.plan.sequential import parse
+from anabranch_lab.run import campaign, simulation
+from anabranch_lab.run.results import Results
+from anabranch_lab.run.schedule import Schedule
 
 
 class Counted:

@@ -8,9 +8,12 @@ import pytest
 from fake import run
 from fake import simulate as fake_simulate
 
-from anabranch_lab import claims, judging, plan, sequential, stats
-from anabranch_lab.results import Results
-from anabranch_lab.schedule import Schedule
+from anabranch_lab import stats
+from anabranch_lab.judge import analyses as judging
+from anabranch_lab.judge import claims
+from anabranch_lab.plan import plan, sequential
+from anabranch_lab.run.results import Results
+from anabranch_lab.run.schedule import Schedule
 
 GOODPUT = "sum(sent_unique_payload_bps) FILTER (kind = 'flow' AND name = 'sctp')"
 TABLE = {"first": 10, "step": 10, "precise": {"goodput": {"of": GOODPUT, "half": 0.5}}}

@@ -4,10 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from anabranch_lab import campaign, grid, plan, series, work
-from anabranch_lab.results import Results
-from anabranch_lab.schedule import Schedule
-from anabranch_lab.simulation import Outcome
+from anabranch_lab.plan import plan
+from anabranch_lab.run import campaign, grid, series, work
+from anabranch_lab.run.results import Results
+from anabranch_lab.run.schedule import Schedule
+from anabranch_lab.run.simulation import Outcome
 
 PLAN = """
 title = "t"

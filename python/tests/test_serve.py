@@ -11,7 +11,9 @@ import urllib.request
 import pytest
 from rich.console import Console
 
-from anabranch_lab import cli, progress, serve
+from anabranch_lab import cli
+from anabranch_lab.run import progress
+from anabranch_lab.show import serve
 
 
 @pytest.fixture

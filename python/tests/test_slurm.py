@@ -6,9 +6,12 @@ import time
 
 import pytest
 
-from anabranch_lab import campaign, cli, folders, plan, scaffold, sequential, slurm
-from anabranch_lab.results import Results
-from anabranch_lab.schedule import Schedule
+from anabranch_lab import cli
+from anabranch_lab.plan import folders, plan, sequential
+from anabranch_lab.plan import new as scaffold
+from anabranch_lab.run import campaign, slurm
+from anabranch_lab.run.results import Results
+from anabranch_lab.run.schedule import Schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch_lab import store
+from anabranch_lab.run import store
 
 
 def put(results, path, **columns):

@@ -4,8 +4,12 @@ import tomllib
 
 import pytest
 
-from anabranch_lab import cli, look, plan, remarks, simulation, sweep
-from anabranch_lab.results import Results
+from anabranch_lab import cli
+from anabranch_lab.plan import plan
+from anabranch_lab.run import simulation, sweep
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import notes as remarks
+from anabranch_lab.show import overview as look
 
 SCENARIO = """
 duration = "4 s"

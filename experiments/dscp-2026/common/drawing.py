@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
+from anabranch_lab.show import plots
 from anabranch_lab.stats import Estimate
 
 COLOURS = (*plots.CYCLE, "black", "grey")

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from anabranch_lab.claims import Part, above, below
-from anabranch_lab.exhibits import Table
-from anabranch_lab.grid import Grid, of_source
+from anabranch_lab.judge.claims import Part, above, below
+from anabranch_lab.judge.exhibits import Table
+from anabranch_lab.run.grid import Grid, of_source
 from anabranch_lab.stats import Estimate
 
 TOTAL = "sum(goodput_payload_run_bps) FILTER (kind = 'flow' AND name IN ('call', 'file')) / 1e6"

@@ -2,12 +2,12 @@
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.claims import Claim, Part, above, below, within
-from anabranch_lab.experiment import Analysis, Table, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid, Sample, of_flow
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim, Part, above, below, within
+from anabranch_lab.judge.experiment import Analysis, Table, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.grid import Grid, Sample, of_flow
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from ..common import drawing
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.claims import Claim, above
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim, above
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from ..common import drawing, measures
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch_lab import grid
-from anabranch_lab.results import Results
+from anabranch_lab.run import grid
+from anabranch_lab.run.results import Results
 
 SETS = {"low": (40, 5), "medium": (1000, 40), "high": (10000, 300)}
 """The display sets: kbit/s and ms of a link."""

@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from anabranch_lab import plots
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.experiment import Table as Sheet
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.judge.experiment import Table as Sheet
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from .flows import SETS, Row, Table
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.show import plots
 
 from ..common import pictures
 from ..common.flows import Table

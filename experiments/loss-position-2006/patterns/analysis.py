@@ -2,12 +2,11 @@
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, condition, exact
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, condition, exact
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from ..common import flows, pictures
 from ..common.flows import Table, text

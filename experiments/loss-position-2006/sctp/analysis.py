@@ -1,7 +1,7 @@
 """SCTP: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run.results import Results
 
 from ..common import flows, pictures
 from . import figures, judge, spurious

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.show import plots
 
 from ..common import pictures
 from ..common.flows import Row, Table

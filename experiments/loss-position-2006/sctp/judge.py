@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, certain, condition, exact
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Explanation, Part, certain, condition, exact
 
 from ..common.flows import SETS, Row, Table, text
 from .figures import surplus

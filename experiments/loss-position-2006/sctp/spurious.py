@@ -3,8 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, certain, condition, exact
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Explanation, Part, certain, condition, exact
 
 from ..common.flows import SETS, Row, Table, text
 from ..common.pictures import Record

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.judge.experiment import Figure as Entry
 
 from ..common import pictures
 from ..common.flows import Row, Table

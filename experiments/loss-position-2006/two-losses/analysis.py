@@ -4,11 +4,11 @@ from statistics import median
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.claims import Claim, certain
-from anabranch_lab.experiment import Analysis, Table, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim, certain
+from anabranch_lab.judge.experiment import Analysis, Table, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from ..common import flows
 

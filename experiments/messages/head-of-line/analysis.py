@@ -1,8 +1,8 @@
 """Head-of-line blocking: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 
 from ..common import latency
 from . import figures, judge

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.show import plots
 
 from ..common import drawing
 from ..common.latency import Ways

@@ -1,8 +1,7 @@
 """The hypotheses of the experiment, as they were written before it was run."""
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, above, below
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, above, below
+from anabranch_lab.run.grid import Grid
 
 from ..common.latency import Ways
 

@@ -3,15 +3,15 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch_lab import grid, plots, series
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, above, below
-from anabranch_lab.exhibits import Table
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
-from anabranch_lab.series import Samples
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, above, below
+from anabranch_lab.judge.exhibits import Table
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import grid, series
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.run.series import Samples
+from anabranch_lab.show import plots
 
 MEASURES = {
     "goodput": f"{grid.of_flow('f', 'goodput_payload_run_bps')} / 1e6",

@@ -5,13 +5,12 @@ import operator
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, above
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid, Sample, of_flow
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, above
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.grid import Grid, Sample, of_flow
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 from anabranch_lab.stats import Estimate
 
 SUBFLOW = "kind = 'subflow' AND name = 'sf'"

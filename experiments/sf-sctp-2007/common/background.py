@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch_lab import grid, plots, series
-from anabranch_lab.claims import Explanation, Part
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Explanation, Part
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import grid, series
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from .bottleneck import LINK, MTU
 

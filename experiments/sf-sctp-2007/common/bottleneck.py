@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 
-from anabranch_lab import cycles, grid, plots, series
+from anabranch_lab.run import cycles, grid, series
+from anabranch_lab.show import plots
 
 LINK = "bottleneck"
 

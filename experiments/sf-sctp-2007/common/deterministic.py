@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from anabranch_lab import cycles, grid, series
-from anabranch_lab.claims import Part, within
-from anabranch_lab.experiment import results_of
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.claims import Part, within
+from anabranch_lab.judge.experiment import results_of
 from anabranch_lab.models.deterministic import Bottleneck, p_low, p_rr
-from anabranch_lab.results import Results
+from anabranch_lab.run import cycles, grid, series
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 
 from . import phi
 from .bottleneck import LINK, fall

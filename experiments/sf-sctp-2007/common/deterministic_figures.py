@@ -3,11 +3,12 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch_lab import cycles, plots, series
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.models.deterministic import p_low, p_rr
-from anabranch_lab.results import Results
+from anabranch_lab.run import cycles, series
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from . import phi
 from .bottleneck import LINK

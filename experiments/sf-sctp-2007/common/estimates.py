@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from anabranch_lab.grid import Curve
+from anabranch_lab.run.grid import Curve
 from anabranch_lab.stats import LEAST, Estimate, estimate
 
 RESAMPLED = 2000

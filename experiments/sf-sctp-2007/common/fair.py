@@ -5,10 +5,11 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch_lab import grid, plots
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Curve, Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import grid
+from anabranch_lab.run.grid import Curve, Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 from anabranch_lab.stats import Estimate
 
 from . import phi

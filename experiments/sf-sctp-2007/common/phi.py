@@ -11,7 +11,7 @@ In a plan:
     "2n^2" = { "flow.sf.coupling" = "fcc(2n^2)" }
 """
 
-from anabranch_lab import plots
+from anabranch_lab.show import plots
 
 NAMES = ("1", "n", "n^2", "2n^2")
 """In the order of the thesis."""

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots, series
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import series
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from . import bottleneck
 

@@ -1,10 +1,9 @@
 """Experiment II: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, flat, number, within
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Explanation, Part, flat, number, within
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 
 from ..common import paths
 

@@ -2,16 +2,18 @@
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots, series
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import series
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from ..common import bottleneck
 
 
-def all_figures(results: Results, runs: Grid) -> list[Entry]:
-    """In the order of the thesis."""
+def all_figures(results: Results, runs: Grid, claim: Claim) -> list[Entry]:
+    """In the order of the thesis; `claim`: the published utilisation."""
     return [
         Entry(
             "figure-5-9",
@@ -22,8 +24,8 @@ def all_figures(results: Results, runs: Grid) -> list[Entry]:
         Entry(
             "figure-5-14",
             "Fig. 5.14: utilisation and drop rate over the number of subflows",
-            "Means and 95 % intervals for both engines; crosses are printed values.",
-            lambda: figure_5_14(runs, results.plan.engines),
+            "Means and 95 % intervals for both engines; crosses are published values with their tolerance.",
+            lambda: figure_5_14(runs, claim),
         ),
         Entry(
             "figure-5-19",
@@ -43,14 +45,14 @@ def figure_5_9(results: Results) -> Figure:
     return bottleneck.picture(columns, 1170.0, 1200.0)
 
 
-def figure_5_14(runs: Grid, engines: tuple[str, ...]) -> Figure:
+def figure_5_14(runs: Grid, claim: Claim) -> Figure:
     """Utilisation (a) and drop rate (b)."""
     figure, (a, b) = plots.panels(2)
-    for engine in engines:
-        plots.curve(a, runs.curve("utilisation", over="n", engine=engine), engine)
+    for engine in runs.values("engine"):
+        plots.curve(a, runs.curve("user_data", over="n", engine=engine), engine)
         plots.curve(b, runs.curve("drop_rate", over="n", engine=engine), engine)
-    plots.printed(a, [1, 12], [92.0, 95.4])
-    plots.label(a, "(a) network utilisation", "number of subflows", "utilisation, %")
+    plots.published(a, claim, {"n = 1, %": 1, "n = 12, %": 12})
+    plots.label(a, "(a) network utilisation", "number of subflows", "user data, % of the link")
     plots.label(b, "(b) network drop rate", "number of subflows", "drops per packet")
     a.legend()
     return figure

@@ -1,11 +1,20 @@
 """Experiment V: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab import series
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, above, at_least, below, number, rank
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import (
+    Claim,
+    ClaimBuilder,
+    Explanation,
+    Part,
+    above,
+    at_least,
+    below,
+    number,
+    rank,
+)
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run import series
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 
 from ..common import bottleneck, pictures
 

@@ -4,13 +4,22 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import cycles, plots, series
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, above, condition, number, number_in
-from anabranch_lab.experiment import Analysis, claim_builder, results_of
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import (
+    Claim,
+    ClaimBuilder,
+    Explanation,
+    Part,
+    above,
+    condition,
+    number,
+    number_in,
+)
+from anabranch_lab.judge.experiment import Analysis, claim_builder, results_of
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import cycles, series
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from ..common import bottleneck, pictures
 

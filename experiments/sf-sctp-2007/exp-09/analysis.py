@@ -1,10 +1,9 @@
 """Experiment IX: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, number
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, number
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 
 from ..common import background
 

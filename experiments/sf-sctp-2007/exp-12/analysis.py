@@ -4,10 +4,9 @@ import math
 import statistics
 from collections.abc import Mapping
 
-from anabranch_lab import series
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import (
+from anabranch_lab.judge.claims import (
     Claim,
+    ClaimBuilder,
     Explanation,
     Part,
     above,
@@ -17,9 +16,10 @@ from anabranch_lab.claims import (
     ordered,
     sign_test,
 )
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run import series
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 
 from ..common import background
 

@@ -4,13 +4,14 @@ import math
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import grid, plots, stats
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, number
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid, Sample
-from anabranch_lab.results import Results
+from anabranch_lab import stats
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, number
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import grid
+from anabranch_lab.run.grid import Grid, Sample
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 LOSSES = (1e-5, 1e-4, 1e-3)
 PHI = (1, 2, 4, 8)

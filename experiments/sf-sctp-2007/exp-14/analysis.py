@@ -4,13 +4,13 @@ import math
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import grid, plots
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, number, within
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Explanation, Part, number, within
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import grid
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from ..common import phi
 

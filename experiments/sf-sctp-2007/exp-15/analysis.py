@@ -6,13 +6,24 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch_lab import grid, plots, stats
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, above, below, flat, number, number_in
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Curve, Grid
-from anabranch_lab.results import Results
+from anabranch_lab import stats
+from anabranch_lab.judge.claims import (
+    Claim,
+    ClaimBuilder,
+    Explanation,
+    Part,
+    above,
+    below,
+    flat,
+    number,
+    number_in,
+)
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import grid
+from anabranch_lab.run.grid import Curve, Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from ..common import phi
 from ..common.estimates import highest, jackknife, peak

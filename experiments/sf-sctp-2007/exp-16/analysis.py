@@ -1,8 +1,8 @@
 """Experiment XVI, and the claims about XVI and XVII: from runs to verdicts, figures and a finding."""
 
-from anabranch_lab import series
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run import series
+from anabranch_lab.run.results import Results
 
 from ..common import deterministic, deterministic_figures
 from . import judge

@@ -3,10 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, above, below, condition, number, within
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.claims import (
+    Claim,
+    ClaimBuilder,
+    Explanation,
+    Part,
+    above,
+    below,
+    condition,
+    number,
+    within,
+)
 from anabranch_lab.models.deterministic import p_low
+from anabranch_lab.run.grid import Grid
 from anabranch_lab.stats import Estimate, estimate, exponent
 
 from ..common import phi

@@ -1,8 +1,8 @@
 """Experiment XVII: figures and a finding; its claims are judged with those of experiment XVI."""
 
-from anabranch_lab import series
-from anabranch_lab.experiment import Analysis
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis
+from anabranch_lab.run import series
+from anabranch_lab.run.results import Results
 
 from ..common import deterministic, deterministic_figures, phi
 

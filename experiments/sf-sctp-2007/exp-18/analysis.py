@@ -1,10 +1,19 @@
 """Experiment XVIII: from runs to verdicts, figures and a finding; and what XVIII to XXI have in common."""
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, above, below, condition, number, within
-from anabranch_lab.experiment import Analysis, claim_builder, results_of
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import (
+    Claim,
+    ClaimBuilder,
+    Explanation,
+    Part,
+    above,
+    below,
+    condition,
+    number,
+    within,
+)
+from anabranch_lab.judge.experiment import Analysis, claim_builder, results_of
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 from anabranch_lab.stats import estimate, jain
 
 from ..common import fair, phi

@@ -2,11 +2,19 @@
 
 import math
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, above, number, number_in, ordered
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.grid import Curve, Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import (
+    Claim,
+    ClaimBuilder,
+    Explanation,
+    Part,
+    above,
+    number,
+    number_in,
+    ordered,
+)
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run.grid import Curve, Grid
+from anabranch_lab.run.results import Results
 
 from ..common import estimates, fair
 

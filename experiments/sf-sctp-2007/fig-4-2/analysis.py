@@ -1,8 +1,8 @@
 """Fig. 4.2 and the audit of chapter 4: from equations to verdicts, a figure and a finding."""
 
-from anabranch_lab.experiment import Analysis, Table, claim_builder
+from anabranch_lab.judge.experiment import Analysis, Table, claim_builder
 from anabranch_lab.models import audit
-from anabranch_lab.results import Results
+from anabranch_lab.run.results import Results
 
 from . import figures, judge
 

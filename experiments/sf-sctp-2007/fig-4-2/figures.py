@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.experiment import Figure as Entry
+from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.models import renewal, shared
+from anabranch_lab.show import plots
 
 from .judge import P1, P2, PHI, RTT, ratio, together, with_fcc
 

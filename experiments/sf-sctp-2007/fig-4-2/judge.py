@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, condition, exact
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, condition, exact
 from anabranch_lab.models import audit, deterministic, renewal, shared, stochastic
 
 P1, RTT, PHI = 1e-3, 1.0, 4.0

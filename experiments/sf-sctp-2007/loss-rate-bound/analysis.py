@@ -1,11 +1,10 @@
 """X-3: is P_rr a lower bound of the rate of fast retransmits, where P_up is none? The runs are those of XVI and XVII."""
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, condition
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Explanation, Part, condition
+from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.models.deterministic import p_up
-from anabranch_lab.results import Results
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 
 from ..common.deterministic import MEASURES, between, every, measured, network
 

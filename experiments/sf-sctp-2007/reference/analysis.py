@@ -1,10 +1,10 @@
 """The reference: from runs to verdicts, a table and a figure."""
 
-from anabranch_lab import grid
-from anabranch_lab.experiment import Analysis, Table, claim_builder
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid, Sample
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, Table, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run import grid
+from anabranch_lab.run.grid import Grid, Sample
+from anabranch_lab.run.results import Results
 from anabranch_lab.stats import Estimate
 
 from . import figures, judge, table

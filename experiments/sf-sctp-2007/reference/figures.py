@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
+from anabranch_lab.show import plots
 from anabranch_lab.stats import Estimate
 
 from .point import Point

@@ -1,8 +1,7 @@
 """The claims about ns-2.35: inside its interval, or within 3 % of its mean."""
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import MIN_SEEDS, Claim, Explanation, Part, equal, too_few
-from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.judge.claims import MIN_SEEDS, Claim, ClaimBuilder, Explanation, Part, equal, too_few
+from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.stats import Estimate
 
 from . import table

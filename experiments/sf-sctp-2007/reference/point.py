@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from anabranch_lab.grid import Sample
+from anabranch_lab.run.grid import Sample
 from anabranch_lab.stats import Estimate
 
 from . import table

@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from anabranch_lab.claims import Claim, Part
-from anabranch_lab.experiment import Analysis, Table, claim_builder, other_analyses
-from anabranch_lab.folders import find, select
-from anabranch_lab.results import Results
-from anabranch_lab.tables import report_number
+from anabranch_lab.judge.claims import Claim, Part
+from anabranch_lab.judge.experiment import Analysis, Table, claim_builder, other_analyses
+from anabranch_lab.plan.folders import find, select
+from anabranch_lab.run.results import Results
+from anabranch_lab.show.tables import report_number
 
 PREDICTIONS = (
     ("Z-IV-1", "n = 1, %", "97 to 99.6 %: one halving for each overflow", 97.0, 99.6),

@@ -1,10 +1,9 @@
 """X-1: how much of the gain of subflows needs no change on the wire."""
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, above, exact
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.grid import Grid, Sample
-from anabranch_lab.results import Results
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, above, exact
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run.grid import Grid, Sample
+from anabranch_lab.run.results import Results
 from anabranch_lab.stats import Estimate
 
 from ..common import paths

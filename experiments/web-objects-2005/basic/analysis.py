@@ -1,8 +1,8 @@
 """Basic 1 to 3: from runs to verdicts and Fig. 5.1."""
 
-from anabranch_lab import work
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run import work
+from anabranch_lab.run.results import Results
 
 from ..common import pages
 from ..common.packets import CAPTURE_HEADER

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, exact, number, number_in, within
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, exact, number, number_in, within
+from anabranch_lab.run.grid import Grid
 
 from ..common.pages import NETWORKS, PROTOCOLS, STACKS, share
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from anabranch_lab import work
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.run import work
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 
 from .pages import LINK, NETWORKS
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from anabranch_lab import grid
-from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.run import grid
+from anabranch_lab.run.grid import Grid, Sample
 
 PAGE = "page"
 """The flow of every scenario."""

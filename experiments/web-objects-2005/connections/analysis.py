@@ -1,8 +1,8 @@
 """Ways to fetch a page over lines of any bandwidth-delay product."""
 
-from anabranch_lab.experiment import Analysis, Table, claim_builder
-from anabranch_lab.grid import Grid
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, Table, claim_builder
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
 
 from ..common import pages
 from . import figures, judge

@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.show import plots
 
 from . import judge
 

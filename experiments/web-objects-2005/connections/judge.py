@@ -2,9 +2,8 @@
 
 import math
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, above, below
-from anabranch_lab.grid import Curve, Grid
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, above, below
+from anabranch_lab.run.grid import Curve, Grid
 
 from ..common.pages import STACKS
 

@@ -1,8 +1,8 @@
 """Losses, head-of-line blocking, priorities, subflows."""
 
-from anabranch_lab import grid
-from anabranch_lab.experiment import Analysis, Table, claim_builder
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, Table, claim_builder
+from anabranch_lab.run import grid
+from anabranch_lab.run.results import Results
 
 from ..common import pages
 from . import figures, judge

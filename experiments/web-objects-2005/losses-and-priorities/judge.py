@@ -1,8 +1,7 @@
 """Own claims: streams against head-of-line blocking, priorities for the index."""
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Part, below, equal
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, below, equal
+from anabranch_lab.run.grid import Grid
 
 ENGINES = ("rfc9260", "rfc")
 

@@ -1,7 +1,7 @@
 """MS 1 to 8: from runs to verdicts, figures and the table of all results."""
 
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run.results import Results
 
 from ..common import packets, pages
 from . import checklist, figures, judge

@@ -1,7 +1,7 @@
 """The table of all results: five networks, eleven scenarios, two protocols, R1 and R2."""
 
-from anabranch_lab.experiment import Table
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.experiment import Table
+from anabranch_lab.run.grid import Grid
 
 from ..common.pages import BASIC, NETWORKS, OBJECTS, PROTOCOLS
 

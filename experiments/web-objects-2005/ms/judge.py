@@ -3,9 +3,9 @@
 import itertools
 from collections.abc import Mapping, Sequence
 
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import (
+from anabranch_lab.judge.claims import (
     Claim,
+    ClaimBuilder,
     Explanation,
     Part,
     above,
@@ -13,7 +13,7 @@ from anabranch_lab.claims import (
     number,
     within,
 )
-from anabranch_lab.grid import Grid, Sample
+from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.stats import Estimate
 
 from ..common.pages import NETWORKS, OBJECTS, STACKS, longer, share

@@ -1,7 +1,7 @@
 """What packets say: from recorded runs to Tables 5.1 to 5.4 and their claims."""
 
-from anabranch_lab.experiment import Analysis, claim_builder
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.run.results import Results
 
 from ..common import packets, pages
 from . import figures, judge, tables

@@ -3,9 +3,9 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch_lab import plots
-from anabranch_lab.experiment import Figure as Entry
-from anabranch_lab.results import Results
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.results import Results
+from anabranch_lab.show import plots
 
 from ..common import packets
 from ..common.pages import NETWORKS, OBJECTS

@@ -3,9 +3,17 @@
 import numpy as np
 
 from anabranch_lab import stats
-from anabranch_lab.catalogue import ClaimBuilder
-from anabranch_lab.claims import Claim, Explanation, Part, arithmetic, condition, exact, number
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.claims import (
+    Claim,
+    ClaimBuilder,
+    Explanation,
+    Part,
+    arithmetic,
+    condition,
+    exact,
+    number,
+)
+from anabranch_lab.run.grid import Grid
 
 from ..common.packets import SYN, Log, sheet
 from ..common.pages import NETWORKS, OBJECTS, STACKS, longer

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from anabranch_lab.experiment import Table
-from anabranch_lab.grid import Grid
+from anabranch_lab.judge.experiment import Table
+from anabranch_lab.run.grid import Grid
 
 from ..common.packets import CAPTURE_HEADER, FIN, SYN, Log, sheet
 from ..common.pages import NETWORKS, OBJECTS

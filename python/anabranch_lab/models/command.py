@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from .. import plots, simulation
+from ..run import simulation
+from ..show import plots
 from . import audit, engines, network, quantity, scenarios
 
 EXAMPLE = "anabranch-lab model --subflows 2 --loss 1e-3,1e-5 --rtt '500 ms' --phi n^2"

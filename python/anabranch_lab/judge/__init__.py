@@ -1,0 +1,1 @@
+"""What runs say of claims."""

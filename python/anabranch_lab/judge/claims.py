@@ -1,0 +1,268 @@
+"""Claims with their grades, as out/claims.json has them."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..plan.catalogue import OWN, SORTS, Entry
+from ..plan.plan import PlanError
+from . import grades
+from .comparison import Comparison, Measured, compare
+
+SCHEMA = 2
+"""Of claims.json: it grows when a key gets another meaning or goes."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One printed number or one condition of a claim, with its grade."""
+
+    at: str
+    expected: str
+    """The rule, with its tolerance."""
+    measured: float | str
+    half: float | None
+    """Half of the 95 % interval."""
+    seeds: int | None
+    grade: str
+    why: str = ""
+    """Why not A."""
+    value: float | None = None
+    """What is published."""
+    band: tuple[float, float] | None = None
+    """Between which values a size is the published one."""
+    factor: tuple[float, float, float] | None = None
+    """Measured over published, and the ends of its interval."""
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim with its grade."""
+
+    entry: Entry
+    study: str
+    engine: str
+    parts: tuple[Part, ...]
+    grade: str
+    note: str = ""
+    readings: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    """The same parts where the text can be read in another way: shown beside, and not counted."""
+
+    @property
+    def id(self) -> str:
+        """Its identifier."""
+        return self.entry.id
+
+    @property
+    def counts_as(self) -> str:
+        """A key of `SORTS`."""
+        return self.entry.counts_as
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a hypothesis of ours, and nobody's publication says it."""
+        return self.counts_as == OWN
+
+    @property
+    def word(self) -> str:
+        """The grade in words."""
+        return word(self.grade, self.counts_as)
+
+    @property
+    def seeds(self) -> int:
+        """The fewest runs that one of its parts comes from; 0 where nothing is drawn."""
+        return min((part.seeds for part in self.parts if part.seeds is not None), default=0)
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """How many of its parts are reproduced, of how many that can be tested."""
+        tested = [part for part in self.parts if part.grade != grades.N]
+        return sum(part.grade == grades.A for part in tested), len(tested)
+
+    @property
+    def held_text(self) -> str:
+        """`56 of 64 parts`."""
+        held, of = self.held
+        return f"{held} of {of} {'part' if of == 1 else 'parts'}" if of else ""
+
+    @property
+    def short(self) -> list[Part]:
+        """Its parts that are not reproduced."""
+        return [part for part in self.parts if part.grade in (grades.B, grades.C, grades.D)]
+
+    def record(self) -> dict[str, Any]:
+        """The entry in claims.json."""
+        held, of = self.held
+        return {
+            "schema": SCHEMA,
+            "id": self.id,
+            "study": self.study,
+            "where": self.entry.where,
+            "statement": self.entry.statement,
+            "kind": self.entry.kind,
+            "counts_as": self.counts_as,
+            "seen": self.entry.seen,
+            "counted_with": self.entry.counted_with,
+            "grade": self.grade,
+            "word": self.word,
+            "parts_reproduced": held,
+            "parts_tested": of,
+            "engine": self.engine,
+            "seeds": self.seeds,
+            "note": self.note,
+            "parts": [asdict(part) for part in self.parts],
+            "readings": {name: [asdict(part) for part in parts] for name, parts in self.readings.items()},
+        }
+
+
+def word(grade: str, counts_as: str) -> str:
+    """A grade in words: what nobody has published is not reproduced, it holds."""
+    return (grades.OWN_WORDS if counts_as == OWN else grades.WORDS)[grade]
+
+
+def of(entry: Entry, measured: Mapping[str, Measured]) -> tuple[tuple[Part, ...], str]:
+    """The parts of a claim with their grades, and that of the whole; `measured` by the names of the parts."""
+    compared = [compare(entry.expected(at), at, value, entry.one_run) for at, value in measured.items()]
+    graded = grades.grade(compared)
+    parts = _one_a_cause([_part(*both) for both in zip(compared, graded, strict=True)])
+    overall = grades.overall(graded)
+    return tuple(parts), grades.N if entry.not_testable else overall
+
+
+def _part(compared: Comparison, graded: grades.Graded) -> Part:
+    return Part(
+        compared.at,
+        compared.expected.text,
+        compared.measured,
+        compared.half,
+        compared.seeds,
+        graded.grade,
+        graded.why,
+        compared.expected.value,
+        compared.band,
+        compared.factor,
+        compared.expected.cause,
+    )
+
+
+def _one_a_cause(parts: Sequence[Part]) -> list[Part]:
+    """Of parts that fail for one cause only the first: they are one part. What holds stands by itself."""
+    kept, known = [], set()
+    for part in parts:
+        fails = part.cause and part.grade in (grades.B, grades.C, grades.D)
+        if fails and part.cause in known:
+            continue
+        if fails:
+            known.add(part.cause)
+        kept.append(part)
+    return kept
+
+
+class ClaimBuilder:
+    """Makes the claims of one experiment: what is expected from the list of the study, what was measured from its judges."""
+
+    def __init__(self, study: str, engine: str, entries: Mapping[str, Entry], *, quick: bool = False):
+        self._study = study
+        self._engine = engine
+        self._entries = entries
+        self._quick = quick
+
+    def claim(
+        self,
+        identifier: str,
+        measured: Mapping[str, Measured],
+        *,
+        engine: str | None = None,
+        note: str = "",
+        readings: Mapping[str, Mapping[str, Measured]] | None = None,
+    ) -> Claim:
+        """A claim with its grade.
+
+        `measured`: a value for each part of claims.toml, by its name. `readings`: the same where the text can be read in another way.
+        """
+        entry = self._entries.get(identifier)
+        if entry is None:
+            raise PlanError(
+                f"no claim {identifier} in the claims.toml of study {self._study}; there are {', '.join(self._entries)}"
+            )
+        left = entry.without(measured)
+        if left and not self._quick:
+            raise PlanError(f"{identifier}: nothing is measured for `{left[0]}` of claims.toml")
+        parts, grade = of(entry, measured)
+        beside = {name: of(entry, values)[0] for name, values in (readings or {}).items()}
+        if self._quick and any(part.half is not None or part.seeds is not None for part in parts):
+            # Short runs, few points: what is no arithmetic has no grade then.
+            grade = grades.NOT_JUDGED
+        engine = self._engine if engine is None else engine
+        return Claim(entry, self._study, engine, parts, grade, note, beside)
+
+
+def unjudged(entries: Mapping[str, Entry], study: str, found: Iterable[Claim]) -> list[Claim]:
+    """Claims of a study whose runs are not in this report: each without a part, and so not judged."""
+    judged = {claim.id for claim in found}
+    return [
+        Claim(
+            entry,
+            study,
+            "",
+            (),
+            grades.N if entry.not_testable else grades.NOT_JUDGED,
+            f"Its experiment, {entry.experiment}, is not in this report.",
+        )
+        for entry in entries.values()
+        if entry.id not in judged
+    ]
+
+
+def write(found: Sequence[Claim], path: Path) -> None:
+    """Writes claims.json, or leaves the old one."""
+    identifiers = [claim.id for claim in found]
+    if len(set(identifiers)) != len(identifiers):
+        raise ValueError("two claims have one id")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    text = json.dumps([claim.record() for claim in found], indent=2, ensure_ascii=False, allow_nan=False)
+    part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many claims of one sort got which grade."""
+
+    sort: str
+    seen: bool
+    """Written, or judged otherwise, when the numbers were known."""
+    grades: Mapping[str, int]
+    again: int = 0
+    """Claims that fail for the same cause as another one, and are not counted again."""
+
+    @property
+    def label(self) -> str:
+        """The sort in words."""
+        return SORTS[self.sort] + (", written when the numbers were known" if self.seen else "")
+
+
+def counts(found: Sequence[Claim]) -> list[Count]:
+    """A line for each sort of claims that there is."""
+    by_id = {claim.id: claim for claim in found}
+    lines = []
+    for sort in SORTS:
+        for seen in (False, True):
+            mine = [claim for claim in found if claim.counts_as == sort and claim.entry.seen == seen]
+            again = [claim for claim in mine if _counted(claim, by_id)]
+            counted = Counter(claim.grade for claim in mine if claim not in again)
+            if mine:
+                lines.append(Count(sort, seen, {grade: counted[grade] for grade in grades.WORDS}, len(again)))
+    return lines
+
+
+def _counted(claim: Claim, by_id: Mapping[str, Claim]) -> bool:
+    """Whether it fails for the same cause as another one that fails."""
+    other = by_id.get(claim.entry.counted_with)
+    fails = (grades.B, grades.C, grades.D)
+    return other is not None and claim.grade in fails and other.grade in fails

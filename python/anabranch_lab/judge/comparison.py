@@ -1,0 +1,245 @@
+"""A part of a claim: what was measured, against what was fixed before.
+
+What is expected stands in the claims.toml of the study and nowhere else; a judge gives what it measured, by the names of the parts. Each
+comparison asks for a *direction* (more than, less than, a sign, a share of cases, an order of packets), for a *size* (a published value with its
+tolerance, a published range), or for both. Each question has two probabilities: how likely such runs would be if the statement were wrong, and how
+likely if it were right. `grades.py` makes grades of them.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .. import stats
+from ..plan.catalogue import Expected
+from ..run.grid import Sample
+from ..stats import Estimate
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of so many cases; `seeds`: the runs that they come from."""
+
+    successes: int
+    n: int
+    seeds: int | None = None
+
+
+@dataclass(frozen=True)
+class Signs:
+    """Differences of which only the sign counts, one a seed: for quantities with a heavy tail."""
+
+    differences: Sample
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A value without an interval that comes from several runs, such as a rank correlation of means."""
+
+    value: float
+    seeds: int
+    least: int = stats.LEAST
+
+
+Measured = Estimate | Sample | Share | Signs | Plain | float | int | str
+"""What a judge gives for a part. A number or a text by itself: nothing is drawn, one run says it all."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """A question with two answers, and the probability of such runs under either; both two-sided, so 0.05 is an interval of 95 %."""
+
+    holds: float
+    """Such runs, or clearer ones, if the statement were wrong: small when it holds."""
+    fails: float
+    """The same if the statement were right: small when it does not hold."""
+
+    __test__ = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One part, compared and not graded yet."""
+
+    expected: Expected
+    at: str
+    measured: float | str
+    half: float | None
+    """Half of the 95 % interval."""
+    seeds: int | None
+    direction: Test | None
+    size: Test | None
+    band: tuple[float, float] | None
+    """Between which values a size is the published one."""
+    spread: float = 0.0
+    """By how much one run of the published length differs from the mean, 95 %; 0 where the value was not printed from one run."""
+    judged: bool = True
+    """False where there are too few runs."""
+
+    @property
+    def factor(self) -> tuple[float, float, float] | None:
+        """Measured over published, with the ends of its interval; nothing without a published number."""
+        value = self.expected.value
+        if not value or not isinstance(self.measured, float):
+            return None
+        half = self.half or 0.0
+        ends = sorted(edge / value for edge in (self.measured - half, self.measured + half))
+        return self.measured / value, ends[0], ends[1]
+
+
+def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.0) -> Comparison:
+    """Compares a measure with what is expected of it.
+
+    `one_run`: the standard deviation of a published run over that of one of ours (the root of our length over the published one).
+    """
+    if isinstance(measured, Sample):
+        measured = measured.estimate
+    if isinstance(measured, Share):
+        return _share(expected, at, measured)
+    if isinstance(measured, Signs):
+        return _signs(expected, at, measured)
+    if isinstance(measured, str) or expected.equals is not None:
+        holds = str(measured) == str(expected.equals)
+        return Comparison(expected, at, str(measured), None, None, _certain(holds), None, None)
+    if isinstance(measured, Estimate):
+        known, seeds, least = measured, measured.n, measured.least
+    elif isinstance(measured, Plain):
+        known, seeds, least = _exactly(measured.value), measured.seeds, measured.least
+    else:
+        known, seeds, least = _exactly(float(measured)), None, 0
+    if not math.isfinite(known.mean):
+        # A division by nothing: such runs say neither yes nor no.
+        nothing = Test(1.0, 1.0)
+        return Comparison(expected, at, "no figure", None, seeds, nothing, None, None)
+    band, spread = _band(expected, known, one_run)
+    return Comparison(
+        expected,
+        at,
+        known.mean,
+        known.half if math.isfinite(known.half) and isinstance(measured, Estimate) else None,
+        seeds,
+        _direction(expected, known),
+        None if band is None else _size(known, band),
+        band,
+        spread,
+        seeds is None or seeds >= least,
+    )
+
+
+def _exactly(value: float) -> Estimate:
+    return Estimate(value, 0.0, 2, 0.0, 0)
+
+
+def _certain(holds: bool) -> Test:
+    return Test(0.0, 1.0) if holds else Test(1.0, 0.0)
+
+
+def _chance_below(known: Estimate, bound: float) -> float:
+    """How likely a mean that is measured so far above `bound` would be if it were `bound`: one-sided."""
+    if not math.isfinite(known.half):
+        return 1.0
+    error = known.half / stats.t_quantile((1 + stats.LEVEL) / 2, known.n - 1) if known.half else 0.0
+    off = known.mean - bound
+    if error == 0:
+        # What lies exactly on a bound is within it.
+        return 0.0 if off >= 0 else 1.0
+    return 1 - stats.t_cdf(off / error, known.n - 1)
+
+
+def _chance_above(known: Estimate, bound: float) -> float:
+    return _chance_below(Estimate(-known.mean, known.half, known.n, known.sd, known.least), -bound)
+
+
+def _strictly(chance: Callable[[Estimate, float], float], known: Estimate, bound: float) -> float:
+    """The same for `more than`: what nothing is drawn of must not lie on the bound itself."""
+    return 1.0 if known.half == 0 and known.mean == bound else chance(known, bound)
+
+
+def _two_sided(one_sided: float) -> float:
+    return min(1.0, 2 * one_sided)
+
+
+def _direction(expected: Expected, known: Estimate) -> Test | None:
+    threshold = expected.threshold
+    if threshold is None:
+        return None
+    bound, more = threshold
+    holds = _strictly(_chance_below if more else _chance_above, known, bound)
+    opposite = (_chance_above if more else _chance_below)(known, bound)
+    fails = _two_sided(opposite)
+    if expected.no_effect:
+        # No effect where one is claimed: the interval lies within the claim's own tolerance of none (two one-sided tests).
+        none = max(
+            _chance_below(known, bound - expected.no_effect), _chance_above(known, bound + expected.no_effect)
+        )
+        # Another finding of the same size of effect is none of it.
+        outside = expected.value is None or not _reaches(expected, bound)
+        fails = min(fails, _two_sided(none)) if outside else fails
+    return Test(_two_sided(holds), fails)
+
+
+def _reaches(expected: Expected, bound: float) -> bool:
+    """Whether the tolerance of a published value reaches the value that would be no effect."""
+    low, high = expected.edges
+    return low <= bound <= high
+
+
+def _band(expected: Expected, known: Estimate, one_run: float) -> tuple[tuple[float, float] | None, float]:
+    if expected.value is None and expected.range is None and expected.same is None:
+        return None, 0.0
+    low, high = expected.edges
+    if not expected.one_run:
+        return (low, high), 0.0
+    scale = one_run if expected.one_run is True else float(expected.one_run)
+    sd = known.sd if known.n > 2 and math.isfinite(known.sd) else math.inf
+    spread = math.inf if math.isinf(sd) else stats.t_quantile((1 + stats.LEVEL) / 2, known.n - 1) * sd * scale
+    return (low - spread, high + spread), spread
+
+
+def _size(known: Estimate, band: tuple[float, float]) -> Test:
+    low, high = band
+    inside = max(_chance_below(known, low), _chance_above(known, high))
+    below, above = _strictly(_chance_above, known, low), _strictly(_chance_below, known, high)
+    return Test(_two_sided(inside), _two_sided(min(below, above)))
+
+
+def _share(expected: Expected, at: str, measured: Share) -> Comparison:
+    n, k = measured.n, measured.successes
+    wanted = expected.share
+    if wanted is None:
+        raise ValueError(f"{at}: a share of cases is measured, and claims.toml has no `share` for it")
+    if n == 0:
+        test = Test(1.0, 1.0)
+    else:
+        at_least = math.fsum(_binomial(n, wanted, i) for i in range(k, n + 1))
+        at_most = math.fsum(_binomial(n, wanted, i) for i in range(k + 1))
+        test = Test(_two_sided(at_least), _two_sided(at_most))
+    enough = measured.seeds is None or measured.seeds >= stats.LEAST
+    return Comparison(expected, at, f"{k} of {n}", None, measured.seeds, test, None, None, judged=enough)
+
+
+def _signs(expected: Expected, at: str, measured: Signs) -> Comparison:
+    if not expected.sign:
+        raise ValueError(f"{at}: signs are measured, and claims.toml has no `sign` for them")
+    values = measured.differences.values
+    flip = -1 if expected.sign == "less" else 1
+    holds, fails = (stats.sign_test([way * flip * value for value in values]) for way in (1, -1))
+    positive, n = sum(value * flip > 0 for value in values), len(values)
+    return Comparison(
+        expected,
+        at,
+        f"{positive} of {n} seeds",
+        None,
+        n,
+        Test(_two_sided(holds), _two_sided(fails)),
+        None,
+        None,
+        judged=n >= measured.differences.least,
+    )
+
+
+def _binomial(n: int, p: float, k: int) -> float:
+    if p in (0.0, 1.0):
+        return 1.0 if k == n * p else 0.0
+    log = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    return math.exp(log + k * math.log(p) + (n - k) * math.log1p(-p))

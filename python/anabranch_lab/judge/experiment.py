@@ -1,0 +1,97 @@
+"""An experiment: a folder with a plan, an analysis and a README."""
+
+import importlib
+import re
+import sys
+from dataclasses import dataclass, field
+from types import ModuleType
+
+from ..plan import folders, plan
+from ..run.results import Results
+from ..show import overview
+from .claims import Claim, ClaimBuilder
+from .exhibits import Figure, Table
+
+__all__ = [
+    "Analysis",
+    "ClaimBuilder",
+    "Figure",
+    "Table",
+    "analyse",
+    "claim_builder",
+    "other_analyses",
+    "results_of",
+]
+
+
+@dataclass
+class Analysis:
+    """What an experiment found."""
+
+    claims: list[Claim]
+    tables: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    """The outcome in a few sentences, the first the most important."""
+    sentence: str = ""
+    """What was found, in one sentence, for somebody who has two minutes: it stands on the first page of a report."""
+    headline: Table | None = None
+    """The table that a terminal shows."""
+
+
+def claim_builder(results: Results) -> ClaimBuilder:
+    """What the judges of an experiment make their claims with."""
+    study = folders.study_of(results.plan)
+    engine = results.plan.engines[0] if results.plan.engines else ""
+    return ClaimBuilder(study.number, engine, study.claims, quick=results.quick)
+
+
+def analyse(results: Results) -> Analysis:
+    """Runs the experiment's own analysis over what is on disk; without one, every flow's goodput (`overview`)."""
+    if (results.plan.folder / "analysis.py").is_file():
+        found = _module(results.plan).analyse(results)
+    else:
+        tables, figures = overview.everything(results)
+        found = Analysis(claims=[], tables=tables, figures=figures, headline=tables[0] if tables else None)
+    results.analyses[results.plan.name] = found
+    return found
+
+
+def results_of(results: Results, name: str) -> Results:
+    """The results of an experiment of the same study (`exp-17`), for one that needs its results; it may be the results's own."""
+    study = folders.study_of(results.plan)
+    full = f"{study.name}/{name}"
+    if full not in study.experiments:
+        raise plan.PlanError(f"no experiment `{full}`; there are {', '.join(study.experiments)}")
+    return results.of(folders.load(study.folder / name))
+
+
+def other_analyses(results: Results) -> dict[str, Analysis]:
+    """What every other experiment of the study found, for an experiment that compares them."""
+    study = folders.study_of(results.plan)
+    found = {}
+    for name in study.experiments:
+        if name == results.plan.name:
+            continue
+        known = results.analyses.get(name)
+        found[name] = (
+            known if known is not None else analyse(results.of(folders.load(study.folder.parent / name)))
+        )
+    return found
+
+
+def _module(each: plan.Plan) -> ModuleType:
+    """The folder as a package, so that analysis.py can be split into files and `..common` is the study's own."""
+    name = "anabranch_experiments"
+    study = folders.study_folder(each.folder)
+    for folder in dict.fromkeys((study, each.folder)):
+        name += ("_" if folder == study else ".") + re.sub(r"\W", "_", folder.name)
+        known = sys.modules.get(name)
+        if known is None or list(known.__path__) != [str(folder)]:
+            # Another checkout's: what was loaded from there is not this one's.
+            for other in [key for key in sys.modules if key == name or key.startswith(name + ".")]:
+                del sys.modules[other]
+            package = ModuleType(name)
+            package.__path__ = [str(folder)]
+            sys.modules[name] = package
+    return importlib.import_module(f"{name}.analysis")

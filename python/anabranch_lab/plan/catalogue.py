@@ -1,0 +1,282 @@
+"""The list of a study's claims: what is expected of which experiment, with its tolerance. It is written here and nowhere else."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .plan import PlanError
+
+KINDS = {
+    "N": "a printed number",
+    "D": "a number derived from printed parameters",
+    "S": "a shape or an order",
+    "T": "arithmetic of printed numbers",
+}
+PUBLISHED, DERIVED, CALIBRATED, SETTLING, CONSISTENCY, OWN = (
+    "published",
+    "derived",
+    "calibrated",
+    "settling",
+    "consistency",
+    "own",
+)
+SORTS = {
+    PUBLISHED: "published and printed",
+    DERIVED: "derived from printed parameters",
+    CALIBRATED: "calibrated: a parameter was fitted to the answer",
+    SETTLING: "settling: named beforehand to decide what the text leaves open",
+    CONSISTENCY: "consistency: printed against printed",
+    OWN: "our own hypotheses",
+}
+"""What a claim counts as. Only the first two can be reproduced."""
+NUMBERS = ("more_than", "less_than", "no_effect", "same", "share")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one part of a claim is compared with."""
+
+    at: str
+    """Its name; `*` stands for anything."""
+    value: float | None = None
+    """Published."""
+    tolerance: tuple[float, float] | None = None
+    """How far the measured value may lie below and above it."""
+    range: tuple[float, float] | None = None
+    """A published range."""
+    one_run: bool | float = False
+    """Whether the value was printed from one run; a number: the standard deviation of such a run over that of one of ours."""
+    more_than: float | None = None
+    less_than: float | None = None
+    no_effect: float = 0.0
+    """Closer to the threshold than this is no effect; the tolerance where a value is published."""
+    same: float | None = None
+    """Two things are the same: their difference is no more than this."""
+    equals: Any = None
+    """A count, an order of packets."""
+    share: float | None = None
+    """At least this share of cases."""
+    sign: str = ""
+    """`more` or `less`: the sign that the seeds agree on."""
+    not_testable: str = ""
+    """Why nothing can be said."""
+    cause: str = ""
+    """What makes it fail, where other parts fail by the same: they are one part then."""
+
+    @property
+    def threshold(self) -> tuple[float, bool] | None:
+        """What the measure must be on one side of, and whether above: `more_than` and `less_than`, or the side of 0 that a published value has."""
+        if self.more_than is not None:
+            return self.more_than, True
+        if self.less_than is not None:
+            return self.less_than, False
+        if self.value:
+            return 0.0, self.value > 0
+        return None
+
+    @property
+    def edges(self) -> tuple[float, float]:
+        """The band of a size, without the spread of a published run."""
+        if self.same is not None:
+            return -self.same, self.same
+        if self.range is not None:
+            return self.range
+        below, above = self.tolerance or (0.0, 0.0)
+        return (self.value or 0.0) - below, (self.value or 0.0) + above
+
+    @property
+    def width(self) -> float:
+        """Half of the band."""
+        low, high = self.edges
+        return (high - low) / 2
+
+    @property
+    def text(self) -> str:
+        """The rule, as a reader sees it."""
+        told = []
+        if self.value is not None:
+            below, above = self.tolerance or (0.0, 0.0)
+            told.append(f"{self.value:g} " + (f"± {above:g}" if below == above else f"-{below:g} +{above:g}"))
+        if self.range is not None:
+            told.append(f"{self.range[0]:g} to {self.range[1]:g}")
+        if self.more_than is not None:
+            told.append(f"> {self.more_than:g}")
+        if self.less_than is not None:
+            told.append(f"< {self.less_than:g}")
+        if self.same is not None:
+            told.append(f"the same within {self.same:g}")
+        if self.equals is not None:
+            told.append(f"= {self.equals}")
+        if self.share is not None:
+            told.append(f"in at least {100 * self.share:g} % of the cases")
+        if self.sign:
+            told.append(f"{self.sign}, by a sign test")
+        if self.one_run:
+            told.append("from one run")
+        return ", ".join(told)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One claim as the study makes it."""
+
+    id: str
+    experiment: str
+    """The experiment that judges it, without the study's name."""
+    where: str
+    statement: str
+    kind: str
+    parts: tuple[Expected, ...]
+    tolerance: str = ""
+    """In words, where the parts do not say it all."""
+    counts_as: str = PUBLISHED
+    """A key of `SORTS`."""
+    seen: bool = False
+    """Whether it was written, or the way to judge it changed, when its numbers were known."""
+    counted_with: str = ""
+    """Another claim that fails for the same cause: both are one in what is counted."""
+    not_testable: str = ""
+    """Why no run can decide the whole of it."""
+    one_run: float = field(default=1.0, compare=False)
+    """The standard deviation of a published run over that of one of ours."""
+
+    def expected(self, at: str) -> Expected:
+        """What is expected of a part: the one of that name, or whose pattern fits."""
+        for each in self.parts:
+            if each.at == at:
+                return each
+        for each in self.parts:
+            if "*" in each.at and re.fullmatch(re.escape(each.at).replace(r"\*", ".*"), at):
+                return each
+        raise PlanError(
+            f"{self.id}: claims.toml has no part `{at}`; there are {', '.join(e.at for e in self.parts)}"
+        )
+
+    def without(self, measured: Iterable[str]) -> list[str]:
+        """Parts that no measure is there for."""
+        found = set(measured)
+        return [
+            each.at
+            for each in self.parts
+            if each.at not in found
+            and not each.not_testable
+            and not ("*" in each.at and any(self.expected(name) == each for name in found))
+        ]
+
+
+_REQUIRED = {"id", "experiment", "where", "statement", "kind"}
+_OPTIONAL = {"parts", "tolerance", "counts_as", "seen", "counted_with", "not_testable"}
+
+
+def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str, Entry]:
+    """Reads a study's claims.toml; by identifier, in its order. `experiment` judges those that name none; `study` is its number."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"{path}: {error}") from None
+    unknown = sorted(set(document) - {"claim", "one_run"})
+    if unknown:
+        raise PlanError(f"{path}: unknown: {', '.join(unknown)}; there are claim, one_run")
+    one_run = float(document.get("one_run", 1.0))
+    entries: dict[str, Entry] = {}
+    for number, table in enumerate(document.get("claim", []), start=1):
+        if experiment is not None:
+            table.setdefault("experiment", experiment)
+        where = f"{path}: claim {table.get('id', f'number {number}')}"
+        legacy = table.pop("expected", None)  # MIGRATION
+        _names(table, _REQUIRED, _OPTIONAL, where)
+        if not set(table["kind"].split("/")) <= set(KINDS):
+            raise PlanError(f"{where}: kind `{table['kind']}`; there are {', '.join(KINDS)}")
+        table.setdefault("counts_as", _sort(table, study))
+        if table["counts_as"] not in SORTS:
+            raise PlanError(f"{where}: counts_as `{table['counts_as']}`; there are {', '.join(SORTS)}")
+        if table["id"] in entries:
+            raise PlanError(f"{where}: it stands there twice")
+        table["parts"] = tuple(_parts(table.get("parts", []), where))
+        if not table["parts"] and not table.get("not_testable") and not legacy:  # MIGRATION
+            raise PlanError(f"{where}: neither `parts` nor `not_testable`: nothing could be judged")
+        entries[table["id"]] = Entry(**table, one_run=one_run)
+    return entries
+
+
+def _names(table: Mapping[str, Any], required: set[str], optional: set[str], where: str) -> None:
+    missing, unknown = sorted(required - set(table)), sorted(set(table) - required - optional)
+    if missing:
+        raise PlanError(f"{where}: `{missing[0]}` is missing; a claim has {', '.join(sorted(required))}")
+    if unknown:
+        raise PlanError(
+            f"{where}: unknown `{unknown[0]}`; there are {', '.join(sorted(required | optional))}"
+        )
+
+
+def _parts(given: Sequence[Mapping[str, Any]], where: str) -> Iterator[Expected]:
+    seen = set()
+    for number, table in enumerate(given, start=1):
+        at = table.get("at", "")
+        place = f"{where}: part {at or number}"
+        _names(table, {"at"}, set(Expected.__dataclass_fields__) - {"at"}, place)
+        if at in seen:
+            raise PlanError(f"{place}: it stands there twice")
+        seen.add(at)
+        yield _part(dict(table), place)
+
+
+def _part(table: dict[str, Any], place: str) -> Expected:
+    for name in NUMBERS:
+        if name in table and (not isinstance(table[name], int | float) or isinstance(table[name], bool)):
+            raise PlanError(f"{place}: `{name}` is a number, not {table[name]!r}")
+    if "value" in table:
+        if not isinstance(table["value"], int | float):
+            raise PlanError(f"{place}: `value` is a number, not {table['value']!r}; `equals` takes a text")
+        if "tolerance" not in table:
+            raise PlanError(f'{place}: a `value` has a `tolerance`: a number, "15 %", or [below, above]')
+        table["tolerance"] = _tolerance(table["tolerance"], table["value"], place)
+        # Closer than its own tolerance to nothing is nothing.
+        table.setdefault("no_effect", max(table["tolerance"]))
+    elif "tolerance" in table:
+        raise PlanError(f"{place}: a `tolerance` without a `value`")
+    if "range" in table:
+        low, high = (float(each) for each in table["range"])
+        if not low < high:
+            raise PlanError(f"{place}: the range {low:g} to {high:g} is empty")
+        table["range"] = (low, high)
+    if table.get("sign", "more") not in ("more", "less"):
+        raise PlanError(f"{place}: sign `{table['sign']}`; there are more, less")
+    asks = {"value", "range", "more_than", "less_than", "same", "equals", "share", "sign", "not_testable"}
+    if not asks & set(table):
+        raise PlanError(f"{place}: nothing can fail: give one of {', '.join(sorted(asks))}")
+    return Expected(**table)
+
+
+def _tolerance(given: Any, value: float, place: str) -> tuple[float, float]:
+    sides = given if isinstance(given, list) and len(given) == 2 else [given, given]
+    found = []
+    for side in sides:
+        if isinstance(side, str) and (match := re.fullmatch(r"([0-9.]+) ?%", side)):
+            side = abs(value) * float(match[1]) / 100
+        if not isinstance(side, int | float) or side < 0:
+            raise PlanError(f'{place}: tolerance {given!r}; write a number, "15 %", or [below, above]')
+        found.append(float(side))
+    return found[0], found[1]
+
+
+def _sort(table: Mapping[str, Any], study: str) -> str:
+    """What a claim counts as that does not say so."""
+    if study == "own" or table["where"].startswith(("own", "beyond")):
+        return OWN
+    if table["kind"] == "T":
+        return CONSISTENCY
+    return DERIVED if table["kind"] == "D" else PUBLISHED
+
+
+def missing(entries: Mapping[str, Entry], found: Iterable[Any], experiments: Sequence[str]) -> list[str]:
+    """Claims of these experiments without a grade; `found` have an `id`."""
+    judged = {claim.id for claim in found}
+    return [
+        entry.id for entry in entries.values() if entry.experiment in experiments and entry.id not in judged
+    ]

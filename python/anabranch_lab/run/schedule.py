@@ -1,0 +1,65 @@
+"""The schedule of an experiment: the runs that it needs, and how long they take."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..plan.plan import Point, Sweep
+from . import costs, simulation, work
+from .results import Results
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run, or one batch of them, that is or will be a file."""
+
+    experiment: str
+    sweep: Sweep
+    point: Point
+    seed: int
+    key: str
+
+    batch: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """Of a batch: what each of its runs sets over the scenario; empty for a run by itself."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs it stands for."""
+        return max(1, len(self.batch))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Which files it writes."""
+        return (work.TRACE, work.RUNS) if self.sweep.trace else (work.RUNS,)
+
+
+class Schedule:
+    """The runs behind the results of a plan, and what makes them."""
+
+    def __init__(self, results: Results, simulate: work.Simulate = simulation.simulate):
+        self.results = results
+        self.simulate = simulate
+        self.costs = costs.Costs(results.folder / "costs.json")
+
+    def jobs(self, sweeps: Iterable[Sweep] | None = None) -> list[Job]:
+        """Every run of the plan, in the order of the plan."""
+        jobs = []
+        for sweep in self.results.plan.sweeps if sweeps is None else sweeps:
+            points = self.results.points(sweep)
+            batches: dict[str, list[Point]] = {}
+            for point, key in points if sweep.batch else ():
+                if point.run == 0:
+                    batches[key] = []
+                batches[key].append(point)
+            for point, key in points:
+                if point.run:
+                    continue
+                batch = tuple(each.overrides for each in batches.get(key, ()))
+                jobs += [
+                    Job(self.results.plan.name, sweep, point, seed, key, batch)
+                    for seed in self.results.seeds_at(sweep, point, key)
+                ]
+        return jobs
+
+    def cost(self, job: Job) -> float:
+        """What a job is thought to take, seconds of a processor."""
+        return self.costs.of(job.key, job.point.scenario, job.runs)
