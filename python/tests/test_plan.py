@@ -1,4 +1,3 @@
-import shutil
 import tomllib
 from pathlib import Path
 
@@ -279,79 +278,79 @@ def test_what_a_batch_cannot_be(tmp_path, more, problem):
         made(tmp_path, LOSSES + f'[[sweep]]\nname = "s"\nabout = "a"\naxes = ["n", "position"]\n{more}\n')
 
 
-@pytest.mark.parametrize(
-    ("variant", "problem"),
-    [
-        ('{ changes = "x", says = "open" }', "`paper` is missing"),
-        ('{ changes = "", says = "open", paper = "x" }', "`changes` is missing"),
-        ('{ changes = "x", says = "perhaps", paper = "x" }', "says `perhaps`"),
-        ('{ changes = "x", says = "open", paper = "x", because = "y" }', "because"),
-    ],
-)
-def test_a_variant_says_what_it_changes_and_what_the_publication_says_of_it(tmp_path, variant, problem):
-    text = f'title = "X"\n[[sweep]]\nname = "a"\nabout = "b"\nvariant = {variant}\n'
-    (tmp_path / "plan.toml").write_text(text)
-    with pytest.raises(plan.PlanError, match=problem):
-        plan.load(tmp_path)
-
-
-PRINTED = """title = "X"
-printed = ["link.*.rate", "link.*.queue.packets"]
-[axes.rate]
-keys = ["link.wire.rate"]
-values = ["1 Mbit/s", "2 Mbit/s"]
-[[sweep]]
-name = "judged"
-about = "a"
-axes = ["rate"]
-set = { "link.wire.queue" = { kind = "droptail", packets = 50 }, duration = "10 s" }
+SETTINGS = """
+title = "S"
+[[configuration]]
+what = "hosts take a while"
+why = "section 1"
+engines = ["rfc9260"]
+flow = { "options.mtu" = 1400 }
+host = { processing = "1 ms" }
+queue = { droptail = { packets = 7 } }
+messages = { "1000 B" = "900 B" }
+[[configuration]]
+what = "only here"
+why = "section 2"
+experiments = ["exp-2*"]
+flow = { "options.nagle" = true }
 """
 
 
+NETWORK = """
+[[link]]
+name = "wire"
+queue = { kind = "droptail", packets = 50 }
+[[flow]]
+name = "sf"
+to = "b"
+engine = "rfc9260"
+options = { sack_every = 1 }
+traffic = { kind = "greedy", message = "1000 B" }
+[[flow]]
+name = "other"
+to = "c"
+engine = "modern"
+"""
+
+
+def study_of(tmp_path, sweep="", settings=SETTINGS):
+    """A study with one experiment, exp-1; what its sweep runs."""
+    (tmp_path / "study.toml").write_text(settings)
+    folder = tmp_path / "exp-1"
+    folder.mkdir()
+    (folder / "plan.toml").write_text(f'title = "E"\n[[sweep]]\nname = "s"\nabout = "a"\n{sweep}')
+    (folder / "scenario.toml").write_text(NETWORK)
+    (point,) = folders.load(folder).sweep("s").points()
+    return tomllib.loads(point.scenario)
+
+
+def test_what_a_study_has_in_common_is_set_in_every_run(tmp_path):
+    document = study_of(tmp_path)
+    sf, other = document["flow"]
+    assert sf["options"] == {"sack_every": 1, "mtu": 1400}
+    assert sf["traffic"]["message"] == "900 B"
+    assert "options" not in other
+    assert document["host"] == [{"name": "b", "processing": "1 ms"}]
+    assert document["link"][0]["queue"]["packets"] == 7
+
+
+def test_another_reading_sets_its_own_over_it(tmp_path):
+    document = study_of(tmp_path, 'reading = "packets of 1300 bytes"\nset = { "flow.sf.options.mtu" = 1300 }\n')
+    assert document["flow"][0]["options"]["mtu"] == 1300
+    assert folders.load(tmp_path / "exp-1").sweep("s").reading == "packets of 1300 bytes"
+
+
 @pytest.mark.parametrize(
-    ("says", "changes", "more", "refused"),
+    ("entry", "problem"),
     [
-        ("open", '"link.wire.rate" = "3 Mbit/s"', "", "link.wire.rate"),
-        ("fitted", '"link.wire.rate" = "3 Mbit/s"', "", "link.wire.rate"),
-        ("locked", '"link.wire.rate" = "3 Mbit/s"', "", "link.wire.rate"),
-        ("open", '"link.wire.queue" = { kind = "droptail", packets = 60 }', "", "link.wire.queue.packets"),
-        ("open", '"link.wire.queue.packets" = 60', "", "link.wire.queue.packets"),
-        ("open", '"link.wire.queue.packets" = 60', '"link.wire.queue.packets" = "it is lost"', ""),
-        ("open", '"link.wire.rate" = "2 Mbit/s", duration = "20 s"', "", ""),
-        ("printed", '"link.wire.rate" = "3 Mbit/s"', "", ""),
-        ("erratum", '"link.wire.rate" = "3 Mbit/s"', "", ""),
+        ('what = "x"', "`why` is missing"),
+        ('why = "x"', "`what` is missing"),
+        ('what = "x"\nwhy = "y"\nflows = {}', "unknown key `flows`; allowed are engines, experiments, flow"),
     ],
 )
-def test_a_variant_that_says_open_changes_nothing_printed(tmp_path, says, changes, more, refused):
-    sweep = f'[[sweep]]\nname = "v"\nabout = "b"\nvariant = {{ changes = "x", says = "{says}", paper = "y" }}\nset = {{ {changes} }}\n'
-    head, rest = PRINTED.split("[axes", 1)
-    (tmp_path / "plan.toml").write_text(f"{head}left_open = {{ {more} }}\n[axes{rest}{sweep}")
-    if refused:
-        with pytest.raises(plan.PlanError, match=f"`v` changes `{refused}`, which the publication prints"):
-            plan.load(tmp_path)
-    else:
-        assert plan.load(tmp_path).sweep("v").variant.says == says
-
-
-def test_a_printed_value_cannot_be_called_open(tmp_path):
-    """The bursts of experiment XII: 8 Mbit/s in the thesis."""
-    thesis = EXPERIMENTS / "sf-sctp-2007"
-    text = (thesis / "exp-12" / "plan.toml").read_text()
-    assert 'says = "printed"' in text
-    study = {"printed": plan.read(thesis / "study.toml")["printed"], "engines": ["ns2-2.28"]}
-    shutil.copytree(thesis / "common", tmp_path / "common")
-    shutil.copytree(thesis / "exp-12", tmp_path / "exp-12")
-    plan.load(tmp_path / "exp-12", study=study)
-    (tmp_path / "exp-12" / "plan.toml").write_text(text.replace('says = "printed"', 'says = "open"'))
-    with pytest.raises(plan.PlanError, match="which the publication prints"):
-        plan.load(tmp_path / "exp-12", study=study)
-
-
-def test_variants_of_one_configuration_are_equal(satellite):
-    assert satellite.sweep("study").variant is None
-    common = satellite.sweep("study-common").variant
-    assert (common.says, common.allowed) == ("open", True)
-    assert common != satellite.sweep("pba-once").variant
+def test_what_is_set_says_why(tmp_path, entry, problem):
+    with pytest.raises(plan.PlanError, match=problem):
+        study_of(tmp_path, settings=f"[[configuration]]\n{entry}\n")
 
 
 def test_a_point_leaves_nothing_behind(tmp_path):

@@ -10,7 +10,6 @@ from fake import simulate as fake_simulate
 
 from anabranch_lab import stats
 from anabranch_lab.judge import analyses as judging
-from anabranch_lab.judge import claims
 from anabranch_lab.plan import plan, sequential
 from anabranch_lab.run.results import Results
 from anabranch_lab.run.schedule import Schedule
@@ -183,16 +182,12 @@ def test_few_seeds_judge_only_under_the_rule(study, tmp_path):
         (curve - curve).rise(0.008, 0.03),
     ):
         assert (estimate.n, estimate.least) == (10, 10)
-    assert claims.number("x", 5.0, curve.at(0.01), 0.5).holds
-    assert not claims.number("x", 9.0, curve.at(0.01), 0.5).holds
-    # Ten seeds that nobody's rule stopped judge nothing.
-    plain = Results(ruled.plan, tmp_path / "a", code="c", seeds=range(1, 11))
-    part = claims.number("x", 5.0, plain.grid("study", {"goodput": GOODPUT}).at("goodput", p=0.01), 0.5)
-    assert not part.holds
-    assert "not judged: 10 seeds, 30 are needed" in part.detail
-    # Nor together with what has no rule.
-    other = dataclasses.replace(found.sample("goodput", p=0.01), least=stats.LEAST)
-    assert not claims.number("x", 0.0, (found.sample("goodput", p=0.01) - other).estimate, 1.0).holds
+    # Four seeds that nobody's rule stopped judge nothing, nor together with what has enough.
+    plain = Results(ruled.plan, tmp_path / "a", code="c", seeds=range(1, 5))
+    few = plain.grid("study", {"goodput": GOODPUT}).at("goodput", p=0.01)
+    assert (few.n, few.least) == (4, stats.LEAST)
+    other = dataclasses.replace(found.sample("goodput", p=0.01), least=40)
+    assert (found.sample("goodput", p=0.01) - other).least == 40
 
 
 def test_the_files_say_why(study, tmp_path):
@@ -231,9 +226,9 @@ def test_shares_of_the_mean_and_what_is_not_there(study, tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"first": 5}, "at least 10"),
+        ({"first": 4}, "at least 5"),
         ({"step": 0}, "steps of 1"),
-        ({"beside": 3}, "at least 10"),
+        ({"beside": 3}, "at least 5"),
         ({"precise": {}}, "is missing"),
         ({"precise": {"x": {"of": "1"}}}, "needs `of`"),
         ({"precise": {"x": {"of": "1", "half": "few"}}}, "a number or"),
