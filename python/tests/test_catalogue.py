@@ -114,7 +114,9 @@ def checkout(tmp_path, monkeypatch):
     (study / "common" / "wire.toml").write_text(SCENARIO)
     experiment_folder(study, "exp-1")
     experiment_folder(study, "exp-2")
-    (study / "claims.toml").write_text(claim("C-exp-1", "exp-1") + claim("C-exp-2", "exp-2", "more_than = 2.0"))
+    (study / "claims.toml").write_text(
+        claim("C-exp-1", "exp-1") + claim("C-exp-2", "exp-2", "more_than = 2.0")
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -141,7 +143,10 @@ def test_a_study_from_runs_to_pages(checkout, capsys):
     # Both experiments ask for the same runs: 2 * 2 points with 6 seeds, made once.
     assert "24 runs made, all 24 on disk" in output
     good, bad = found(checkout)["C-exp-1"], found(checkout)["C-exp-2"]
-    assert [(each["grade"], each["word"]) for each in (good, bad)] == [("A", "reproduced"), ("D", "contradicted")]
+    assert [(each["grade"], each["word"]) for each in (good, bad)] == [
+        ("A", "reproduced"),
+        ("D", "contradicted"),
+    ]
     assert (good["study"], good["engine"], good["seeds"]) == ("009", "ns2-2.28", 6)
     assert [part["seeds"] for part in good["readings"]["a modem"]] == [6]
     assert "published and printed" in output
@@ -268,7 +273,12 @@ def test_one_that_compares_comes_last_and_sees_what_the_others_found(checkout):
         "    return Analysis([claim_builder(results).claim('C-all', {'seen': ' '.join(seen)})])\n"
     )
     catalogued = study / "claims.toml"
-    catalogued.write_text(catalogued.read_text() + claim("C-all", "a-first-by-name").replace("p = 0.02", "seen").replace("more_than = 0.1", 'equals = "C-exp-1 C-exp-2"'))
+    catalogued.write_text(
+        catalogued.read_text()
+        + claim("C-all", "a-first-by-name")
+        .replace("p = 0.02", "seen")
+        .replace("more_than = 0.1", 'equals = "C-exp-1 C-exp-2"')
+    )
     for jobs in (1, 2):
         assert command("studies", "made-up", "--quick", "--jobs", jobs) == 0
         assert list(found(checkout)) == ["C-exp-1", "C-exp-2", "C-all"]

@@ -7,7 +7,9 @@ import pytest
 
 from anabranch_lab.plan import catalogue, folders
 
-STUDIES = [study for study in folders.studies(folders.root() / "experiments") if study.claims and not study.own]
+STUDIES = [
+    study for study in folders.studies(folders.root() / "experiments") if study.claims and not study.own
+]
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
 
 
@@ -36,7 +38,9 @@ def numbers(tree):
     told = {
         id(node.body[0].value)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and node.body and isinstance(node.body[0], ast.Expr)
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
     }
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or id(node) in told or isinstance(node.value, bool):
@@ -62,7 +66,9 @@ def test_code_knows_no_published_number(study):
 
 
 def test_the_check_sees_numbers_and_texts():
-    found = [number for _, number in numbers(ast.parse('"""95.4"""\nx = 92.0\ny = f"prints {x} and 95.4 %"\n'))]
+    found = [
+        number for _, number in numbers(ast.parse('"""95.4"""\nx = 92.0\ny = f"prints {x} and 95.4 %"\n'))
+    ]
     assert found == [92.0, 95.4]
     assert telling(92.1)
     assert telling(0.00321)
