@@ -30,9 +30,7 @@ def over_time(
     return Entry(name, title, "One recorded run of the engine of the thesis.", draw)
 
 
-def over_axis(
-    runs: Grid, axis: str, label: str, name: str, title: str
-) -> Entry:
+def over_axis(runs: Grid, axis: str, label: str, name: str, title: str) -> Entry:
     """User data and drop rate along an axis, one subflow and four, every engine."""
 
     def draw() -> Figure:
