@@ -254,7 +254,6 @@ def timers(race: Grid, case: str) -> dict[str, Measured]:
     return {
         "low, 2 lost: ms that the order of the timers decides about": apart(times),
         "low, 2 lost: retransmissions that it decides about": f"{apart(copies).value:g}",
-        "low, 2 lost: share of the runs that are fast": Plain(len(fast) / n, n),
         "low, 2 lost: share of the runs that are slow": Plain(len(slow) / n, n),
         "low, 2 lost: what the minimum RTO changes where hosts take the same times, ms": Sample(
             changed.seeds, tuple(abs(value) for value in changed.values)

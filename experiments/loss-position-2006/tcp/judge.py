@@ -15,6 +15,8 @@ from ..common.pictures import Record
 CASES = ("baseline", "inflight", "no limited transmit", "minimum RTO 1 s", "initial window 1")
 ANSWER = 52
 """Bytes of an acknowledgement."""
+PEAKS = 12, 17
+"""Positions that are asked about at low."""
 
 
 def claims(
@@ -43,12 +45,12 @@ def claims(
         claim(
             "H-T-3",
             {
-                **{f"{k} lost: {STANDS_OUT}": above_neighbours(low, k) for k in (12, 17)},
-                "others that stand out": text([k for k in stand_out(low) if k not in (12, 17)]),
+                **at_peaks("", low),
+                "other peaks": text([k for k in peaks(low) if k not in PEAKS]),
                 # Of every flow the first timeout is needless.
                 **{f"{k} lost: repaired by": low.repair(k, needless=1) for k in (16, 18, 19)},
                 "8 lost: time over that without a loss": low[8].time / low[0].time,
-                "without the mistakes: positions that stand out": text(stand_out(clean)),
+                "without the mistakes: peaks": text(peaks(clean)),
             },
             note="The report does not know the second mistake, and describes part of it (7.1.2): acknowledgements of new packets are taken for old, and "
             "answered. The model has another part, the timer that stays backed off.",
@@ -130,27 +132,24 @@ def claims(
     ]
 
 
-STANDS_OUT = "time over that of its slower neighbour"
-"""What a peak is measured by."""
+def peaks(row: Row) -> list[int]:
+    """Positions that are half again as slow as a flow without a loss, and a tenth slower than both neighbours (20 has one)."""
+    return [
+        k
+        for k in range(2, 21)
+        if row[k].time > 1.5 * row[0].time
+        and all(row[k].time > 1.1 * row[near].time for near in (k - 1, k + 1) if near in row.flows)
+    ]
 
 
-def above_neighbours(row: Row, k: int) -> float:
-    """How many times slower than the slower one of its neighbours; 20 has one."""
-    return row[k].time / max(row[near].time for near in (k - 1, k + 1) if near in row.flows)
-
-
-def stand_out(row: Row) -> list[int]:
-    """Positions that are half again as slow as a flow without a loss, and a tenth slower than both neighbours."""
-    return [k for k in range(2, 21) if row[k].time > 1.5 * row[0].time and above_neighbours(row, k) > 1.1]
+def at_peaks(told: str, row: Row) -> dict[str, Measured]:
+    """Whether the report's two peaks are there."""
+    return {f"{told}{k} lost: a peak": "yes" if k in peaks(row) else "no" for k in PEAKS}
 
 
 def vanished(plain: Row, changed: Row) -> dict[str, Measured]:
     """The peaks of the baseline, which must be there, and the same places in a changed stack."""
-    return {
-        f"{place}, {k} lost: {STANDS_OUT}": above_neighbours(row, k)
-        for place, row in (("low, baseline", plain), ("low", changed))
-        for k in (12, 17)
-    }
+    return at_peaks("low, baseline, ", plain) | at_peaks("low, ", changed)
 
 
 def opening() -> dict[str, Measured]:
