@@ -59,19 +59,12 @@ def spread(results: Results, sweep: str) -> float:
 
 def tail(runs: dict[str, flows.Table]) -> Table:
     """What a loss near the end costs, flavour by flavour."""
-    places = [15, 16, 17, 18, 19, 20]
+    places = range(15, 21)
     rows = []
     for protocol, flavours in NAMES.items():
         for flavour, name in flavours.items():
             row = runs[protocol].at(flavour=flavour, display="medium")
-            rows.append(
-                [
-                    name,
-                    f"{row[0].time:.0f}",
-                    f"{row.extra(1):.0f}",
-                    *(f"{row.extra(k):.0f}" for k in places),
-                ]
-            )
+            rows.append([name, f"{row[0].time:.0f}", *(f"{row.extra(k):.0f}" for k in (1, *places))])
     return Table(
         "Medium: what a lost packet costs at the end of a flow, ms",
         ["flavour", "no loss", "1 lost", *(f"{k} lost" for k in places)],

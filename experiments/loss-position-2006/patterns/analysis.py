@@ -39,17 +39,17 @@ def analyse(results: Results) -> Analysis:
             for protocol in PROTOCOLS
         ],
         findings=[
-            "A delay that grows by 300 ms at a packet makes the server send "
-            + " and ".join(
-                f"{sum(runs[protocol, 'late'].at(flavour=SHORT[protocol])[k].again > 0 for k in range(1, 21))} of 20 "
-                f"{protocol.upper()} flows"
-                for protocol in PROTOCOLS
-            )
-            + " partly twice when the minimum RTO is 200 ms, none when it is one second. A tail loss probe is sent needlessly too: in "
-            f"{sum(runs['tcp', 'late'].at(flavour='rack-cubic')[k].again > 0 for k in range(1, 21))} of 20 TCP flows with RACK-TLP, but it "
-            "is one packet.",
+            f"A delay that grows by 300 ms at a packet makes the server send {again(runs, 'sctp', SHORT['sctp'])} of 20 SCTP flows and "
+            f"{again(runs, 'tcp', SHORT['tcp'])} of 20 TCP flows partly twice when the minimum RTO is 200 ms, none when it is one second. "
+            f"A tail loss probe is sent needlessly too: in {again(runs, 'tcp', 'rack-cubic')} of 20 TCP flows with RACK-TLP, but it is one packet.",
         ],
     )
+
+
+def again(runs: dict[tuple[str, str], Table], protocol: str, flavour: str) -> int:
+    """How many of the flows that meet a longer delay send something again."""
+    row = runs[protocol, "late"].at(flavour=flavour)
+    return sum(row[k].again > 0 for k in row.positions)
 
 
 def damaged(made: ClaimBuilder, runs: dict[tuple[str, str], Table]) -> Claim:
@@ -69,9 +69,8 @@ def late(made: ClaimBuilder, runs: dict[tuple[str, str], Table]) -> Claim:
     found: dict[str, Measured] = {}
     for protocol in PROTOCOLS:
         for timeout, flavours in (("1 s", CLEAN), ("200 ms", SHORT)):
-            row = runs[protocol, "late"].at(flavour=flavours[protocol])
             at = f"{protocol.upper()}, minimum RTO {timeout}: flows that send something again"
-            found[at] = sum(row[k].again > 0 for k in row.positions)
+            found[at] = again(runs, protocol, flavours[protocol])
     return made.claim("H-X-4", found)
 
 

@@ -30,11 +30,18 @@ def claims(
     def was(case: str, display: str) -> Row:
         return runs.at(stack="as it was", case=case, display=display)
 
-    low, medium, high = (was("baseline", display) for display in SETS)
+    rows = {case: [was(case, display) for display in SETS] for case in CASES}
+    (low, medium, high), limited, raised = (
+        rows[case] for case in ("baseline", "inflight", "minimum RTO 1 s")
+    )
     clean = runs.at(stack="without mistakes", case="baseline", display="low")
-    middle = range(6, 15)
+    early, middle = ([high[k].time for k in positions] for positions in (range(2, 5), range(6, 15)))
+    wait, by = lost_segment(records["low, 12 lost"])
     return [
-        claim("H-T-1", {f"{display}, ms": was("baseline", display).extra(1) for display in SETS}),
+        claim(
+            "H-T-1",
+            {f"{display}, ms": row.extra(1) for display, row in zip(SETS, rows["baseline"], strict=True)},
+        ),
         claim(
             "H-T-2",
             {
@@ -60,8 +67,7 @@ def claims(
         claim(
             "H-T-5",
             {
-                "least of t(2..4) over the most of t(6..14)": min(high[k].time for k in range(2, 5))
-                / max(high[k].time for k in middle),
+                "least of t(2..4) over the most of t(6..14)": min(early) / max(middle),
                 "15 lost: repaired by": high.repair(15),
                 "15 lost: extra time, round trips": high.extra(15) / trip("high", ANSWER),
             },
@@ -69,13 +75,10 @@ def claims(
         claim(
             "H-T-6",
             {
-                "medium, 6 to 15 lost: mean, ms slower": mean_slower(
-                    was("inflight", "medium"), medium, range(6, 16)
-                ),
+                "medium, 6 to 15 lost: mean, ms slower": mean_slower(limited[1], medium, range(6, 16)),
                 **{
-                    f"{display}, none lost: time over that without limiting": was("inflight", display)[0].time
-                    / was("baseline", display)[0].time
-                    for display in SETS
+                    f"{display}, none lost: time over that without limiting": slow[0].time / plain[0].time
+                    for display, slow, plain in zip(SETS, limited, rows["baseline"], strict=True)
                 },
             },
         ),
@@ -83,28 +86,16 @@ def claims(
         claim(
             "H-T-8",
             {
-                **vanished(low, was("minimum RTO 1 s", "low")),
-                "low, 16 lost: repaired by": was("minimum RTO 1 s", "low").repair(16),
-                **{
-                    f"medium, {k} lost: growth over 1 s less the old timeout": grown(
-                        was("minimum RTO 1 s", "medium")[k].time - medium[k].time,
-                        records[f"medium, {k} lost"],
-                    )
-                    for k in range(16, 20)
-                },
+                **vanished(low, raised[0]),
+                "low, 16 lost: repaired by": raised[0].repair(16),
+                **grown(raised[1], medium, records),
             },
         ),
         claim("H-T-9", initial_window(was)),
         claim("H-F17", order(records["low, none lost"])),
         claim(
             "H-F19",
-            dict(
-                zip(
-                    ("12 lost: wait over the first timeout", "12 lost: sent again by"),
-                    lost_segment(records["low, 12 lost"]),
-                    strict=True,
-                )
-            ),
+            {"12 lost: wait over the first timeout": wait, "12 lost: sent again by": by},
             note="The mistake as it is modelled strikes at 8, the first segment behind the spurious ones: there a loss waits "
             f"{lost_segment(records['low, 8 lost'])[0]:.1f} first timeouts.",
         ),
@@ -156,10 +147,7 @@ def vanished(plain: Row, changed: Row) -> dict[str, Measured]:
 def opening() -> dict[str, Measured]:
     """The arithmetic of section 7.1.1."""
     frames = printed.OPENING
-    handshake, segment = (
-        printed.wire(frames.syn_ack, frames.ack),
-        printed.wire(frames.segment, frames.ack),
-    )
+    handshake, segment = (printed.wire(each, frames.ack) for each in (frames.syn_ack, frames.segment))
     timeout = printed.first_timeout(handshake)
     return {
         "round trip of SYN-ACK and ACK, ms": handshake,
@@ -190,11 +178,17 @@ def limited_transmit(was: Any) -> dict[str, Measured]:
     return {**found, "early losses, mean: ms slower at high than at medium": means[1] - means[0]}
 
 
-def grown(growth: float, record: Record) -> float:
-    """By how much a flow is slower, over what a timeout of one second adds to the one that it had."""
-    fired = record.of("sender", "timeout")[0]["time"]
-    old = [event["c"] / 1e6 for event in record.of("sender", "rtt") if event["time"] < fired][-1]
-    return growth / (1000 - old)
+def grown(raised: Row, plain: Row, records: Mapping[str, Record]) -> dict[str, Measured]:
+    """By how much flows at medium are slower, over what a timeout of one second adds to the one that they had."""
+    found: dict[str, Measured] = {}
+    for k in range(16, 20):
+        record = records[f"medium, {k} lost"]
+        fired = record.of("sender", "timeout")[0]["time"]
+        old = [event["c"] / 1e6 for event in record.of("sender", "rtt") if event["time"] < fired][-1]
+        found[f"medium, {k} lost: growth over 1 s less the old timeout"] = (
+            raised[k].time - plain[k].time
+        ) / (1000 - old)
+    return found
 
 
 def initial_window(was: Any) -> dict[str, Measured]:

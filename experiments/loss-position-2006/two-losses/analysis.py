@@ -100,26 +100,16 @@ def summary(found: dict[str, Pairs], middle: dict[tuple[str, str, str], float]) 
     """How pairs compare with single losses."""
     rows = []
     for (protocol, flavour, display), value in middle.items():
-        pairs = found[protocol]
-        ratios = pairs.ratios(flavour, display)
-        dear = sum(ratio > 1.5 for ratio in ratios)
-        extra = pairs.extra(flavour, display)
-        rows.append(
-            [
-                f"{protocol.upper()} {flavour}",
-                display,
-                f"{median(extra.values()):.0f}",
-                f"{max(extra.values()):.0f}",
-                f"{value:.3f}",
-                str(dear),
-            ]
-        )
+        dear = sum(ratio > 1.5 for ratio in found[protocol].ratios(flavour, display))
+        extra = found[protocol].extra(flavour, display).values()
+        shown = [f"{median(extra):.0f}", f"{max(extra):.0f}", f"{value:.3f}", str(dear)]
+        rows.append([f"{protocol.upper()} {flavour}", display, *shown])
     head = [
         "flavour",
         "place",
         "extra time, median, ms",
         "most, ms",
-        "pair / dearer one, median",
+        "pair / dearer, median",
         "pairs above 1.5",
     ]
     return Table("Two losses against the dearer one of them, 190 pairs each", head, rows)
