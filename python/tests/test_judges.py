@@ -13,7 +13,7 @@ import worlds_short_flows
 import worlds_thesis
 from test_satellite import IDS as SATELLITE
 
-from anabranch_lab.judge import claims, experiment, grades
+from anabranch_lab.judge import experiment, grades
 from anabranch_lab.judge.experiment import Analysis
 from anabranch_lab.models import renewal
 from anabranch_lab.plan import catalogue, folders
@@ -117,7 +117,7 @@ def test_a_judge_says_yes_and_each_of_its_parts_can_say_no(name):
             # No such results can be: a logarithm of less than nothing.
             continue
         left -= {place for place, holds in parts(bad).items() if not holds}
-    assert not left, f"none of {tried} bends makes these fail"
+    assert not left, f"none of {tried} bends makes these fail: {sorted(left)}"
 
 
 def test_every_claim_has_a_judge_that_is_tested():
@@ -154,8 +154,10 @@ def test_what_was_never_there_does_not_vanish():
     analysis, _ = made_up.judged(name, {name: elsewhere})
     found = {claim.id: claim for claim in analysis.claims}
     for each in ("H-T-8", "H-T-9"):
-        assert [part.at for part in found[each].failing] == ["low, baseline: peaks at 12 and 17"]
-        assert found[each].verdict == claims.NOT_REPRODUCED
+        # Both fail for one cause, and are one part.
+        assert [part.at for part in found[each].short] == ["low, baseline, 12 lost: a peak"]
+        assert found[each].grade == grades.D
+        assert found[each].entry.counted_with == "H-T-3"
 
 
 @pytest.mark.parametrize(("deviations", "holds"), [(2.4, False), (3.5, True)])
