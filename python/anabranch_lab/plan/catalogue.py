@@ -65,6 +65,10 @@ class Expected:
     """Why nothing can be said."""
     cause: str = ""
     """What makes it fail, where other parts fail by the same: they are one part then."""
+    sweep: str = ""
+    """Where no Python judges it: the sweep that it is taken from (`judge/declared.py`) ..."""
+    measure: str = ""
+    """... and what is measured there, such as `goodput of upload, Mbit/s`; `at` is the point then."""
 
     @property
     def threshold(self) -> tuple[float, bool] | None:
@@ -167,12 +171,18 @@ class Entry:
         ]
 
 
-_REQUIRED = {"id", "experiment", "where", "statement", "kind"}
-_OPTIONAL = {"parts", "tolerance", "counts_as", "seen", "counted_with", "not_testable"}
+_REQUIRED = {"id", "experiment", "statement"}
+_PUBLISHED = {"where", "kind"}
+"""What a claim of a publication has besides."""
+_OF_PARTS = ("sweep", "measure")
+"""What all parts of a claim have that do not say it themselves."""
+_OPTIONAL = {"parts", "tolerance", "counts_as", "seen", "counted_with", "not_testable", *_OF_PARTS}
 
 
 def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str, Entry]:
-    """Reads a study's claims.toml; by identifier, in its order. `experiment` judges those that name none; `study` is its number."""
+    """Reads a claims.toml; by identifier, in its order. `experiment` judges those that name none; `study` is the number of the publication,
+    `own` where there is none.
+    """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -189,7 +199,10 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
             table.setdefault("experiment", experiment)
         where = f"{path}: claim {table.get('id', f'number {number}')}"
         legacy = table.pop("expected", None)  # MIGRATION
-        _names(table, _REQUIRED, _OPTIONAL, where)
+        ours = table.get("counts_as", _sort(table, study)) == OWN
+        _names(table, _REQUIRED if ours else _REQUIRED | _PUBLISHED, _OPTIONAL | _PUBLISHED, where)
+        table.setdefault("where", OWN)
+        table.setdefault("kind", "N" if any("value" in part for part in table.get("parts", [])) else "S")
         if not set(table["kind"].split("/")) <= set(KINDS):
             raise PlanError(f"{where}: kind `{table['kind']}`; there are {', '.join(KINDS)}")
         table.setdefault("counts_as", _sort(table, study))
@@ -197,7 +210,8 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
             raise PlanError(f"{where}: counts_as `{table['counts_as']}`; there are {', '.join(SORTS)}")
         if table["id"] in entries:
             raise PlanError(f"{where}: it stands there twice")
-        table["parts"] = tuple(_parts(table.get("parts", []), where))
+        shared = {key: table.pop(key) for key in _OF_PARTS if key in table}
+        table["parts"] = tuple(_parts([shared | part for part in table.get("parts", [])], where))
         if not table["parts"] and not table.get("not_testable") and not legacy:  # MIGRATION
             raise PlanError(f"{where}: neither `parts` nor `not_testable`: nothing could be judged")
         entries[table["id"]] = Entry(**table, one_run=one_run)
@@ -207,7 +221,7 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
 def _names(table: Mapping[str, Any], required: set[str], optional: set[str], where: str) -> None:
     missing, unknown = sorted(required - set(table)), sorted(set(table) - required - optional)
     if missing:
-        raise PlanError(f"{where}: `{missing[0]}` is missing; a claim has {', '.join(sorted(required))}")
+        raise PlanError(f"{where}: `{missing[0]}` is missing; needed are {', '.join(sorted(required))}")
     if unknown:
         raise PlanError(
             f"{where}: unknown `{unknown[0]}`; there are {', '.join(sorted(required | optional))}"
@@ -219,6 +233,9 @@ def _parts(given: Sequence[Mapping[str, Any]], where: str) -> Iterator[Expected]
     for number, table in enumerate(given, start=1):
         at = table.get("at", "")
         place = f"{where}: part {at or number}"
+        for key in ("at", *_OF_PARTS):
+            if not isinstance(table.get(key, ""), str):
+                raise PlanError(f"{place}: `{key}` is a text, not {table[key]!r}")
         _names(table, {"at"}, set(Expected.__dataclass_fields__) - {"at"}, place)
         if at in seen:
             raise PlanError(f"{place}: it stands there twice")

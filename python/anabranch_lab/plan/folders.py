@@ -8,6 +8,7 @@ from typing import Any
 from . import catalogue, configuration, plan
 
 PLAN = "plan.toml"
+CLAIMS = "claims.toml"
 
 
 def checkout(start: Path | None = None) -> Path | None:
@@ -74,19 +75,17 @@ def studies(folder: Path) -> list[Study]:
 
 def study_at(folder: Path) -> Study:
     """The study in this folder."""
-    file = folder / "claims.toml"
     if (folder / configuration.STUDY).is_file():
         head = defaults(folder)
         about, findings = _abstract(head.get("about", {}), folder / configuration.STUDY)
-        claims = catalogue.load(file, study=head.get("study", plan.OWN))
-        names = sorted(
-            (path.parent.name for path in folder.glob(f"*/{PLAN}")),
-            key=lambda name: (_ours(name, claims.values()), name),
-        )
+        number = _number(head.get("study", plan.OWN), head.get("reference", ""))
+        names = sorted(path.parent.name for path in folder.glob(f"*/{PLAN}"))
+        claims = _claims(folder, names, number)
+        names.sort(key=lambda name: (_ours(name, claims.values()), name))
         return Study(
             folder.name,
             folder,
-            head.get("study", plan.OWN),
+            number,
             head.get("title", folder.name),
             head.get("reference", ""),
             head.get("short", head.get("title", folder.name)),
@@ -99,12 +98,13 @@ def study_at(folder: Path) -> Study:
             configuration.parse(head.get(configuration.KEY, ()), folder / configuration.STUDY),
         )
     one = load(folder)
-    claims = catalogue.load(file, one.name, one.study)
+    number = _number(one.study, one.reference)
+    claims = catalogue.load(folder / CLAIMS, one.name, number)
     about, findings = _abstract(one.about, folder / PLAN)
     return Study(
         one.name,
         folder,
-        one.study,
+        number,
         one.title,
         one.reference,
         one.short or one.title,
@@ -114,6 +114,31 @@ def study_at(folder: Path) -> Study:
         findings,
         one.glossary,
     )
+
+
+def _number(said: str, reference: str) -> str:
+    """The number of the publication that a study judges: without a `reference` there is none, and all it says is its own."""
+    return said if reference else plan.OWN
+
+
+def _claims(folder: Path, names: list[str], number: str) -> dict[str, catalogue.Entry]:
+    """The claims of a study: of its own claims.toml, and of those of its experiments."""
+    alone = names[0] if len(names) == 1 else None
+    found = catalogue.load(folder / CLAIMS, alone, number)
+    for entry in found.values():
+        if entry.experiment not in names:
+            raise plan.PlanError(
+                f"{folder / CLAIMS}: claim {entry.id}: experiment `{entry.experiment}`; there are {', '.join(names)}"
+            )
+    for name in names:
+        for entry in catalogue.load(folder / name / CLAIMS, name, number).values():
+            if entry.id in found:
+                other = found[entry.id].experiment
+                raise plan.PlanError(
+                    f"{folder / name / CLAIMS}: claim {entry.id}: another one of {other} is called so"
+                )
+            found[entry.id] = entry
+    return found
 
 
 def _ours(experiment: str, claims: Iterable[catalogue.Entry]) -> bool:

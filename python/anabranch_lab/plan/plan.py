@@ -172,7 +172,7 @@ class Plan:
         for sweep in self.sweeps:
             flows = read(sweep.scenario).get("flow", ())
             named += [flow["engine"] for flow in flows if "engine" in flow]
-            named += [json.loads(value) for key, value in _values(sweep) if key.endswith(".engine")]
+            named += [json.loads(value) for key, value in _settings(sweep) if key.endswith(".engine")]
         return tuple(dict.fromkeys(named))
 
     def sweep(self, name: str) -> Sweep:
@@ -252,7 +252,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
     )
     seeds = document.get("seeds", SEEDS)
     quick_seeds = document.get("quick_seeds", QUICK_SEEDS)
-    axes = {key: _axis(key, entry) for key, entry in document.get("axes", {}).items()}
+    axes = {key: _axis(key, entry, file) for key, entry in document.get("axes", {}).items()}
     engines = tuple(document.get("engines", ()))
     quick = _quick(document.get("quick", {}), f"[quick] of {file}")
     sweeps = []
@@ -282,11 +282,14 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         for key in ("name", "about"):
             if key not in entry:
                 raise PlanError(f"{where}: `{key}` is missing")
-        unknown = [axis for axis in entry.get("axes", []) if axis not in axes]
+        asked = entry.get("axes", [])
+        # An axis of one sweep alone may stand in the sweep.
+        there = {key: _axis(key, each, where) for key, each in asked.items()} if isinstance(asked, Mapping) else axes
+        unknown = [axis for axis in asked if axis not in there]
         if unknown:
             raise PlanError(f"{where}: no axis `{unknown[0]}`; there are {', '.join(axes)}")
         scenario = folder / entry.get("scenario", "scenario.toml")
-        mine = [axes[axis] for axis in entry.get("axes", [])]
+        mine = [there[axis] for axis in asked]
         compared = entry.get("engines", engines)
         if compared:
             mine.insert(0, _engines(compared, scenario))
@@ -336,7 +339,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
     )
 
 
-def _values(sweep: Sweep) -> Iterator[tuple[str, str]]:
+def _settings(sweep: Sweep) -> Iterator[tuple[str, str]]:
     """Each key that a sweep or one of its axes sets, tables taken apart, with its value as text."""
 
     def leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -351,14 +354,15 @@ def _values(sweep: Sweep) -> Iterator[tuple[str, str]]:
             yield from leaves(key, value)
 
 
-def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
+def _axis(key: str, entry: Mapping[str, Any], place: Any) -> Axis:
     """An axis: `keys` and `values`, or `values` as a table that says what each of them sets."""
-    _only(entry, {"name", "label", "keys", "values", "choose", "none"}, f"[axes.{key}] of plan.toml")
+    where = f"{place}: [axes.{key}]"
+    _only(entry, {"name", "label", "keys", "values", "choose", "none"}, where)
     name = entry.get("name", key)
     if name.lower() in RESERVED or name == ENGINE:
-        raise PlanError(f"[axes.{key}]: no axis can be called `{name}`")
+        raise PlanError(f"{where}: no axis can be called `{name}`")
     if "values" not in entry:
-        raise PlanError(f"[axes.{key}]: `values` is missing")
+        raise PlanError(f"{where}: `values` is missing")
     if isinstance(entry["values"], Mapping):
         values = tuple(entry["values"])
         settings = tuple(dict(each) for each in entry["values"].values())
@@ -366,7 +370,7 @@ def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
         values = _values(entry["values"])
         keys = entry.get("keys")
         if not keys:
-            raise PlanError(f"[axes.{key}]: `keys` is missing")
+            raise PlanError(f'{where}: `keys` is missing, such as ["link.path.rate"]')
         templates = keys if isinstance(keys, Mapping) else dict.fromkeys(keys, "{}")
         none = entry.get("none")
         parts = [(value,) if value != none else () for value in values]
@@ -378,7 +382,7 @@ def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
             for value, chosen in zip(values, parts, strict=True)
         )
     if len(set(values)) != len(values):
-        raise PlanError(f"[axes.{key}]: a value stands there twice")
+        raise PlanError(f"{where}: a value stands there twice")
     return Axis(name, values, settings, entry.get("label", name))
 
 
