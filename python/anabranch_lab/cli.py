@@ -1,4 +1,4 @@
-"""`anabranch-lab list | plan | run | claims | report | studies | prune`."""
+"""`anabranch-lab new | list | plan | run | claims | report | studies | bundle | rerun | prune`."""
 
 import argparse
 import contextlib
@@ -12,9 +12,9 @@ from rich.console import Console
 
 from anabranch import _core
 
-from .judge import analyses, claims, experiment, grades
+from .judge import analyses, claims, declared, experiment, grades
 from .models import command as model
-from .plan import catalogue, folders, new, plan
+from .plan import catalogue, folders, named, new, plan
 from .run import campaign, executors, simulation, store, sweep
 from .run.progress import PROGRESS, Recorded, duration
 from .run.results import Results
@@ -105,10 +105,10 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "name",
             nargs="?",
-            help="the folder of an experiment or of a study, anywhere; or one of the checkout by its name (`anabranch-lab list`); "
-            "without it: this folder, or everything in the checkout",
+            help="the folder of an experiment or of a study, anywhere; or the name of one that lies here or in the checkout "
+            "(`anabranch-lab list`); without it: the one that you stand in, or everything in the checkout",
         )
-        command.add_argument("--study", help="one study only, such as sf-sctp-2007")
+        command.add_argument("--study", help="one study only: yours, or one of the checkout such as sf-sctp-2007")
         command.add_argument("--experiment", help="one experiment only, such as exp-04")
         command.add_argument("--claim", help="only the experiment that judges this claim, such as Z-IV-1")
         command.add_argument(
@@ -139,64 +139,16 @@ def _chosen(options: argparse.Namespace) -> list[Results]:
 
 
 def _plans(options: argparse.Namespace) -> list[plan.Plan]:
-    """What a command names: a folder anywhere, or a study or an experiment of the checkout; nothing: this folder, or all."""
-    if options.claim is not None:
-        return [_of_claim(options)]
-    name, study, one = options.name, options.study, options.experiment
-    if name is not None and (study is not None or one is not None):
-        raise plan.PlanError("name it once: as NAME, or with --study and --experiment")
-    if study is None and one is None:
-        place = Path(name or ".")
-        # The top of a checkout stands for its experiments, not for whatever folders lie in it.
-        found = folders.at(place) if place.is_dir() and not (place / "experiments").is_dir() else None
-        if found is not None:
-            options.whole = len(found) > 1
-            return found
-        if name is None and folders.checkout() is None:
-            raise plan.PlanError(f"no plan.toml here, and this is no checkout of anabranch. {folders.HINT}")
-        if name is not None and place.is_dir():
-            raise plan.PlanError(f"{name}: no plan.toml in this folder or below it. {folders.HINT}")
-    folder = folders.root() / "experiments"
-    if name is not None and folders.checkout() is None and name not in folders.names(folder):
-        raise plan.PlanError(f"{name}: there is no such folder. {folders.HINT}")
-    if name is not None:
-        if name in [each.name for each in folders.studies(folder)]:
-            study = name
-        else:
-            one = name
-    options.whole = one is None
-    chosen = [folders.load(folder / each) for each in folders.select(folder, study, one)]
-    if not chosen:
-        raise plan.PlanError(f"study `{study}` has no experiment yet")
+    """What a command means (`named`)."""
+    chosen, options.whole = named.plans(options.name, options.study, options.experiment, options.claim)
+    for each in chosen:
+        declared.check(each, folders.study_of(each).claims)
     return chosen
 
 
-def _of_claim(options: argparse.Namespace) -> plan.Plan:
-    """The experiment that judges a claim: of the study one stands in, or of the checkout."""
-    options.whole = False
-    here = folders.study_folder(Path.cwd())
-    studies = (
-        [folders.study_at(here)]
-        if (here / "claims.toml").is_file()
-        else folders.studies(folders.root() / "experiments")
-    )
-    known = []
-    for study in studies:
-        entry = study.claims.get(options.claim)
-        if entry is not None:
-            return folders.load(study.folder if study.single else study.folder / entry.experiment)
-        known += study.claims
-    raise plan.PlanError(f"no claim `{options.claim}`; there are {', '.join(known)}")
-
-
 def _out(options: argparse.Namespace, one: plan.Plan | None = None) -> Path:
-    """Where results go: --out, or `out` in the checkout, or beside the plan of an experiment that lies elsewhere."""
-    if options.out is not None:
-        return options.out
-    checkout = folders.checkout()
-    if one is not None and (checkout is None or not one.folder.resolve().is_relative_to(checkout.resolve())):
-        return folders.study_folder(one.folder) / "out"
-    return (checkout or Path.cwd()) / "out"
+    """Where results go: --out, or where they belong."""
+    return options.out if options.out is not None else named.out(None if one is None else one.folder)
 
 
 def _list(options: argparse.Namespace, console: Console) -> int:
@@ -297,7 +249,7 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
 
 def _is_everything(chosen: Sequence[Results]) -> bool:
     """Whether no experiment of the checkout is missing."""
-    return len(chosen) == len(folders.select(folders.root() / "experiments", None, None))
+    return len(chosen) == len(folders.names(folders.root() / "experiments"))
 
 
 def _analyses(

@@ -67,10 +67,21 @@ class Study:
         return self.number == plan.OWN
 
 
+def places(folder: Path) -> list[Path]:
+    """The folders of the studies in a folder, sorted by their names."""
+    return sorted({path.parent for name in (PLAN, configuration.STUDY) for path in folder.glob(f"*/{name}")})
+
+
 def studies(folder: Path) -> list[Study]:
-    """Every study, sorted by its name."""
-    places = {path.parent for name in (PLAN, configuration.STUDY) for path in folder.glob(f"*/{name}")}
-    return [study_at(place) for place in sorted(places)]
+    """Every study of a folder, sorted by its name."""
+    return [study_at(place) for place in places(folder)]
+
+
+def experiments(study: Path) -> list[Path]:
+    """The folders of the experiments of the study in this folder: its own, where it is one experiment."""
+    if (study / configuration.STUDY).is_file():
+        return sorted(path.parent for path in study.glob(f"*/{PLAN}"))
+    return [study]
 
 
 def study_at(folder: Path) -> Study:
@@ -79,7 +90,7 @@ def study_at(folder: Path) -> Study:
         head = defaults(folder)
         about, findings = _abstract(head.get("about", {}), folder / configuration.STUDY)
         number = _number(head.get("study", plan.OWN), head.get("reference", ""))
-        names = sorted(path.parent.name for path in folder.glob(f"*/{PLAN}"))
+        names = [path.name for path in experiments(folder)]
         claims = _claims(folder, names, number)
         names.sort(key=lambda name: (_ours(name, claims.values()), name))
         return Study(
@@ -194,31 +205,12 @@ def at(place: Path) -> list[plan.Plan] | None:
     if (place / PLAN).is_file():
         return [load(place)]
     if (place / configuration.STUDY).is_file():
-        inside = [load(path.parent) for path in sorted(place.glob(f"*/{PLAN}"))]
+        inside = [load(path) for path in experiments(place)]
         if not inside:
             raise plan.PlanError(f"{place}: a study without an experiment: no folder in it has a {PLAN}")
         return inside
     inside = [load(study.folder.parent / name) for study in studies(place) for name in study.experiments]
     return inside or None
-
-
-def select(folder: Path, study: str | None = None, experiment: str | None = None) -> list[str]:
-    """The experiments that a command means: all, those of a study, or one (with or without the study's name)."""
-    every = studies(folder)
-    if study is not None:
-        found = [each for each in every if each.name == study]
-        if not found:
-            raise plan.PlanError(f"no study `{study}`; there are {', '.join(each.name for each in every)}")
-        every = found
-    chosen = [name for each in every for name in each.experiments]
-    if experiment is None:
-        return chosen
-    matching = [
-        name for name in chosen if experiment in (name, name.rpartition("/")[2], name.partition("/")[0])
-    ]
-    if not matching:
-        raise plan.PlanError(f"no experiment `{experiment}`; there are {', '.join(chosen)}")
-    return matching
 
 
 def study_of(each: plan.Plan) -> Study:
