@@ -76,6 +76,8 @@ class Asked:
     measure: Measure
     places: tuple[Place, ...]
     """Several where its name has a `*`."""
+    where: str
+    """For messages: the file, the claim, the part."""
 
 
 def asked(plan: Plan, entry: Entry) -> list[Asked]:
@@ -84,13 +86,14 @@ def asked(plan: Plan, entry: Entry) -> list[Asked]:
     for part in entry.parts:
         if part.not_testable:
             continue
-        where = f"{plan.folder / 'claims.toml'}: claim {entry.id}: part {part.at}"
+        where = f"{entry.file}: claim {entry.id}: part {part.at}"
         if not part.measure:
             raise PlanError(
                 f"{where}: no `measure`, such as `goodput of upload, Mbit/s`, and no analysis.py that measures it"
             )
         sweep = _sweep(plan, part, where)
-        found.append(Asked(part, sweep, _measure(part.measure, sweep, where), tuple(_places(part.at, sweep, where))))
+        measure = _measure(part.measure, sweep, where)
+        found.append(Asked(part, sweep, measure, tuple(_places(part.at, sweep, where)), where))
     return found
 
 
@@ -102,8 +105,9 @@ def declared(entry: Entry) -> bool:
 def check(plan: Plan, entries: Mapping[str, Entry]) -> None:
     """Reads every claim of an experiment that needs no Python, before anything is run."""
     short = plan.name.rpartition("/")[2]
+    alone = not (plan.folder / "analysis.py").is_file()
     for entry in entries.values():
-        if entry.experiment == short and declared(entry):
+        if entry.experiment == short and (alone or declared(entry)):
             asked(plan, entry)
 
 
@@ -127,8 +131,8 @@ def measure(results: Results, part: Asked) -> Grid:
     columns = _columns(results, part)
     if part.measure.column not in columns:
         raise PlanError(
-            f"{results.plan.folder / 'claims.toml'}: part {part.expected.at}: measure `{part.measure.text}`: a {part.measure.kind} has "
-            f"no {part.measure.column}; there are {', '.join(columns)} (docs/results.md)"
+            f"{part.where}: measure `{part.measure.text}`: a {part.measure.kind} has no {part.measure.column}; "
+            f"there are {', '.join(columns)} (docs/results.md)"
         )
     return results.grid(part.sweep.name, {part.measure.text: part.measure.sql})
 

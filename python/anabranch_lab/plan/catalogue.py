@@ -146,6 +146,8 @@ class Entry:
     """Why no run can decide the whole of it."""
     one_run: float = field(default=1.0, compare=False)
     """The standard deviation of a published run over that of one of ours."""
+    file: str = field(default="", compare=False)
+    """Where it stands."""
 
     def expected(self, at: str) -> Expected:
         """What is expected of a part: the one of that name, or whose pattern fits."""
@@ -172,11 +174,11 @@ class Entry:
 
 
 _REQUIRED = {"id", "experiment", "statement"}
-_PUBLISHED = {"where", "kind"}
+_PUBLISHED = {"where"}
 """What a claim of a publication has besides."""
 _OF_PARTS = ("sweep", "measure")
 """What all parts of a claim have that do not say it themselves."""
-_OPTIONAL = {"parts", "tolerance", "counts_as", "seen", "counted_with", "not_testable", *_OF_PARTS}
+_OPTIONAL = {"parts", "kind", "tolerance", "counts_as", "seen", "counted_with", "not_testable", *_OF_PARTS}
 
 
 def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str, Entry]:
@@ -199,6 +201,8 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
             table.setdefault("experiment", experiment)
         where = f"{path}: claim {table.get('id', f'number {number}')}"
         legacy = table.pop("expected", None)  # MIGRATION
+        if table.get("counts_as", OWN) not in SORTS:
+            raise PlanError(f"{where}: counts_as `{table['counts_as']}`; there are {', '.join(SORTS)}")
         ours = table.get("counts_as", _sort(table, study)) == OWN
         _names(table, _REQUIRED if ours else _REQUIRED | _PUBLISHED, _OPTIONAL | _PUBLISHED, where)
         table.setdefault("where", OWN)
@@ -206,15 +210,13 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
         if not set(table["kind"].split("/")) <= set(KINDS):
             raise PlanError(f"{where}: kind `{table['kind']}`; there are {', '.join(KINDS)}")
         table.setdefault("counts_as", _sort(table, study))
-        if table["counts_as"] not in SORTS:
-            raise PlanError(f"{where}: counts_as `{table['counts_as']}`; there are {', '.join(SORTS)}")
         if table["id"] in entries:
             raise PlanError(f"{where}: it stands there twice")
         shared = {key: table.pop(key) for key in _OF_PARTS if key in table}
         table["parts"] = tuple(_parts([shared | part for part in table.get("parts", [])], where))
         if not table["parts"] and not table.get("not_testable") and not legacy:  # MIGRATION
             raise PlanError(f"{where}: neither `parts` nor `not_testable`: nothing could be judged")
-        entries[table["id"]] = Entry(**table, one_run=one_run)
+        entries[table["id"]] = Entry(**table, one_run=one_run, file=str(path))
     return entries
 
 
@@ -284,11 +286,11 @@ def _tolerance(given: Any, value: float, place: str) -> tuple[float, float]:
 
 def _sort(table: Mapping[str, Any], study: str) -> str:
     """What a claim counts as that does not say so."""
-    if study == "own" or table["where"].startswith(("own", "beyond")):
+    if study == "own" or str(table.get("where", "")).startswith(("own", "beyond")):
         return OWN
-    if table["kind"] == "T":
+    if table.get("kind") == "T":
         return CONSISTENCY
-    return DERIVED if table["kind"] == "D" else PUBLISHED
+    return DERIVED if table.get("kind") == "D" else PUBLISHED
 
 
 def missing(entries: Mapping[str, Entry], found: Iterable[Any], experiments: Sequence[str]) -> list[str]:

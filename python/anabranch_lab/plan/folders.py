@@ -110,7 +110,7 @@ def study_at(folder: Path) -> Study:
         )
     one = load(folder)
     number = _number(one.study, one.reference)
-    claims = catalogue.load(folder / CLAIMS, one.name, number)
+    claims = _of_experiment(folder, one.name, number)
     about, findings = _abstract(one.about, folder / PLAN)
     return Study(
         one.name,
@@ -142,13 +142,24 @@ def _claims(folder: Path, names: list[str], number: str) -> dict[str, catalogue.
                 f"{folder / CLAIMS}: claim {entry.id}: experiment `{entry.experiment}`; there are {', '.join(names)}"
             )
     for name in names:
-        for entry in catalogue.load(folder / name / CLAIMS, name, number).values():
+        for entry in _of_experiment(folder / name, name, number).values():
             if entry.id in found:
                 other = found[entry.id].experiment
                 raise plan.PlanError(
                     f"{folder / name / CLAIMS}: claim {entry.id}: another one of {other} is called so"
                 )
             found[entry.id] = entry
+    return found
+
+
+def _of_experiment(folder: Path, name: str, number: str) -> dict[str, catalogue.Entry]:
+    """The claims that stand beside a plan: it judges them."""
+    found = catalogue.load(folder / CLAIMS, name, number)
+    for entry in found.values():
+        if entry.experiment != name:
+            raise plan.PlanError(
+                f"{folder / CLAIMS}: claim {entry.id}: experiment `{entry.experiment}`; here it can only be {name}"
+            )
     return found
 
 

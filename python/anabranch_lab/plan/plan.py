@@ -196,6 +196,32 @@ ELSEWHERE = {
 }
 """Keys that somebody may look for in a plan, and where they belong."""
 
+KEYS = {
+    "title",
+    "study",
+    "reference",
+    "short",
+    "engines",
+    "seeds",
+    "quick_seeds",
+    "quick",
+    "axes",
+    "sweep",
+    "compares",
+    "sequential",
+    "about",
+    "glossary",
+}
+"""Of a plan."""
+_TEXT, _LIST, _TABLE, _TRUTH = (str, "a text"), (list, "a list"), (dict, "a table"), (bool, "true or false")
+KINDS = {
+    **dict.fromkeys(("title", "study", "reference", "short", "name", "scenario", "reading"), _TEXT),
+    **dict.fromkeys(("engines", "sweep", "skip", "batch"), _LIST),
+    **dict.fromkeys(("quick", "set"), _TABLE),
+    **dict.fromkeys(("trace", "compares"), _TRUTH),
+}
+"""What the values of some keys are."""
+
 ENGINE = "engine"
 """The axis that `engines` makes."""
 
@@ -226,30 +252,14 @@ RESERVED = frozenset(
 def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -> Plan:
     """Reads an experiment's plan.toml; what it does not say comes from its study."""
     file = folder / "plan.toml"
-    document = {**(study or {}), **read(file)}
+    own = read(file)
+    document = {**(study or {}), **own}
     for key, place in ELSEWHERE.items():
         if key in document:
             raise PlanError(f"{file}: `{key}` belongs in {place}, not in a plan")
-    _only(
-        document,
-        {
-            "title",
-            "study",
-            "reference",
-            "short",
-            "engines",
-            "seeds",
-            "quick_seeds",
-            "quick",
-            "axes",
-            "sweep",
-            "compares",
-            "sequential",
-            "about",
-            "glossary",
-        },
-        str(file),
-    )
+    _only(own, KEYS, str(file))
+    _only(study or {}, KEYS, str(folder.parent / "study.toml"))
+    _kinds(document, str(file))
     seeds = document.get("seeds", SEEDS)
     quick_seeds = document.get("quick_seeds", QUICK_SEEDS)
     axes = {key: _axis(key, entry, file) for key, entry in document.get("axes", {}).items()}
@@ -279,10 +289,13 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
             },
             where,
         )
+        _kinds(entry, where)
         for key in ("name", "about"):
             if key not in entry:
                 raise PlanError(f"{where}: `{key}` is missing")
         asked = entry.get("axes", [])
+        if not isinstance(asked, list | Mapping):
+            raise PlanError(f"{where}: `axes` is a list of names, or a table of axes, not {asked!r}")
         # An axis of one sweep alone may stand in the sweep.
         there = {key: _axis(key, each, where) for key, each in asked.items()} if isinstance(asked, Mapping) else axes
         unknown = [axis for axis in asked if axis not in there]
@@ -357,12 +370,16 @@ def _set_values(sweep: Sweep) -> Iterator[tuple[str, str]]:
 def _axis(key: str, entry: Mapping[str, Any], place: Any) -> Axis:
     """An axis: `keys` and `values`, or `values` as a table that says what each of them sets."""
     where = f"{place}: [axes.{key}]"
+    if not isinstance(entry, Mapping):
+        raise PlanError(f"{where}: write it with `keys` and `values`, not {entry!r}")
     _only(entry, {"name", "label", "keys", "values", "choose", "none"}, where)
     name = entry.get("name", key)
     if name.lower() in RESERVED or name == ENGINE:
         raise PlanError(f"{where}: no axis can be called `{name}`")
     if "values" not in entry:
         raise PlanError(f"{where}: `values` is missing")
+    if not isinstance(entry["values"], str | list | Mapping):
+        raise PlanError(f"{where}: `values` is a list, a range such as `1..12`, or a table, not {entry['values']!r}")
     if isinstance(entry["values"], Mapping):
         values = tuple(entry["values"])
         settings = tuple(dict(each) for each in entry["values"].values())
@@ -598,3 +615,9 @@ def _only(table: Mapping[str, Any], allowed: set[str], where: str) -> None:
     for key in table:
         if key not in allowed:
             raise PlanError(f"{where}: unknown key `{key}`; allowed are {', '.join(sorted(allowed))}")
+
+
+def _kinds(table: Mapping[str, Any], where: str) -> None:
+    for key, (kind, told) in KINDS.items():
+        if key in table and not isinstance(table[key], kind):
+            raise PlanError(f"{where}: `{key}` is {told}, not {table[key]!r}")
