@@ -310,7 +310,11 @@ def _missing(
         whole = set(mine) == set(study.experiments) and options.whole
         short = [name.rpartition("/")[2] for name in mine]
         wanted = [entry.experiment for entry in study.claims.values()] if whole else short
-        missing += catalogue.missing(study.claims, found, wanted)
+        there = [name.rpartition("/")[2] for name in study.experiments]
+        for identifier in catalogue.missing(study.claims, found, wanted):
+            asked = study.claims[identifier].experiment
+            told = "" if asked in there else f" (no experiment `{asked}`; there are {', '.join(there)})"
+            missing.append(identifier + told)
     return missing
 
 

@@ -136,11 +136,6 @@ def _claims(folder: Path, names: list[str], number: str) -> dict[str, catalogue.
     """The claims of a study: of its own claims.toml, and of those of its experiments."""
     alone = names[0] if len(names) == 1 else None
     found = catalogue.load(folder / CLAIMS, alone, number)
-    for entry in found.values():
-        if entry.experiment not in names:
-            raise plan.PlanError(
-                f"{folder / CLAIMS}: claim {entry.id}: experiment `{entry.experiment}`; there are {', '.join(names)}"
-            )
     for name in names:
         for entry in _of_experiment(folder / name, name, number).values():
             if entry.id in found:

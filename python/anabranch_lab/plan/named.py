@@ -72,7 +72,7 @@ def _called(name: str) -> list[plan.Plan]:
         there = [study for study in there if not study.is_relative_to(checkout)]
     known = ", ".join(dict.fromkeys(each for study in there for each in (study.name, *_names(study))))
     raise plan.PlanError(
-        f"{name}: there is no such folder, and no experiment or study of this name; there are {known}"
+        f"no experiment `{name}`; there are {known}"
         if known
         else f"{name}: there is no such folder. {folders.HINT}"
     )
