@@ -19,7 +19,7 @@ from .run import campaign, executors, simulation, store, sweep
 from .run.progress import PROGRESS, Recorded, duration
 from .run.results import Results
 from .run.schedule import Schedule
-from .show import completions, report, serve, tables
+from .show import bundle, completions, report, serve, tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,6 +91,19 @@ def _parser() -> argparse.ArgumentParser:
     everything = commands.add_parser("studies", help="run, judge and report: every experiment of every study")
     everything.set_defaults(command=_studies)
 
+    packed = commands.add_parser(
+        "bundle",
+        help="a study in one file: scenarios, judges, results, grades, versions, a Dockerfile",
+        description="Judges what is on disk and packs it with all that it came from. `anabranch-lab rerun FILE` makes the runs again, on any "
+        "machine of the kind, and compares the grades.",
+    )
+    packed.set_defaults(command=_bundle)
+
+    again = commands.add_parser("rerun", help="make the runs of a bundle again and compare the grades")
+    again.set_defaults(command=_rerun)
+    again.add_argument("bundle", type=Path, metavar="BUNDLE", help="the file, or the folder that it was unpacked to")
+    again.add_argument("--out", type=Path, help="folder for results (default: BUNDLE-rerun here)")
+
     old = commands.add_parser("prune", help="remove the results of other builds of the simulator")
     old.set_defaults(command=_prune)
     old.add_argument(
@@ -101,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--readme", action="store_true", help="write the findings into the READMEs of the experiments"
         )
-    for command in (listing, costs, run, judge, html, everything):
+    for command in (listing, costs, run, judge, html, everything, packed):
         command.add_argument(
             "name",
             nargs="?",
@@ -118,9 +131,10 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--quick", action="store_true", help="the plan's few seeds and short runs: a look, not a result"
         )
-    for command in (run, everything):
+    packed.add_argument("file", type=Path, metavar="OUT.tar.gz", help="the bundle")
+    for command in (run, everything, again):
         executors.add(command)
-    for command in (costs, judge, html):
+    for command in (costs, judge, html, packed):
         executors.add_jobs(command)
     new.add(commands)
     sweep.add(commands)
@@ -168,6 +182,47 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
         f"{total} runs, {total - sum(task.runs for task in missing)} of them on disk. The others take {duration(cost)} of one processor, "
         f"about {duration(cost / options.jobs)} with {options.jobs} at a time."
     )
+    return 0
+
+
+def _bundle(options: argparse.Namespace, console: Console) -> int:
+    executors.check(options)
+    chosen = _chosen(options)
+    bundle.check(options.file, chosen)
+    found: list[claims.Claim] = []
+    for _, analysis in _analyses(chosen, None, options):
+        if analysis is None:
+            return 1
+        found += analysis.claims
+    files = bundle.write(options.file, chosen, found)
+    size = options.file.stat().st_size / 1e6
+    console.print(f"{options.file}: {len(files)} files, {len(found)} claims, {size:.1f} MB", highlight=False)
+    return 0
+
+
+def _rerun(options: argparse.Namespace, console: Console) -> int:
+    """Makes the runs of a bundle again; 1 when a grade is another one."""
+    executors.check(options)
+    with bundle.opened(options.bundle) as folder:
+        head = bundle.head(folder)
+        if options.out is None:
+            options.out = Path(f"{bundle.stem(options.bundle)}-rerun")
+        chosen = bundle.results_of(folder, head, options.out)
+        if bundle.build(head):
+            console.print(f"[yellow]{bundle.build(head)}[/]")
+        options.quick, options.seeds, options.readme, options.whole = head["quick"], head["seeds"], False, False
+        _make(chosen, options, console)
+        _draw(chosen, options, console)
+        then, now = bundle.grades_of(folder / bundle.CLAIMS), bundle.grades_of(options.out / "claims.json")
+        same = [each for results in chosen for each in bundle.same_rows(folder, results).values()]
+    now = {claim: now[claim] for claim in then if claim in now}
+    console.print(tables.grades_again(then, now))
+    console.print(f"{sum(same)} of {len(same)} sweeps have the same runs, value by value")
+    others = [each for each in then if then[each] != now.get(each)]
+    if others:
+        console.print(f"[red]{len(others)} claims have another grade:[/] {', '.join(others)}")
+        return 1
+    console.print(f"all {len(then)} claims have the grades of the bundle")
     return 0
 
 
