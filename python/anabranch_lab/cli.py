@@ -101,7 +101,9 @@ def _parser() -> argparse.ArgumentParser:
 
     again = commands.add_parser("rerun", help="make the runs of a bundle again and compare the grades")
     again.set_defaults(command=_rerun)
-    again.add_argument("bundle", type=Path, metavar="BUNDLE", help="the file, or the folder that it was unpacked to")
+    again.add_argument(
+        "bundle", type=Path, metavar="BUNDLE", help="the file, or the folder that it was unpacked to"
+    )
     again.add_argument("--out", type=Path, help="folder for results (default: BUNDLE-rerun here)")
 
     old = commands.add_parser("prune", help="remove the results of other builds of the simulator")
@@ -121,7 +123,9 @@ def _parser() -> argparse.ArgumentParser:
             help="the folder of an experiment or of a study, anywhere; or the name of one that lies here or in the checkout "
             "(`anabranch-lab list`); without it: the one that you stand in, or everything in the checkout",
         )
-        command.add_argument("--study", help="one study only: yours, or one of the checkout such as sf-sctp-2007")
+        command.add_argument(
+            "--study", help="one study only: yours, or one of the checkout such as sf-sctp-2007"
+        )
         command.add_argument("--experiment", help="one experiment only, such as exp-04")
         command.add_argument("--claim", help="only the experiment that judges this claim, such as Z-IV-1")
         command.add_argument(
@@ -210,7 +214,12 @@ def _rerun(options: argparse.Namespace, console: Console) -> int:
         chosen = bundle.results_of(folder, head, options.out)
         if bundle.build(head):
             console.print(f"[yellow]{bundle.build(head)}[/]")
-        options.quick, options.seeds, options.readme, options.whole = head["quick"], head["seeds"], False, False
+        options.quick, options.seeds, options.readme, options.whole = (
+            head["quick"],
+            head["seeds"],
+            False,
+            False,
+        )
         _make(chosen, options, console)
         _draw(chosen, options, console)
         then, now = bundle.grades_of(folder / bundle.CLAIMS), bundle.grades_of(options.out / "claims.json")

@@ -1,8 +1,8 @@
 """Claims that need no Python: each part says in claims.toml from which sweep, what is measured, and where.
 
-    measure = "goodput of upload, Mbit/s"       a column of results (docs/results.md), of a flow or a link, and its unit
-    at = "p = 0.01"                             a point of the grid: a value for each axis that has several; `*` for each of them
-    at = "p = 0.003 / p = 0.03"                 the ratio of two points; ` - `: their difference, seed by seed
+measure = "goodput of upload, Mbit/s"       a column of results (docs/results.md), of a flow or a link, and its unit
+at = "p = 0.01"                             a point of the grid: a value for each axis that has several; `*` for each of them
+at = "p = 0.003 / p = 0.03"                 the ratio of two points; ` - `: their difference, seed by seed
 """
 
 import itertools
@@ -17,6 +17,7 @@ from ..run.grid import Grid, Sample
 from ..run.results import Results
 from ..stats import Estimate
 from .claims import Claim, ClaimBuilder
+from .comparison import Signs
 
 WORDS = {"goodput": "goodput_payload_bps", "duration": "completion_s"}
 """Short words for columns of results; any other is written as it is there, with spaces or `_`, without its unit."""
@@ -53,7 +54,9 @@ class Measure:
     def sql(self) -> str:
         """The aggregate over the rows of one run."""
         name = self.of.replace("'", "''")
-        return f"{UNITS[self.unit][1]!r} * sum({self.column}) FILTER (kind = '{self.kind}' AND name = '{name}')"
+        return (
+            f"{UNITS[self.unit][1]!r} * sum({self.column}) FILTER (kind = '{self.kind}' AND name = '{name}')"
+        )
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,21 @@ def asked(plan: Plan, entry: Entry) -> list[Asked]:
                 f"{where}: no `measure`, such as `goodput of upload, Mbit/s`, and no analysis.py that measures it"
             )
         sweep = _sweep(plan, part, where)
+        _compared(part, where)
         measure = _measure(part.measure, sweep, where)
         found.append(Asked(part, sweep, measure, tuple(_places(part.at, sweep, where)), where))
     return found
+
+
+def _compared(part: Expected, where: str) -> None:
+    """Refuses what a mean cannot be compared with."""
+    if part.equals is not None or part.share is not None:
+        asked = "equals" if part.equals is not None else "share"
+        raise PlanError(
+            f"{where}: `{asked}` needs an analysis.py; a `measure` can have less_than, more_than, range, same, sign, value"
+        )
+    if part.sign and " - " not in part.at:
+        raise PlanError(f"{where}: `sign` is about the difference of two points: `A - B`")
 
 
 def declared(entry: Entry) -> bool:
@@ -113,14 +128,14 @@ def check(plan: Plan, entries: Mapping[str, Entry]) -> None:
 
 def judge(results: Results, builder: ClaimBuilder, entry: Entry) -> Claim:
     """The claim with its grade."""
-    measured: dict[str, Estimate] = {}
+    measured: dict[str, Estimate | Signs] = {}
     engines: dict[str, None] = {}
     for part in asked(results.plan, entry):
         grid = measure(results, part)
         for place in part.places:
             # A quick look leaves points out.
             if all(_there(grid, point) for point in (place.point, place.other) if point is not None):
-                measured[place.at] = _at(grid, part.measure, place)
+                measured[place.at] = _at(grid, part, place)
         for point in (place.point for place in part.places):
             engines.update(dict.fromkeys([point[ENGINE]] if ENGINE in point else results.plan.every_engine()))
     return builder.claim(entry.id, measured, engine=" ".join(engines))
@@ -138,24 +153,29 @@ def measure(results: Results, part: Asked) -> Grid:
 
 
 def _columns(results: Results, part: Asked) -> list[str]:
-    """The columns that the flow or the link has a number in."""
-    name = part.measure.of.replace("'", "''")
+    """The columns of results that rows of this kind may have a number in."""
     types = results.rows(part.sweep.name, "SELECT column_name, column_type FROM (DESCRIBE runs)")
-    texts = {row["column_name"] for row in types if row["column_type"] in ("VARCHAR", "INTEGER[]", "NULL")}
-    rows = results.rows(
-        part.sweep.name, f"SELECT * FROM runs WHERE kind = '{part.measure.kind}' AND name = '{name}' LIMIT 1"
-    )
     places = {axis.name for axis in part.sweep.axes} | {"seed", "kind", "subflow", "run"}
-    known = [column for row in rows for column in row if column not in places | texts]
-    return [column for column in known if any(row[column] is not None for row in rows)] or known
+    known = [
+        row["column_name"]
+        for row in types
+        if row["column_type"] != "VARCHAR" and row["column_name"] not in places
+    ]
+    mine = f"FILTER (kind = '{part.measure.kind}')"
+    counts = ", ".join(f'count("{each}") {mine} > 0 OR count("{each}") = 0 AS "{each}"' for each in known)
+    # What no row has a number in, such as the end of flows that never end, may be anybody's.
+    (row,) = results.rows(part.sweep.name, f"SELECT {counts} FROM runs")
+    return [each for each in known if row[each]]
 
 
-def _at(grid: Grid, what: Measure, place: Place) -> Estimate:
-    first = grid.sample(what.text, **place.point)
+def _at(grid: Grid, part: Asked, place: Place) -> Estimate | Signs:
+    first = grid.sample(part.measure.text, **place.point)
     if place.other is None:
         return first.estimate
-    second = grid.sample(what.text, **place.other)
-    return _ratio(first, second) if place.sign == "/" else (first - second).estimate
+    second = grid.sample(part.measure.text, **place.other)
+    if place.sign == "/":
+        return _ratio(first, second)
+    return Signs(first - second) if part.expected.sign else (first - second).estimate
 
 
 def _ratio(first: Sample, second: Sample) -> Estimate:
@@ -190,9 +210,13 @@ def _measure(text: str, sweep: Sweep, where: str) -> Measure:
     flows, links = document.get("flow", ()), document.get("link", ())
     names = [each.get("name") for each in (*flows, *links)]
     if name not in names:
-        raise PlanError(f"{where}: measure `{text}`: no flow or link `{name}`; there are {', '.join(map(str, names))}")
+        raise PlanError(
+            f"{where}: measure `{text}`: no flow or link `{name}`; there are {', '.join(map(str, names))}"
+        )
     if unit not in UNITS:
-        raise PlanError(f"{where}: measure `{text}`: unit `{unit}`; there are {', '.join(filter(None, UNITS))}")
+        raise PlanError(
+            f"{where}: measure `{text}`: unit `{unit}`; there are {', '.join(filter(None, UNITS))}"
+        )
     flow = next((each for each in flows if each.get("name") == name), None)
     kind = "link" if flow is None else "group" if "count" in flow else "flow"
     column, end = WORDS.get(words, words.replace(" ", "_")), UNITS[unit][0]
@@ -286,7 +310,9 @@ def findings(claims: Sequence[Claim]) -> list[str]:
     told = []
     for claim in claims:
         parts = [
-            f"{part.at}: {part.measured:.4g}" + ("" if part.half is None else f" ± {part.half:.2g}") + f" ({part.expected})"
+            f"{part.at}: {part.measured:.4g}"
+            + ("" if part.half is None else f" ± {part.half:.2g}")
+            + f" ({part.expected})"
             for part in claim.parts
             if isinstance(part.measured, float)
         ]

@@ -111,7 +111,9 @@ def _of_claim(identifier: str) -> plan.Plan:
 def _all(study: Path) -> list[plan.Plan]:
     found = [folders.load(each) for each in folders.experiments(study)]
     if not found:
-        raise plan.PlanError(f"study `{study.name}` has no experiment yet: `anabranch-lab new NAME` in its folder makes one")
+        raise plan.PlanError(
+            f"study `{study.name}` has no experiment yet: `anabranch-lab new NAME` in its folder makes one"
+        )
     return found
 
 
@@ -125,7 +127,9 @@ def _experiment(name: str, there: list[Path]) -> plan.Plan | None:
 
 def _names(study: Path) -> list[str]:
     """The full names of the experiments of a study."""
-    return [each.name if each == study else f"{study.name}/{each.name}" for each in folders.experiments(study)]
+    return [
+        each.name if each == study else f"{study.name}/{each.name}" for each in folders.experiments(study)
+    ]
 
 
 def _places() -> list[Path]:

@@ -297,7 +297,11 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         if not isinstance(asked, list | Mapping):
             raise PlanError(f"{where}: `axes` is a list of names, or a table of axes, not {asked!r}")
         # An axis of one sweep alone may stand in the sweep.
-        there = {key: _axis(key, each, where) for key, each in asked.items()} if isinstance(asked, Mapping) else axes
+        there = (
+            {key: _axis(key, each, where) for key, each in asked.items()}
+            if isinstance(asked, Mapping)
+            else axes
+        )
         unknown = [axis for axis in asked if axis not in there]
         if unknown:
             raise PlanError(f"{where}: no axis `{unknown[0]}`; there are {', '.join(axes)}")
@@ -375,11 +379,15 @@ def _axis(key: str, entry: Mapping[str, Any], place: Any) -> Axis:
     _only(entry, {"name", "label", "keys", "values", "choose", "none"}, where)
     name = entry.get("name", key)
     if name.lower() in RESERVED or name == ENGINE:
-        raise PlanError(f"{where}: no axis can be called `{name}`")
+        raise PlanError(
+            f"{where}: no axis can be called `{name}`; taken are {', '.join(sorted({*RESERVED, ENGINE}))}"
+        )
     if "values" not in entry:
         raise PlanError(f"{where}: `values` is missing")
     if not isinstance(entry["values"], str | list | Mapping):
-        raise PlanError(f"{where}: `values` is a list, a range such as `1..12`, or a table, not {entry['values']!r}")
+        raise PlanError(
+            f"{where}: `values` is a list, a range such as `1..12`, or a table, not {entry['values']!r}"
+        )
     if isinstance(entry["values"], Mapping):
         values = tuple(entry["values"])
         settings = tuple(dict(each) for each in entry["values"].values())

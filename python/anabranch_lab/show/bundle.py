@@ -84,7 +84,9 @@ def write(path: Path, chosen: Sequence[Results], found: Sequence[claims.Claim]) 
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(store.encode(_rows(results, sweep.name)))
         claims.write(found, top / CLAIMS)
-        analyses.write_seeds([each for results in chosen for each in analyses.seeds_of(results)], top / "seeds.json")
+        analyses.write_seeds(
+            [each for results in chosen for each in analyses.seeds_of(results)], top / "seeds.json"
+        )
         packages = _packages()
         head = {
             "schema": SCHEMA,
@@ -103,10 +105,14 @@ def write(path: Path, chosen: Sequence[Results], found: Sequence[claims.Claim]) 
             HEAD: json.dumps(head, indent=1, ensure_ascii=False) + "\n",
             "requirements.txt": "".join(f"{each}=={version}\n" for each, version in packages.items()),
             "Dockerfile": DOCKERFILE.format(
-                name=re.sub(r"[^a-z0-9._-]", "-", name.lower()), python=".".join(map(str, sys.version_info[:2]))
+                name=re.sub(r"[^a-z0-9._-]", "-", name.lower()),
+                python=".".join(map(str, sys.version_info[:2])),
             ),
             "README.md": README.format(
-                title=folders.study_at(folder).title, study=f"{STUDY}/{folder.name}", name=name, platform=head["platform"]
+                title=folders.study_at(folder).title,
+                study=f"{STUDY}/{folder.name}",
+                name=name,
+                platform=head["platform"],
             ),
         }
         for each, text in told.items():
@@ -188,7 +194,11 @@ def grades_of(file: Path) -> dict[str, str]:
 def build(told: dict[str, Any]) -> str:
     """A warning where this is another build of the simulator than the one that a bundle was made with."""
     mine = simulation.code_version()
-    return "" if mine == told["build"] else f"another build of the simulator: {mine}; the bundle was made with {told['build']}"
+    return (
+        ""
+        if mine == told["build"]
+        else f"another build of the simulator: {mine}; the bundle was made with {told['build']}"
+    )
 
 
 def stem(bundle: Path) -> str:

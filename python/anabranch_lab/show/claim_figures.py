@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Drawn
 
 from ..judge import declared
 from ..judge.claims import Claim, Part
-from ..judge.declared import Asked, Place
+from ..judge.declared import Asked
 from ..judge.exhibits import Figure
 from ..plan.catalogue import Expected
 from ..plan.plan import Axis
@@ -62,8 +62,10 @@ def _draw(claim: Claim, parts: Sequence[Asked], grids: Mapping[int, Grid]) -> Dr
 
 
 def _over(part: Asked) -> Axis | None:
-    """The axis that a measure is drawn over: the first that has several values."""
-    return next((axis for axis in part.sweep.axes if len(axis.values) > 1), None)
+    """The axis that a measure is drawn over: the first with several values, of numbers if there is one."""
+    several = [axis for axis in part.sweep.axes if len(axis.values) > 1]
+    numbers = [axis for axis in several if all(isinstance(value, int | float) for value in axis.values)]
+    return next(iter(numbers + several), None)
 
 
 def _curves(axes: Axes, parts: Sequence[Asked], grid: Grid, judged: Mapping[str, Part]) -> None:
@@ -75,7 +77,11 @@ def _curves(axes: Axes, parts: Sequence[Asked], grid: Grid, judged: Mapping[str,
     others = [axis for axis in parts[0].sweep.axes if axis is not over]
     for index, rest in enumerate(itertools.product(*(axis.values for axis in others))):
         at = dict(zip((axis.name for axis in others), rest, strict=True))
-        points = [(x[v], grid.at(measure.text, **at, **{over.name: v})) for v in values if _has(grid, {**at, over.name: v})]
+        points = [
+            (x[v], grid.at(measure.text, **at, **{over.name: v}))
+            for v in values
+            if _has(grid, {**at, over.name: v})
+        ]
         axes.errorbar(
             [place for place, _ in points],
             [found.mean for _, found in points],
@@ -136,7 +142,9 @@ def _compared(axes: Axes, compared: Sequence[tuple[str, Part, Expected]]) -> Non
             if bound is not None:
                 axes.plot([bound] * 2, [row - 0.3, row + 0.3], **EDGE)
                 axes.plot([bound], [row], marker=arrow, color=plots.PUBLISHED, linestyle="none")
-        axes.errorbar([part.measured], [row], xerr=[part.half or 0.0], marker="o", color=plots.SCTP, capsize=2.5)
+        axes.errorbar(
+            [part.measured], [row], xerr=[part.half or 0.0], marker="o", color=plots.SCTP, capsize=2.5
+        )
         axes.annotate(f"{part.grade}: {part.expected}", (part.measured, row - 0.36), ha="center", fontsize=8)
     axes.set_yticks(range(len(compared)), [name for name, _, _ in compared])
     axes.set_ylim(len(compared) - 0.4, -0.6)
