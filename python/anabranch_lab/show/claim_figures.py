@@ -10,9 +10,8 @@ from matplotlib.figure import Figure as Drawn
 
 from ..judge import declared
 from ..judge.claims import Claim, Part
-from ..judge.declared import Asked
+from ..judge.declared import Asked, Place
 from ..judge.exhibits import Figure
-from ..plan.catalogue import Expected
 from ..plan.plan import Axis
 from ..run.grid import Grid
 from ..run.results import Results
@@ -47,17 +46,21 @@ def _draw(claim: Claim, parts: Sequence[Asked], grids: Mapping[int, Grid]) -> Dr
         if _over(part) is not None:
             curves.setdefault((part.sweep.name, part.measure.text), []).append(part)
     compared = [
-        (f"{part.measure.title}\n{place.at}", judged[place.at], part.expected)
+        (place, judged[place.at], part)
         for part in parts
         for place in part.places
         if place.at in judged and (place.other is not None or _over(part) is None)
     ]
     count = len(curves) + bool(compared)
-    drawn, panels = plots.panels(max(1, count), height=4.2 if count == 1 else 3.6)
+    drawn, panels = plots.panels(max(1, count), height=max(3.6, 1.0 * len(compared)))
     for axes, mine in zip(panels, curves.values(), strict=False):
         _curves(axes, mine, grids[id(mine[0])], judged)
     if compared:
-        _compared(panels[-1], compared)
+        # A row for each of them, with an axis of its own: ratios and differences have nothing in common.
+        spec = panels[-1].get_subplotspec()
+        panels[-1].remove()
+        for row, (place, found, part) in zip(spec.subgridspec(len(compared), 1), compared, strict=True):
+            _compared(drawn.add_subplot(row), place, found, part)
     return drawn
 
 
@@ -119,36 +122,39 @@ def _expected(axes: Axes, x: float, judged: Part, part: Asked, log: bool) -> Non
     half = WIDE * (math.log(high / low) if log else high - low)
     left, right = (x * math.exp(-half), x * math.exp(half)) if log else (x - half, x + half)
     wanted = part.expected
+    name = None if "expected" in axes.get_legend_handles_labels()[1] else "expected"
     if judged.band is not None:
-        axes.fill_between([left, right], *judged.band, **BAND)
+        axes.fill_between([left, right], *judged.band, label=name, **BAND)
+        name = None
     if judged.value is not None:
         axes.plot([left, right], [judged.value] * 2, **EDGE)
     for bound, arrow in ((wanted.more_than, "^"), (wanted.less_than, "v")):
         if bound is not None:
             axes.plot([left, right], [bound] * 2, **EDGE)
-            axes.plot([x], [bound], marker=arrow, markersize=6, color=plots.PUBLISHED, linestyle="none")
+            look = {"marker": arrow, "markersize": 6, "color": plots.PUBLISHED, "linestyle": "none"}
+            axes.plot([x], [bound], label=name, **look)
+            name = None
 
 
-def _compared(axes: Axes, compared: Sequence[tuple[str, Part, Expected]]) -> None:
-    """A row for each: the measured value with its interval over what is expected."""
-    for row, (_, part, wanted) in enumerate(compared):
-        if not isinstance(part.measured, float):
-            continue
-        if part.band is not None:
-            axes.fill_betweenx([row - 0.3, row + 0.3], *part.band, **BAND)
-        if part.value is not None:
-            axes.plot([part.value] * 2, [row - 0.3, row + 0.3], **EDGE)
-        for bound, arrow in ((wanted.more_than, ">"), (wanted.less_than, "<")):
-            if bound is not None:
-                axes.plot([bound] * 2, [row - 0.3, row + 0.3], **EDGE)
-                axes.plot([bound], [row], marker=arrow, color=plots.PUBLISHED, linestyle="none")
+def _compared(axes: Axes, place: Place, judged: Part, part: Asked) -> None:
+    """A measured value with its interval over what is expected."""
+    if judged.band is not None:
+        axes.axvspan(*judged.band, **BAND)
+    if judged.value is not None:
+        axes.axvline(judged.value, **EDGE)
+    for bound, arrow in ((part.expected.more_than, ">"), (part.expected.less_than, "<")):
+        if bound is not None:
+            axes.axvline(bound, **EDGE)
+            axes.plot([bound], [0], marker=arrow, color=plots.PUBLISHED, linestyle="none")
+    if isinstance(judged.measured, float):
         axes.errorbar(
-            [part.measured], [row], xerr=[part.half or 0.0], marker="o", color=plots.SCTP, capsize=2.5
+            [judged.measured], [0], xerr=[judged.half or 0.0], marker="o", color=plots.SCTP, capsize=2.5
         )
-        axes.annotate(f"{part.grade}: {part.expected}", (part.measured, row - 0.36), ha="center", fontsize=8)
-    axes.set_yticks(range(len(compared)), [name for name, _, _ in compared])
-    axes.set_ylim(len(compared) - 0.4, -0.6)
-    plots.label(axes, "Compared", "", "")
+    unit = "" if place.sign == "/" or not part.measure.unit else f", {part.measure.unit}"
+    axes.set_title(place.at, loc="left", fontsize=8)
+    axes.set_xlabel(part.measure.title + unit, fontsize=9)
+    axes.set(yticks=[0], yticklabels=[judged.grade], ylim=(-1, 1))
+    axes.margins(x=0.15)
 
 
 def _positions(axis: Axis, values: Sequence[Any]) -> dict[Any, float]:
