@@ -21,7 +21,7 @@ from ..judge.exhibits import Figure
 from ..judge.experiment import Analysis
 from ..plan.folders import Study, study_of
 from ..run.results import Results
-from . import forest, notes, pictures, plots
+from . import forest, notes, paper, pictures, plots
 from .tables import report_number
 
 CLASSES = {
@@ -174,6 +174,16 @@ class Pages:
                     "findings": [self._pages[name].analysis.sentence for name in mine],
                 }
             )
+        paper.write(
+            self.folder / "report.pdf",
+            [
+                paper.Chapter(
+                    study.title, study.reference, study.about, self._told(study), self._claims(study)
+                )
+                for study in studies
+            ],
+            facts([page.results for page in self._pages.values()]),
+        )
         sentences = [
             (sentence, Link(study.short, address(name)))
             for study in studies
@@ -253,11 +263,16 @@ class Pages:
             forest=self._forest(study, found),
             forest_caption=forest.CAPTION,
             engines=_engines([self._pages[name].results for name in mine], found),
-            told=list(study.findings) or self._first_findings(mine),
+            told=self._told(study),
             tallies=tallies(found),
             facts=facts([self._pages[name].results for name in mine]),
             quick=any(self._pages[name].results.quick for name in mine),
         )
+
+    def _told(self, study: Study) -> list[str]:
+        """The findings of a study: its own sentences, or the first of its experiments."""
+        mine = [name for name in study.experiments if name in self._pages]
+        return list(study.findings) or self._first_findings(mine)
 
     def _first_findings(self, mine: Sequence[str]) -> list[str]:
         """What the first three experiments say first, those that judge a publication before our own."""
