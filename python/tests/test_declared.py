@@ -148,7 +148,7 @@ def test_units_kinds_and_columns(folder):
     assert judged.grade == grades.A
     assert judged.own
     assert judged.engine == "rfc9260"
-    assert found.findings[0].startswith("It is so. A (holds). delay = 20: 40")
+    assert found.findings[0].startswith("It is so. Holds (A): delay = 20: 40")
     for figure in found.figures:
         with plots.style():
             plots.plt.close(figure.draw())

@@ -16,6 +16,7 @@ from ..plan.plan import ENGINE, Axis, Plan, PlanError, Sweep, read
 from ..run.grid import Grid, Sample
 from ..run.results import Results
 from ..stats import Estimate
+from . import grades
 from .claims import Claim, ClaimBuilder
 from .comparison import Signs
 
@@ -316,5 +317,7 @@ def findings(claims: Sequence[Claim]) -> list[str]:
             for part in claim.parts
             if isinstance(part.measured, float)
         ]
-        told.append(f"{claim.entry.statement} {claim.grade} ({claim.word}). {'; '.join(parts)}.")
+        letter = "" if claim.grade == grades.NOT_JUDGED else f" ({claim.grade})"
+        word = claim.word.capitalize() + letter
+        told.append(f"{claim.entry.statement} {word}" + (f": {'; '.join(parts)}." if parts else "."))
     return told
