@@ -169,6 +169,23 @@ def test_a_figure_has_the_curve_and_what_is_expected(folder):
     assert (low, high) == pytest.approx((1.9, 2.1))
 
 
+def test_a_sweep_of_one_point_and_one_of_names(folder):
+    text = PLAN.replace(
+        'axes.delay = { keys = { "link.wire.delay" = "{} ms" }, values = [10, 20, 40] }\n', ""
+    )
+    (folder / "plan.toml").write_text(text.replace("quick =", "# quick ="))
+    found = claim(
+        folder,
+        '{ at = "discipline = droptail", sweep = "delays", value = 40, tolerance = 1 },'
+        '{ at = "rate = 2", sweep = "rates", less_than = 50 },',
+        'measure = "srtt mean of one, ms"',
+    )
+    assert [part.grade for part in found.claims[0].parts] == ["A", "A"]
+    curve, point = found.figures[0].draw().axes
+    assert curve.get_ylabel() == "ms"
+    assert point.get_xlabel() == "srtt mean of one, ms"
+
+
 def test_what_nothing_is_measured_of_is_open(folder):
     found = measured(
         folder, '{ at = "rate = 2", more_than = 1 },', 'sweep = "rates"\nmeasure = "duration of one, s"'

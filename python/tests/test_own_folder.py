@@ -131,25 +131,20 @@ def test_a_folder_without_claims_gets_a_table_and_a_figure(made, capsys):
     assert "path: utilisation, %" in page
 
 
-def test_a_study_of_ones_own_is_made_like_an_experiment(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert command("new", "both", "--study") == 0
-    monkeypatch.chdir(tmp_path / "both")
-    assert command("new", "other") == 0
-    assert command("new", "third", "--study") == 2
-    assert "there is none in a study" in capsys.readouterr().err
-    assert command("run") == 0
+def test_a_study_is_made_as_it_is_printed(tmp_path):
+    printed = typed(commands("first-experiment.md", "A study"), tmp_path)
     # Both run the same scenarios, so each is run once.
-    assert "2 experiments: 90 runs made" in capsys.readouterr().out
-    assert command("report") == 0
-    claims = judged(tmp_path / "both" / "out")
+    assert "2 experiments: 90 runs made" in printed
+    study = tmp_path / "mystudy"
+    claims = judged(study / "out")
     assert {name: (claim["grade"], claim["word"]) for name, claim in claims.items()} == {
         "losses-1": ("A", "holds"),
-        "other-1": ("A", "holds"),
+        "second-1": ("A", "holds"),
     }
-    pages = tmp_path / "both" / "out" / "report"
-    assert (pages / "both.html").is_file()
-    assert (pages / "both" / "other.html").is_file()
+    assert (study / "out" / "report" / "mystudy.html").is_file()
+    assert (study / "out" / "report" / "mystudy" / "second.html").is_file()
+    with pytest.raises(ValueError, match="there is none in a study"):
+        new.make(study / "third", study=True)
 
 
 def test_hypotheses_are_ones_own_unless_a_publication_is_named(made, tmp_path):

@@ -176,6 +176,7 @@ class Entry:
 _REQUIRED = {"id", "experiment", "statement"}
 _PUBLISHED = {"where"}
 """What a claim of a publication has besides."""
+_TEXTS = {"id", "experiment", "statement", "where", "kind", "counts_as", "counted_with", "not_testable"}
 _OF_PARTS = ("sweep", "measure")
 """What all parts of a claim have that do not say it themselves."""
 _OPTIONAL = {"parts", "kind", "tolerance", "counts_as", "seen", "counted_with", "not_testable", *_OF_PARTS}
@@ -201,19 +202,25 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
             table.setdefault("experiment", experiment)
         where = f"{path}: claim {table.get('id', f'number {number}')}"
         legacy = table.pop("expected", None)  # MIGRATION
+        for key in _TEXTS & set(table):
+            if not isinstance(table[key], str):
+                raise PlanError(f"{where}: `{key}` is a text, not {table[key]!r}")
+        given = table.get("parts", [])
+        if not isinstance(given, list) or not all(isinstance(part, dict) for part in given):
+            raise PlanError(f"{where}: `parts` is a list of tables, not {given!r}")
         if table.get("counts_as", OWN) not in SORTS:
             raise PlanError(f"{where}: counts_as `{table['counts_as']}`; there are {', '.join(SORTS)}")
         ours = table.get("counts_as", _sort(table, study)) == OWN
         _names(table, _REQUIRED if ours else _REQUIRED | _PUBLISHED, _OPTIONAL | _PUBLISHED, where)
         table.setdefault("where", OWN)
-        table.setdefault("kind", "N" if any("value" in part for part in table.get("parts", [])) else "S")
+        table.setdefault("kind", "N" if any("value" in part for part in given) else "S")
         if not set(table["kind"].split("/")) <= set(KINDS):
             raise PlanError(f"{where}: kind `{table['kind']}`; there are {', '.join(KINDS)}")
         table.setdefault("counts_as", _sort(table, study))
         if table["id"] in entries:
             raise PlanError(f"{where}: it stands there twice")
         shared = {key: table.pop(key) for key in _OF_PARTS if key in table}
-        table["parts"] = tuple(_parts([shared | part for part in table.get("parts", [])], where))
+        table["parts"] = tuple(_parts([shared | part for part in given], where))
         if not table["parts"] and not table.get("not_testable") and not legacy:  # MIGRATION
             raise PlanError(f"{where}: neither `parts` nor `not_testable`: nothing could be judged")
         entries[table["id"]] = Entry(**table, one_run=one_run, file=str(path))
@@ -260,7 +267,10 @@ def _part(table: dict[str, Any], place: str) -> Expected:
     elif "tolerance" in table:
         raise PlanError(f"{place}: a `tolerance` without a `value`")
     if "range" in table:
-        low, high = (float(each) for each in table["range"])
+        given = table["range"]
+        if not isinstance(given, list) or [type(each) in (int, float) for each in given] != [True, True]:
+            raise PlanError(f"{place}: `range` is [low, high], not {given!r}")
+        low, high = (float(each) for each in given)
         if not low < high:
             raise PlanError(f"{place}: the range {low:g} to {high:g} is empty")
         table["range"] = (low, high)

@@ -166,6 +166,8 @@ def _ours(experiment: str, claims: Iterable[catalogue.Entry]) -> bool:
 
 def _abstract(about: Mapping[str, Any], file: Path) -> tuple[dict[str, str], tuple[str, ...]]:
     """The texts of `[about]`, and its list of findings."""
+    if not isinstance(about, Mapping):
+        raise plan.PlanError(f"{file}: [about] is a table of texts, not {about!r}")
     texts = dict(about)
     findings = texts.pop("findings", [])
     if not (isinstance(findings, list) and all(isinstance(each, str) and each for each in findings)):
