@@ -64,6 +64,11 @@ def of_share(link: str, flow: str, column: str) -> str:
     return f"sum({column}) FILTER (kind = 'share' AND name = '{link}' AND flow LIKE '{flow}')"
 
 
+def luck(link: str, p: str | float) -> str:
+    """SQL: packets that a link's loss model took beyond what its probability asks for. Its mean is 0: a control (`Sample.controlled`)."""
+    return f"{of_link(link, 'drops_error')} - ({p}) * {of_link(link, 'arrivals')}"
+
+
 def drop_rate(link: str) -> str:
     """SQL: dropped packets of a link, by its queue, for each packet that arrived there."""
     return f"{of_link(link, 'drops_queue')} / nullif({of_link(link, 'arrivals')}, 0)"
@@ -99,6 +104,11 @@ class Sample:
     def estimate(self) -> Estimate:
         """Mean and 95 % interval."""
         return stats.estimate(self.values, self.least)
+
+    def controlled(self, control: "Sample") -> Estimate:
+        """The mean without the luck of `control`, a measure of the same runs whose mean is known to be 0."""
+        values, luck = self._common(control)
+        return stats.controlled(values, luck, max(self.least, control.least))
 
     def over(self, other: "Sample") -> Estimate:
         """The ratio of the means, over the seeds that both have."""
