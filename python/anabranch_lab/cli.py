@@ -177,7 +177,8 @@ def _list(options: argparse.Namespace, console: Console) -> int:
 
 def _plan(options: argparse.Namespace, console: Console) -> int:
     executors.check(options)
-    schedules = [Schedule(results) for results in _chosen(options)]
+    chosen = _chosen(options)
+    schedules = [Schedule(results) for results in [*chosen, *experiment.used(chosen)]]
     for schedule in schedules:
         console.print(tables.costs(schedule) if options.cost else tables.sweeps(schedule))
     missing, total = campaign.tasks(schedules)
@@ -200,7 +201,9 @@ def _bundle(options: argparse.Namespace, console: Console) -> int:
         found += analysis.claims
     files = bundle.write(options.file, chosen, found)
     size = options.file.stat().st_size / 1e6
-    console.print(f"{options.file}: {len(files)} files, {len(found)} claims, {size:.1f} MB", highlight=False)
+    unjudged = sum(claim.grade == grades.NOT_JUDGED for claim in found)
+    told = f"{len(found)} claims" + (f" ({unjudged} of them not judged)" if unjudged else "")
+    console.print(f"{options.file}: {len(files)} files, {told}, {size:.1f} MB", highlight=False)
     return 0
 
 
@@ -249,7 +252,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 
 def _make(chosen: Sequence[Results], options: argparse.Namespace, console: Console) -> None:
     title = chosen[0].plan.name if len(chosen) == 1 else f"{len(chosen)} experiments"
-    schedules = [Schedule(results) for results in chosen]
+    schedules = [Schedule(results) for results in [*chosen, *experiment.used(chosen)]]
     out = _out(options, chosen[0].plan)
     executor = executors.executor(options, out)
     with Recorded(title, console, executor.width, out / PROGRESS) as bar:

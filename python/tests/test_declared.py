@@ -5,7 +5,7 @@ import json
 import pytest
 
 from anabranch_lab import cli
-from anabranch_lab.judge import declared, experiment, grades
+from anabranch_lab.judge import claims, declared, experiment, grades
 from anabranch_lab.plan import folders
 from anabranch_lab.plan.plan import PlanError
 from anabranch_lab.run import campaign
@@ -305,3 +305,42 @@ def test_claims_of_a_study_may_stand_beside_each_plan_or_together(folder, tmp_pa
     (study / "second" / "claims.toml").write_text(text)
     assert cli.main(["list", str(study)]) == 2
     assert "second/claims.toml: claim X-1: another one of first is called so" in capsys.readouterr().err
+
+
+def test_what_an_experiment_uses_of_another_is_made_with_it(folder, tmp_path_factory, capsys):
+    study = tmp_path_factory.mktemp("study")
+    (study / "study.toml").write_text('title = "Mine"\n')
+    for name in ("first", "second"):
+        (study / name).mkdir()
+        for file in ("scenario.toml", "plan.toml"):
+            (study / name / file).write_text(
+                (folder / file).read_text().replace('"5 s"', '"3 s"' if name == "first" else '"5 s"')
+            )
+    (study / "second" / "analysis.py").write_text(
+        '"""Mine."""\n'
+        "from anabranch_lab.judge.experiment import Analysis, results_of\n"
+        "def analyse(results):\n"
+        "    rows = results_of(results, 'first').rows('delays', 'SELECT count(*) AS n FROM runs')\n"
+        "    return Analysis([], findings=[str(rows)])\n"
+    )
+    plan = study / "second" / "plan.toml"
+    plan.write_text('uses = { first = ["delays"] }\n' + plan.read_text())
+    # 24 + 18 of its own, 6 of them twice, and 18 of the other's.
+    assert cli.main(["run", str(study / "second")]) == 0
+    assert "second: 54 runs made" in capsys.readouterr().out
+    assert cli.main(["plan", str(study / "second")]) == 0
+    assert "54 runs, 54 of them on disk" in capsys.readouterr().out
+    assert cli.main(["report", str(study / "second")]) == 0
+    # Of both together each is made once.
+    assert cli.main(["run", str(study)]) == 0
+    assert "2 experiments: 18 runs made, all 72 on disk" in capsys.readouterr().out
+    plan.write_text(plan.read_text().replace("delays", "dealys", 1))
+    assert cli.main(["run", str(study / "second")]) == 2
+    assert "no sweep `dealys`; there are rates, delays" in capsys.readouterr().err
+
+
+def test_a_published_run_and_too_few_of_ours_can_be_written(folder):
+    parts = '{ at = "rate = 2", value = 2, tolerance = 0.1, one_run = true },'
+    (judged,) = claim(folder, parts, RATES, seeds=(1, 2)).claims
+    assert (judged.grade, judged.parts[0].band) == (grades.NOT_JUDGED, None)
+    claims.write([judged], folder / "claims.json")

@@ -3,7 +3,8 @@
 import importlib
 import re
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 from ..plan import folders, plan
@@ -22,6 +23,7 @@ __all__ = [
     "claim_builder",
     "other_analyses",
     "results_of",
+    "used",
 ]
 
 
@@ -87,6 +89,19 @@ def results_of(results: Results, name: str) -> Results:
     if full not in study.experiments:
         raise plan.PlanError(f"no experiment `{full}`; there are {', '.join(study.experiments)}")
     return results.of(folders.load(study.folder / name))
+
+
+def used(chosen: Sequence[Results]) -> list[Results]:
+    """The sweeps of other experiments that the analyses of these need (`uses` of their plans), where they are not among them."""
+    found = []
+    there = {results.plan.name for results in chosen}
+    for results in chosen:
+        for name, sweeps in results.plan.uses.items():
+            other = results_of(results, name).plan
+            if other.name not in there:
+                needed = tuple(other.sweep(sweep) for sweep in sweeps)
+                found.append(results.of(replace(other, sweeps=needed)))
+    return found
 
 
 def other_analyses(results: Results) -> dict[str, Analysis]:

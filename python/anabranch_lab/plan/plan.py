@@ -151,6 +151,8 @@ class Plan:
     """Authors and year of what it judges."""
     compares: bool = False
     """Whether it looks at what the other experiments of its study found, and so comes after them."""
+    uses: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Sweeps of other experiments of the study that its analysis needs, by the names of their folders."""
     about: Mapping[str, Any] = field(default_factory=dict)
     """The abstract, where the plan is a study by itself: `question`, `method`, `findings`."""
     glossary: Mapping[str, str] = field(default_factory=dict)
@@ -208,6 +210,7 @@ KEYS = {
     "axes",
     "sweep",
     "compares",
+    "uses",
     "sequential",
     "about",
     "glossary",
@@ -217,7 +220,7 @@ _TEXT, _LIST, _TABLE, _TRUTH = (str, "a text"), (list, "a list"), (dict, "a tabl
 KINDS = {
     **dict.fromkeys(("title", "study", "reference", "short", "name", "scenario", "reading"), _TEXT),
     **dict.fromkeys(("engines", "sweep", "skip", "batch"), _LIST),
-    **dict.fromkeys(("quick", "set"), _TABLE),
+    **dict.fromkeys(("quick", "set", "uses"), _TABLE),
     **dict.fromkeys(("trace", "compares"), _TRUTH),
 }
 """What the values of some keys are."""
@@ -351,6 +354,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         engines=engines,
         short=document.get("short", ""),
         compares=document.get("compares", False),
+        uses=document.get("uses", {}),
         about=document.get("about", {}),
         glossary=document.get("glossary", {}),
     )

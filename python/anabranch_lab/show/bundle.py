@@ -23,7 +23,7 @@ import anabranch
 from anabranch import _core
 
 from .. import __file__ as _lab
-from ..judge import analyses, claims
+from ..judge import analyses, claims, experiment
 from ..plan import folders, plan
 from ..run import simulation, store
 from ..run.results import Results
@@ -78,7 +78,7 @@ def write(path: Path, chosen: Sequence[Results], found: Sequence[claims.Claim]) 
     with TemporaryDirectory() as made:
         top = Path(made)
         shutil.copytree(folder, top / STUDY / folder.name, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        for results in chosen:
+        for results in [*chosen, *experiment.used(chosen)]:
             for sweep in results.plan.sweeps:
                 file = _file(top, results, sweep.name)
                 file.parent.mkdir(parents=True, exist_ok=True)
