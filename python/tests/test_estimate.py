@@ -65,3 +65,18 @@ def test_a_broken_file_of_costs_is_no_obstacle(tmp_path):
 @pytest.mark.parametrize("text", ["", "duration = 3", "not toml", '[[link]]\nname = "x"\n'])
 def test_a_scenario_that_is_not_understood_is_left_to_the_simulator(text):
     assert estimate.seconds(text) == estimate.UNKNOWN
+
+
+def test_other_points_of_a_sweep_are_guessed_by_those_that_were_run(tmp_path):
+    found = costs.Costs(tmp_path / "costs.json")
+    short, long = ('duration = "5 s"', 'duration = "500 s"')
+    texts = {
+        name: BOTTLENECK.replace('duration = "200 s"', text) for name, text in (("a", short), ("b", long))
+    }
+    before = {name: found.of(name, text, sweep="s") for name, text in texts.items()}
+    found.saw("a", "s", 3 * before["a"])
+    found.saw("b", "s", 0.5 * before["b"])
+    # A point like the short one is off as it was, one like the long one as that was; another sweep is guessed as ever.
+    assert found.of("c", texts["a"], sweep="s") == pytest.approx(3 * before["a"])
+    assert found.of("d", texts["b"], sweep="s") == pytest.approx(0.5 * before["b"])
+    assert found.of("e", texts["a"], sweep="other") == pytest.approx(before["a"])

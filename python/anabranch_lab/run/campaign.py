@@ -45,6 +45,7 @@ class Task:
     cost: float
     batch: tuple[tuple[tuple[str, str], ...], ...] = ()
     """Of a batch: what each of its runs sets over the scenario."""
+    sweep: str = ""
     file: Path | None = None
     """The file that the scenario was made from."""
 
@@ -122,6 +123,7 @@ def tasks(schedules: Sequence[Schedule]) -> tuple[list[Task], int]:
                     job.kinds,
                     schedule.cost(job),
                     job.batch,
+                    job.sweep.name,
                     job.sweep.scenario,
                 )
     missing = [task for task in wanted.values() if not all(path.is_file() for _, path in task.paths())]
@@ -141,16 +143,28 @@ def run(
     executor = executor or Threads()
     for schedule in schedules:
         schedule.results.store.clean()
-    made = 0
+    made, told = 0, False
     running: dict[Any, Task] = {}
     try:
+        missing, _ = tasks(schedules)
+        _check(missing)
+        queue = iter(_pilots(missing))
+        _fill(running, executor, queue)
+        while running:
+            for future in executor.wait(list(running)):
+                task, done = running.pop(future), future.result()
+                _keep(task, done)
+                task.schedule.costs.saw(task.key, task.sweep, done.seconds)
+                made += task.runs
+            _fill(running, executor, queue)
         while True:
             missing, total = tasks(schedules)
-            if made and not missing:
+            if told and not missing:
                 break
             _check(missing)
             to_make = sum(task.runs for task in missing)
             progress.begin(total, total - to_make, sum(task.cost for task in missing))
+            told = True
             if not missing:
                 break
             queue = iter(missing)
@@ -169,6 +183,25 @@ def run(
         for schedule in schedules:
             schedule.costs.save()
     return made
+
+
+WORTH = 20.0
+"""Seconds of a processor from which on it is worth a few runs to say how long the others take."""
+
+
+def _pilots(missing: Sequence[Task]) -> list[Task]:
+    """Runs that are made before anybody is told how long it takes: of each sweep that was never run the shortest, the middle and the longest."""
+    if sum(task.cost for task in missing) < WORTH:
+        return []
+    sweeps: dict[tuple[int, str], list[Task]] = {}
+    for task in missing:
+        if not task.schedule.costs.known(task.key):
+            sweeps.setdefault((id(task.schedule), task.sweep), []).append(task)
+    chosen: dict[int, Task] = {}
+    for mine in sweeps.values():
+        for each in (mine[0], mine[len(mine) // 2], mine[-1]):
+            chosen[id(each)] = each
+    return list(chosen.values())
 
 
 def _check(missing: Sequence[Task]) -> None:

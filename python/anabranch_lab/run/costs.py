@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 from pathlib import Path
 
@@ -16,14 +17,29 @@ class Costs:
         self._known = self._read()
         self._learned: dict[str, float] = {}
         self._guesses: dict[str, float] = {}
+        self._seen: dict[str, list[tuple[float, float]]] = {}
 
-    def of(self, key: str, scenario: str, runs: int = 1) -> float:
-        """What a run of this scenario, or a batch of so many like it, is thought to take, seconds."""
+    def of(self, key: str, scenario: str, runs: int = 1, sweep: str = "") -> float:
+        """What a run of this scenario, or a batch of so many like it, is thought to take, seconds.
+
+        A guess is corrected by how far those of other points of the same sweep were off: by the one whose guess is nearest.
+        """
         if key in self._known:
             return self._known[key]
         if key not in self._guesses:
             self._guesses[key] = runs * estimate.seconds(scenario)
-        return self._guesses[key]
+        guess = self._guesses[key]
+        seen = self._seen.get(sweep)
+        if not seen or guess <= 0:
+            return guess
+        near, took = min(seen, key=lambda each: abs(math.log(each[0] / guess)))
+        return guess * took / near
+
+    def saw(self, key: str, sweep: str, seconds: float) -> None:
+        """A run of this sweep took so long: its others are guessed by that."""
+        guess = self._guesses.get(key, 0.0)
+        if guess > 0 and seconds > 0:
+            self._seen.setdefault(sweep, []).append((guess, seconds))
 
     def known(self, key: str) -> bool:
         """Whether a run of this scenario was made before."""

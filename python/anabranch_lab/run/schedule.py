@@ -62,4 +62,4 @@ class Schedule:
 
     def cost(self, job: Job) -> float:
         """What a job is thought to take, seconds of a processor."""
-        return self.costs.of(job.key, job.point.scenario, job.runs)
+        return self.costs.of(job.key, job.point.scenario, job.runs, job.sweep.name)

@@ -19,6 +19,7 @@ from anabranch import _core
 from ..judge import claims, grades
 from ..judge.exhibits import Figure
 from ..judge.experiment import Analysis
+from ..plan import plan
 from ..plan.folders import Study, study_of
 from ..run.results import Results
 from . import forest, notes, paper, pictures, plots
@@ -184,6 +185,7 @@ class Pages:
             ],
             facts([page.results for page in self._pages.values()]),
         )
+        front = _front_matter(studies[0].folder.parent if studies else self.folder)
         sentences = [
             (sentence, Link(study.short, address(name)))
             for study in studies
@@ -203,6 +205,13 @@ class Pages:
             previous=None,
             following=Link(overview[0]["title"], overview[0]["address"]) if overview else None,
             sentences=sentences,
+            asked=front.get("asked", ""),
+            matters=[
+                {**each, "link": Link(study.short, f"{study.name}.html")}
+                for each in front.get("finding", [])
+                for study in studies
+                if study.name == each["study"]
+            ],
             figures=self._front(),
             entries=overview,
             tallies=tallies(self.totals()),
@@ -307,6 +316,24 @@ class Pages:
                 }
                 found.append({**entry, **uris})
         return found
+
+
+FRONT_MATTER = "report.toml"
+"""Beside the studies: what their report is about (`asked`), and the findings that matter most (`finding`: study, text, lacks)."""
+
+
+def _front_matter(folder: Path) -> dict[str, Any]:
+    file = folder / FRONT_MATTER
+    if not file.is_file():
+        return {}
+    found = plan.read(file)
+    for number, each in enumerate(found.get("finding", []), start=1):
+        for key in ("study", "text", "lacks"):
+            if not each.get(key):
+                raise plan.PlanError(
+                    f"{file}: finding {number}: `{key}` is missing; a finding has study, text, lacks"
+                )
+    return found
 
 
 def tallies(found: Sequence[claims.Claim]) -> list[tuple[str, list[tuple[str, int, str]]]]:
