@@ -29,10 +29,10 @@ def figure(results: Results, claim: Claim) -> Figure:
     """The figure of a judged claim: its curves, and the comparisons of two points in a panel of their own."""
     parts = declared.asked(results.plan, claim.entry)
     grids = {id(part): declared.measure(results, part) for part in parts}
-    caption = f"{claim.id}: {claim.entry.statement} Means and 95 % intervals; grey: what is expected."
+    caption = "Means and 95 % intervals. Black and grey: what is expected, a value with its tolerance or the side of a bound."
     return Figure(
         f"claim-{claim.id}",
-        f"{claim.id}, {claim.grade}: {claim.entry.statement}",
+        f"{claim.id}, {claim.grade}: {claim.entry.statement.rstrip('.')}",
         caption,
         lambda: _draw(claim, parts, grids),
         alt=" ".join(declared.findings([claim])),
