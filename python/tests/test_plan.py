@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from anabranch_lab.judge import experiment
 from anabranch_lab.plan import folders, plan
+from anabranch_lab.run.results import Results
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -373,3 +375,17 @@ axes = ["first", "second"]
     for _ in range(2):
         options = [tomllib.loads(point.scenario)["flow"][0]["options"] for point in plans.sweep("s").points()]
         assert options == [{"mtu": 1448, "nagle": True}, {"mtu": 1448}]
+
+
+def test_what_plans_use_of_others_is_there(tmp_path):
+    every = [
+        folders.load(place)
+        for study in folders.places(folders.root() / "experiments")
+        for place in folders.experiments(study)
+    ]
+    using = [each for each in every if each.uses]
+    assert using
+    for each in using:
+        alone = experiment.used([Results(each, tmp_path)])
+        assert [other.plan.folder.name for other in alone] == list(each.uses)
+        assert all(other.plan.sweeps for other in alone)
