@@ -40,7 +40,7 @@ def looks(monkeypatch, request):
     monkeypatch.setattr(folders, "load", LOADED)
     monkeypatch.setattr(folders, "study_at", STUDIES)
     monkeypatch.setattr(renewal, "steady", worlds_thesis.steady)
-    if "web-objects-2005/traces" not in request.node.name:
+    if "web-objects-2005/" not in request.node.name:
         return
     experiment._module(made_up.plan("web-objects-2005/traces"))
     package = "anabranch_experiments_web_objects_2005"
