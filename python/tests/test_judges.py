@@ -40,7 +40,7 @@ def looks(monkeypatch, request):
     monkeypatch.setattr(folders, "load", LOADED)
     monkeypatch.setattr(folders, "study_at", STUDIES)
     monkeypatch.setattr(renewal, "steady", worlds_thesis.steady)
-    if "web-objects-2005/traces" not in request.node.name:
+    if "web-objects-2005/" not in request.node.name:
         return
     experiment._module(made_up.plan("web-objects-2005/traces"))
     package = "anabranch_experiments_web_objects_2005"
@@ -116,7 +116,9 @@ def test_a_judge_says_yes_and_each_of_its_parts_can_say_no(name):
         except (ValueError, ZeroDivisionError):
             # No such results can be: a logarithm of less than nothing.
             continue
-        left -= {place for place, holds in parts(bad).items() if not holds}
+        seen = parts(bad)
+        # Of parts that fail for one cause only the first is told.
+        left = {place for place in left if seen.get(place, False)}
     assert not left, f"none of {tried} bends makes these fail: {sorted(left)}"
 
 

@@ -62,15 +62,15 @@ def test_put_says_what_is_wrong(key):
 
 
 def test_a_point_has_its_values_and_leaves_the_others_alone(satellite):
-    points = list(satellite.sweep("same-scheme").points())
+    points = list(satellite.sweep("three-reports").points())
     assert [point.at["p"] for point in points] == [0.008, 0.009, 0.01, 0.015, 0.02, 0.025, 0.03]
     scenario = tomllib.loads(points[3].scenario)
     losses = {link["name"]: link["loss"]["p"] for link in scenario["link"] if "loss" in link}
     assert losses == {"l0": 0.015, "l1": 0.015}
     options = {flow["name"]: flow["options"] for flow in scenario["flow"]}
-    assert options["tcp"] == {"limited_transmit": True}
+    assert options["tcp"] == {"initial_window": 1}
     assert options["sctp"]["fast_retransmit_threshold"] == 3
-    # The sweep before it switches only one of the two.
+    # The sweep before it switches something else.
     other = tomllib.loads(next(satellite.sweep("limited-transmit").points()).scenario)
     assert "fast_retransmit_threshold" not in other["flow"][1]["options"]
 

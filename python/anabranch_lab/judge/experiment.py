@@ -45,7 +45,8 @@ class Analysis:
 def claim_builder(results: Results) -> ClaimBuilder:
     """What the judges of an experiment make their claims with."""
     study = folders.study_of(results.plan)
-    engine = results.plan.engines[0] if results.plan.engines else ""
+    plan = results.plan
+    engine = plan.engines[0] if plan.engines else ", ".join(plan.every_engine())
     return ClaimBuilder(study.number, engine, study.claims, quick=results.quick)
 
 
