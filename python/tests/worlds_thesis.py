@@ -223,20 +223,18 @@ def deterministic(told):
 
 
 def fair(kept):
-    """Experiments XVIII, XIX and XXI; `kept`: which part of its goodput SF-SCTP keeps with each Phi."""
+    """Experiments XVIII, XIX and XXI; `kept`: which part of its goodput SF-SCTP keeps with each Phi beside one SCTP."""
 
     def world(sweep, measure, at):
         phi = PHI[at.get("phi", "1")]
         if sweep.startswith("equal"):
             return 5.0
-        if sweep.startswith(("b", "step", "recovery")) or "p" in at:
+        if sweep.startswith("b") or "p" in at:
             singles, sf = 5.0, 5.0 if phi == 0 else 4.0
             single = singles
         else:
             single = (2.0, 3.0, 4.0, 4.0)[phi]
-            singles, sf = single, (3.0, 2.0, 1.5, 1.5)[phi] * single
-        if "xviii" not in sweep:
-            sf *= kept[phi]
+            singles, sf = single, kept[phi] * (3.0, 2.0, 1.5, 1.5)[phi] * single
         return {
             "sf": sf,
             "single": single,
