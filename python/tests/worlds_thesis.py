@@ -101,7 +101,7 @@ def background_on(measure):
 def exp_05(sweep, measure, at):
     queue = at["queue"]
     return {
-        "utilisation": 80 + queue / 10 + at.get("n", 0),
+        "user_data": 80 + queue / 10 + at.get("n", 0),
         "drop_rate": 1e-2 / queue * (1 + at.get("n", 0)),
         "peak": 116.7 * queue / 50,
         "rate": 7.0,
@@ -115,7 +115,7 @@ def exp_05(sweep, measure, at):
 def exp_06(sweep, measure, at):
     rate = at["rate"]
     return {
-        "utilisation": 100 - rate,
+        "user_data": (100 - rate) * rate / 10,
         "drop_rate": 1e-2 / rate,
         "QSD": float(rate),
         "cycle": float(rate),
@@ -126,7 +126,7 @@ def exp_07(sweep, measure, at):
     delay = at["delay"]
     least = 0.06 + 2 * delay / 1000
     return {
-        "utilisation": 100 - delay / 10,
+        "user_data": 100 - delay / 10,
         "drop_rate": 1e-2 / delay,
         "least": least,
         "most": least + 0.08,

@@ -2,15 +2,15 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch_lab.judge.claims import Explanation, Part
+from anabranch_lab.judge.claims import Claim
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run import grid, series
-from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
 
@@ -24,25 +24,20 @@ KINDS = {
 }
 """In the order of the experiments."""
 
-IN_STEP = (
-    "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves. Nothing is random then but what the background draws, "
-    "and flows fall into step with the queue and with background traffic of equal packets (phase locking): what a run shows is where it locked in."
-)
-"""What a variant without any spread in the receiving host is."""
-
-JITTER = ("spread",)
-"""The sweep of each of these experiments in which the receiving host takes no time for a packet."""
+SPREAD = "hosts take up to 1 ms"
+"""The other reading of what nobody prints: without it flows lock into the queue and into background packets of equal size, and seeds hardly differ."""
 
 
-def in_step(
-    judge: Callable[[str, Grid], Sequence[Part]], spread: Grid, runs: Sequence[str] = JITTER
-) -> Explanation:
-    """What may make a difference in all of them: without a spread in the receiving host nothing is random but what the background draws."""
-    return Explanation(
-        IN_STEP,
-        runs=tuple(runs),
-        parts=tuple(judge("ns2-2.28", spread)),
-    )
+def judged(results: Results, sweep: str = "runs") -> Grid:
+    """The runs of the engine of the thesis."""
+    return results.grid(sweep, MEASURES).only(engine=results.plan.engines[0])
+
+
+def ordered(shares: Mapping[int, Sample], what: str) -> dict[str, Sample]:
+    """Parts of a claim: four subflows more than two, two more than one, seed by seed."""
+    return {
+        f"{what}: n = {more} minus n = {less}": shares[more] - shares[less] for more, less in ((4, 2), (2, 1))
+    }
 
 
 MEASURES = {
@@ -140,23 +135,26 @@ def over_time(results: Results, kind: str, name: str, title: str) -> Entry:
     return Entry(name, title, "One recorded run of the engine of the thesis.", draw)
 
 
-def bars(results: Results, runs: Grid, name: str, title: str) -> Entry:
-    """Share (a) and drop rate (b) of SF-SCTP over the number of subflows, a curve for each kind of background."""
+def bars(results: Results, runs: Grid, claims: Mapping[str, Claim], name: str, title: str) -> Entry:
+    """Share (a) and drop rate (b) of SF-SCTP over the number of subflows, a curve for each kind of background; `claims`: published shares."""
 
     def draw() -> Figure:
         figure, (a, b) = plots.panels(2)
-        engine = results.plan.engines[0]
         for (kind, named), colour in zip(KINDS.items(), plots.CYCLE, strict=False):
             for axes, measure in ((a, "share"), (b, "drop_rate")):
-                curve = runs.curve(measure, over="n", engine=engine, background=kind)
+                curve = runs.curve(measure, over="n", background=kind)
                 plots.curve(axes, curve, named, color=colour)
-        plots.printed(a, [1, 4], [48.1, 50.3], name="printed (constant rate)", color=plots.CYCLE[0])
-        plots.printed(a, [1, 4], [25.4, 55.9], name="printed (Pareto)", color=plots.CYCLE[3])
+        for (kind, claim), colour in zip(claims.items(), plots.CYCLE[3:], strict=False):
+            places = {"n = 1, %": 1, "n = 4, %": 4}
+            plots.published(a, claim, places, name=f"published ({KINDS[kind]})", color=colour)
         plots.label(a, "(a) SF-SCTP's bandwidth share", "number of subflows", "share of the bottleneck, %")
         plots.label(b, "(b) SF-SCTP's drop rate", "number of subflows", "drops per packet", log_y=True)
         plots.legend_below(a, 3)
         return figure
 
     return Entry(
-        name, title, f"Means and 95 % intervals, {results.plan.engines[0]}; crosses are printed values.", draw
+        name,
+        title,
+        f"Means and 95 % intervals, {results.plan.engines[0]}; crosses are published values.",
+        draw,
     )

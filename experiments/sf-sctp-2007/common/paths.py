@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run import grid
 from anabranch_lab.run.grid import Grid
-from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
 from anabranch_lab.stats import Estimate
 
@@ -82,7 +81,6 @@ def fitted(runs: Grid, flows: Mapping[str, tuple[float, float]], **at: object) -
 
 
 def figures(
-    results: Results,
     runs: Grid,
     axis: str,
     part: str,
@@ -95,8 +93,9 @@ def figures(
     """Figs. 5.5 to 5.7, panel (a) or (b)."""
 
     def draw(measures: Mapping[str, str], y: str, log_y: bool) -> Figure:
-        figure, panels = plots.panels(len(results.plan.engines))
-        for axes, engine in zip(panels, results.plan.engines, strict=True):
+        engines = runs.values("engine")
+        figure, panels = plots.panels(len(engines))
+        for axes, engine in zip(panels, engines, strict=True):
             for (measure, name), colour in zip(measures.items(), plots.CYCLE, strict=False):
                 curve = runs.curve(measure, over=axis, engine=engine)
                 x = [to_x(v) for v in curve.x]

@@ -30,18 +30,20 @@ def over_time(
     return Entry(name, title, "One recorded run of the engine of the thesis.", draw)
 
 
-def over_axis(results: Results, runs: Grid, axis: str, label: str, name: str, title: str) -> Entry:
-    """Utilisation and drop rate along an axis, one subflow and four, both engines."""
+def over_axis(runs: Grid, axis: str, label: str, name: str, title: str) -> Entry:
+    """User data and drop rate along an axis, one subflow and four, every engine."""
 
     def draw() -> Figure:
         figure, (a, b) = plots.panels(2)
-        for engine in results.plan.engines:
+        for engine in runs.values("engine"):
             # White inside, not open: a bar would be seen through it.
             for n, inside in ((1, {}), (4, {"markerfacecolor": "white", "markersize": 6.0})):
-                for axes, measure in ((a, "utilisation"), (b, "drop_rate")):
-                    curve = runs.curve(measure, over=axis, engine=engine, n=n)
+                for axes, what in ((a, "user_data"), (b, "drop_rate")):
+                    curve = runs.curve(what, over=axis, engine=engine, n=n)
+                    if axes is a and axis == "rate":
+                        curve = bottleneck.of_rate(curve)
                     plots.curve(axes, curve, f"{engine}, n = {n}", **inside, **plots.ENGINES[engine])
-        plots.label(a, "(a) network utilisation", label, "utilisation, %")
+        plots.label(a, "(a) network utilisation", label, "user data, % of the link")
         plots.label(b, "(b) network drop rate", label, "drops per packet", log_y=True)
         plots.legend_below(a, 2)
         return figure

@@ -1,6 +1,6 @@
-"""Experiment VII: from runs to verdicts, figures and a finding."""
+"""Experiment VII: from runs to grades, figures and a finding."""
 
-from anabranch_lab.judge.claims import Claim, ClaimBuilder, Explanation, Part, above, number, rank
+from anabranch_lab.judge.comparison import Measured, Plain
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run import series
 from anabranch_lab.run.grid import Grid
@@ -8,34 +8,32 @@ from anabranch_lab.run.results import Results
 
 from ..common import bottleneck, pictures
 
+TRIPS = {"least": "min(a) FILTER (kind = 'rtt') / 1e9", "most": "max(a) FILTER (kind = 'rtt') / 1e9"}
+"""The shortest and the longest measured round trip of a run, seconds."""
+
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = results.grid("delays", bottleneck.MEASURES)
-    spread = results.grid("spread", bottleneck.MEASURES)
-    seen, disturbed = (
-        series.measure(results, name, bottleneck.look) for name in ("sampled", "sampled-spread")
-    )
-    trips = results.grid(
-        "sampled",
-        {
-            "least": "min(a) FILTER (kind = 'rtt') / 1e9",
-            "most": "max(a) FILTER (kind = 'rtt') / 1e9",
-        },
-        kind="trace",
-    )
     engine = results.plan.engines[0]
-    used = runs.curve("utilisation", over="delay", engine=engine, n=1)
+    both = results.grid("delays", bottleneck.MEASURES)
+    runs = both.only(engine=engine)
+    seen = series.measure(results, "sampled", bottleneck.look).only(engine=engine)
+    trips = results.grid("sampled", TRIPS, kind="trace").only(engine=engine)
+    claims = claim_builder(results)
+    used = runs.curve("user_data", over="delay", n=1)
     return Analysis(
         claims=[
-            share(claim_builder(results), trips),
-            delays(claim_builder(results), (runs, seen), (spread, disturbed)),
+            claims.claim(
+                "Z-VII-1",
+                {f"{delay} ms, %": waiting(trips, delay) for delay in (20, 70)},
+                note="From the shortest and the longest measured round trip of each run.",
+            ),
+            claims.claim("Z-VII-2", delays(runs, seen)),
         ],
         figures=[
             pictures.over_time(results, "figure-5-12", "Fig. 5.12: a bottleneck of 70 ms", 1140.0, 1200.0),
             pictures.over_axis(
-                results,
-                runs,
+                both,
                 "delay",
                 "delay of the bottleneck, ms",
                 "figure-5-17",
@@ -43,48 +41,24 @@ def analyse(results: Results) -> Analysis:
             ),
         ],
         findings=[
-            f"With one subflow the utilisation falls from {used.at(10).text()} % at 10 ms to "
-            f"{used.at(70).text()} % at 70 ms ({engine}).",
+            f"With one subflow user data takes {used.at(10).text()} % of a link of 10 ms and {used.at(70).text()} % of one of 70 ms.",
         ],
     )
 
 
-def share(builder: ClaimBuilder, trips: Grid) -> Claim:
-    """Z-VII-1: what a full queue makes of the longest round trip."""
-
-    def judge(engine: str) -> list[Part]:
-        def at(delay: int):
-            least, most = (trips.sample(name, engine=engine, delay=delay) for name in ("least", "most"))
-            return ((most - least) / most * 100.0).estimate
-
-        return [number("20 ms, %", 44.4, at(20), 0.5), number("70 ms, %", 28.6, at(70), 0.5)]
-
-    return builder.claim(
-        "Z-VII-1", judge, note="From the shortest and the longest measured round trip of each run."
-    )
+def waiting(trips: Grid, delay: int) -> Measured:
+    """What part of the longest round trip a full queue makes, percent."""
+    least, most = (trips.sample(name, delay=delay) for name in ("least", "most"))
+    return (most - least) / most * 100.0
 
 
-def delays(builder: ClaimBuilder, grids: tuple[Grid, Grid], variant: tuple[Grid, Grid]) -> Claim:
-    """Z-VII-2; summed up and sampled runs, as they are and with a spread."""
-
-    def judge(engine: str, grids: tuple[Grid, Grid] = grids) -> list[Part]:
-        runs, seen = grids
-        parts = []
-        for n in (1, 4):
-            for name in ("utilisation", "drop_rate"):
-                curve = runs.curve(name, over="delay", engine=engine, n=n)
-                parts.append(rank(f"{name} over the delay, n = {n}", curve, -0.95))
-        for name in ("QBU", "QSD"):
-            longer = seen.sample(name, engine=engine, delay=70) - seen.sample(name, engine=engine, delay=20)
-            parts.append(above(f"{name}: 70 minus 20 ms, s", 0.0, longer.estimate))
-        return parts
-
-    return builder.claim(
-        "Z-VII-2",
-        judge,
-        explanation=Explanation(
-            "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: nothing is random then, and flows fall into step with the queue.",
-            runs=("spread", "sampled-spread"),
-            parts=tuple(judge("ns2-2.28", variant)),
-        ),
-    )
+def delays(runs: Grid, seen: Grid) -> dict[str, Measured]:
+    """Utilisation and drop rate over the delay; how long phases last at 70 ms and at 20."""
+    parts: dict[str, Measured] = {}
+    for n in (1, 4):
+        for name, measure in (("utilisation", "user_data"), ("drop rate", "drop_rate")):
+            curve = runs.curve(measure, over="delay", n=n)
+            parts[f"{name} over the delay, n = {n}"] = Plain(curve.rank(), len(curve.seeds), curve.least)
+    for name in ("QBU", "QSD"):
+        parts[f"{name}: 70 minus 20 ms, s"] = seen.sample(name, delay=70) - seen.sample(name, delay=20)
+    return parts
