@@ -37,7 +37,7 @@ def analyse(results: Results) -> Analysis:
     runs, alone = results.grid("shared", SHARED), results.grid("alone", ALONE)
     shares = all_shares(runs)
     return Analysis(
-        claims=[claim_builder(results).claim("X-10", measured(runs, shares, alone), note=causes(alone))],
+        claims=[claim_builder(results).claim("X-10", measured(runs, shares, alone))],
         figures=[
             Entry(
                 "shares",
@@ -77,25 +77,6 @@ def used(alone: Grid, network: str, how: str) -> Sample:
     count = how.split(",")[0]
     return alone.sample("used", network=network, how=how) / alone.sample(
         "used", network=network, how=f"{count}, independent"
-    )
-
-
-def causes(alone: Grid) -> str:
-    """Why the goal is not met everywhere."""
-
-    def told(network: str, how: str) -> str:
-        return f"{alone.at('used', network=network, how=how).mean / 1e6:.1f}"
-
-    kept = (
-        f"four independent subflows use {told('CoDel', '4, independent')} Mbit/s of CoDel where thirty use {told('CoDel', '30, independent')}, "
-        f"and one uses {told('Drop-Tail, 1 BDP, 0.04 % lost', PLAIN)} where 0.04 % are lost"
-        if "CoDel" in alone.values("network")
-        else "fewer flows use less of CoDel and of a link that loses packets"
-    )
-    return (
-        "Where links lose packets one flow does not fill the link, and lanes that fill it take from a competitor what the queue then drops (findings: how much). On a queue so short that it hides a few "
-        "packets, and with CoDel, several flows are taken for alone until their rate has fallen by 8 %. Alone, lanes act as four flows, or a few more, and for 64 of 576 round trips as one, to see "
-        f"whether somebody has come: {kept}."
     )
 
 
