@@ -22,8 +22,6 @@ WRONG["unlike"] = WRONG["alike"]
 """SQL: a subflow that has another window than it should."""
 TOLD = {"one": "one bottleneck", "alike": "two that are alike", "unlike": "two that differ"}
 GOAL = 0.95
-CAUSES = "What is missing is mostly a second link of 4 Mbit/s beside CUBIC, which leaves three packets of window on a queue of 250 ms: pairs of delays are too rare there."
-"""Why the goal is not met everywhere."""
 
 
 def analyse(results: Results) -> Analysis:
@@ -47,7 +45,6 @@ def analyse(results: Results) -> Analysis:
                     for sweep, grid in runs.items()
                     for level in grid.values("level")
                 },
-                note=CAUSES,
             )
         ],
         figures=[
