@@ -40,7 +40,10 @@ def analyse(results: Results) -> Analysis:
             builder.claim(
                 "Z-XVIII-2",
                 {**sums(many), **over_losses(fair.grids(others["20"], "b"))},
-                readings={told: sums({"XVIII": runs["b"]}) for told, runs in readings.items()},
+                readings={
+                    **{told: sums({"XVIII": runs["b"]}) for told, runs in readings.items()},
+                    "1000 bytes of user data": sums({"XVIII": fair.grids(results, "b-data")}),
+                },
             ),
             *(
                 builder.claim(
