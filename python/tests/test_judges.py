@@ -180,5 +180,5 @@ def test_one_sign_of_eight_is_found_by_chance(deviations, holds):
         return tuple(value + apart * error + (half if seed % 2 else -half) for seed in made_up.SEEDS)
 
     claim = next(c for c in made_up.judged(name, {**WORLDS, name: signs})[0].claims if c.id == "Z-XVIII-5")
-    assert [part.holds for part in claim.parts[:-1]] == [True] * 8
-    assert claim.parts[-1].holds == holds, claim.parts[-1].measured
+    assert [part.grade for part in claim.parts[:-1]] == [grades.A] * 8
+    assert (claim.parts[-1].grade == grades.A) == holds, claim.parts[-1].measured

@@ -1,5 +1,6 @@
 import math
 import statistics
+import sys
 
 import numpy as np
 import pytest
@@ -7,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch_lab import stats
+from anabranch_lab.judge import experiment
+from anabranch_lab.plan import folders
+from anabranch_lab.run.grid import Sample
 
 # Two-sided 95 % points of Student's distribution, from printed tables.
 TABLE = {1: 12.706, 2: 4.303, 4: 2.776, 9: 2.262, 29: 2.045, 120: 1.980, 10_000: 1.960}
@@ -154,3 +158,20 @@ def test_a_control_that_says_nothing_is_left_alone():
     assert stats.controlled(values[:3], [1.0, 2.0, 3.0]) == stats.estimate(values[:3])
     with pytest.raises(ValueError, match="a value for each run"):
         stats.controlled(values, [0.0])
+
+
+def test_a_ratio_without_luck_covers_with_five_seeds():
+    """Experiments XIII and XIV: the ratio of two means, each without the luck of its losses."""
+    experiment._module(folders.find(folders.root() / "experiments", "sf-sctp-2007/exp-13"))
+    without_luck = sys.modules["anabranch_experiments_sf_sctp_2007.common.estimates"].without_luck
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(600):
+        pairs = []
+        for mean in (2.0, 1.0):
+            luck = rng.normal(0.0, 1.0, 5)
+            values = mean * (1 - 0.06 * (0.96 * luck + 0.28 * rng.normal(0.0, 1.0, 5)))
+            pairs.append(tuple(Sample(tuple(range(5)), tuple(each)) for each in (values, luck)))
+        found = without_luck(pairs, lambda means: means[0] / means[1])
+        covered += found.low <= 2.0 <= found.high
+    assert 0.93 * 600 <= covered <= 0.98 * 600, covered

@@ -169,13 +169,17 @@ def background(sweep, measure, at):
 
 
 def exp_13(sweep, measure, at):
-    p = float(sweep.removeprefix("p-").removesuffix("-long"))
+    if measure == "luck":
+        return 0.0
+    p = float(sweep.removeprefix("p-"))
     both = 1.0 if at["phi"] == "single" else 2 / math.sqrt(float(at["phi"]))
     return both * math.sqrt(1e-4 / p)
 
 
 def exp_14(sweep, measure, at):
     n, phi = at["n"], at["phi"]
+    if measure == "luck":
+        return 0.0
     if phi in ("1", "n"):
         return n ** {"1": 1.0, "n": 0.5}[phi]
     return 3.0 if thesis(at) else 3.0 * n**0.2
@@ -184,7 +188,7 @@ def exp_14(sweep, measure, at):
 def exp_15(sweep, measure, at):
     n = at["n"]
     if measure == "utilisation":
-        return min(95.0, 90.0 * n / (30 if sweep.startswith("root") else 7))
+        return min(95.0, 90.0 * n / (27 if sweep.startswith("root") else 7))
     if measure == "mbps":
         return 3.0 if sweep.startswith("flat") else 18 - 0.1 * abs(n - 9)
     if sweep.startswith(("flat", "plain")):
@@ -219,20 +223,18 @@ def deterministic(told):
 
 
 def fair(kept):
-    """Experiments XVIII, XIX and XXI; `kept`: which part of its goodput SF-SCTP keeps with each Phi."""
+    """Experiments XVIII, XIX and XXI; `kept`: which part of its goodput SF-SCTP keeps with each Phi beside one SCTP."""
 
     def world(sweep, measure, at):
         phi = PHI[at.get("phi", "1")]
         if sweep.startswith("equal"):
             return 5.0
-        if sweep.startswith(("b", "step", "recovery")) or "p" in at:
+        if sweep.startswith("b") or "p" in at:
             singles, sf = 5.0, 5.0 if phi == 0 else 4.0
             single = singles
         else:
             single = (2.0, 3.0, 4.0, 4.0)[phi]
-            singles, sf = single, (3.0, 2.0, 1.5, 1.5)[phi] * single
-        if "xviii" not in sweep:
-            sf *= kept[phi]
+            singles, sf = single, kept[phi] * (3.0, 2.0, 1.5, 1.5)[phi] * single
         return {
             "sf": sf,
             "single": single,

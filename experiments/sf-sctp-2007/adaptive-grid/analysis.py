@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
-from anabranch_lab.judge.claims import Claim, ClaimBuilder, above, below
+from anabranch_lab.judge.comparison import Measured
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run import grid
@@ -23,9 +23,7 @@ PLAIN = "1"
 SHOWN = ("2, adaptive", "8, adaptive", "30, adaptive", "8, n^2", "8, independent")
 """In this order."""
 LOW, HIGH = 0.8, 1.5
-"""Shares that are fair enough."""
-LEAST = 0.95
-"""Of what independent subflows use, where nobody shares the link."""
+"""Shares that are fair enough, for the figure and the findings."""
 
 LOSSY = "lost"
 """How the names of networks end that lose packets by themselves."""
@@ -39,7 +37,7 @@ def analyse(results: Results) -> Analysis:
     runs, alone = results.grid("shared", SHARED), results.grid("alone", ALONE)
     shares = all_shares(runs)
     return Analysis(
-        claims=[claim(claim_builder(results), runs, shares, alone)],
+        claims=[claim_builder(results).claim("X-10", measured(runs, shares, alone))],
         figures=[
             Entry(
                 "shares",
@@ -82,44 +80,19 @@ def used(alone: Grid, network: str, how: str) -> Sample:
     )
 
 
-def causes(alone: Grid) -> str:
-    """Why the goal is not met everywhere."""
-
-    def told(network: str, how: str) -> str:
-        return f"{alone.at('used', network=network, how=how).mean / 1e6:.1f}"
-
-    kept = (
-        f"four independent subflows use {told('CoDel', '4, independent')} Mbit/s of CoDel where thirty use {told('CoDel', '30, independent')}, "
-        f"and one uses {told('Drop-Tail, 1 BDP, 0.04 % lost', PLAIN)} where 0.04 % are lost"
-        if "CoDel" in alone.values("network")
-        else "fewer flows use less of CoDel and of a link that loses packets"
-    )
-    return (
-        "Where links lose packets one flow does not fill the link, and lanes that fill it take from a competitor what the queue then drops (findings: how much). On a queue so short that it hides a few "
-        "packets, and with CoDel, several flows are taken for alone until their rate has fallen by 8 %. Alone, lanes act as four flows, or a few more, and for 64 of 576 round trips as one, to see "
-        f"whether somebody has come: {kept}. Tried: lanes apart instead of a few "
-        "flows, fewer flows while a queue stands in less of the time, and a cut in each round trip in which any lane loses (README of the experiment)."
-    )
-
-
-def claim(builder: ClaimBuilder, shared: Grid, shares: Shares, alone: Grid) -> Claim:
+def measured(shared: Grid, shares: Shares, alone: Grid) -> dict[str, Measured]:
     """X-10."""
-    parts = []
+    parts: dict[str, Measured] = {}
     for network in shared.values("network"):
         for how in adaptive(shared):
-            found = sorted(
-                (shares[network, other, how] for other in shared.values("other")), key=lambda each: each.mean
-            )
-            parts += [
-                above(f"{network}, {how}: smallest share", LOW, found[0]),
-                below(f"{network}, {how}: largest share", HIGH, found[-1]),
-            ]
+            every = (shares[network, other, how] for other in shared.values("other"))
+            found = sorted(every, key=lambda each: each.mean)
+            parts[f"{network}, {how}: smallest share"] = found[0]
+            parts[f"{network}, {how}: largest share"] = found[-1]
     for network in alone.values("network"):
-        parts += [
-            above(f"{network}, alone, {how}: over independent", LEAST, used(alone, network, how).estimate)
-            for how in adaptive(alone)
-        ]
-    return builder.claim("X-10", parts, note=causes(alone))
+        for how in adaptive(alone):
+            parts[f"{network}, alone, {how}: over independent"] = used(alone, network, how)
+    return parts
 
 
 def findings(shared: Grid, shares: Shares, alone: Grid) -> list[str]:

@@ -5,7 +5,6 @@ import operator
 
 from matplotlib.figure import Figure
 
-from anabranch_lab.judge.claims import Claim, ClaimBuilder, above
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run.grid import Grid, Sample, of_flow
@@ -23,11 +22,6 @@ WRONG["unlike"] = WRONG["alike"]
 """SQL: a subflow that has another window than it should."""
 TOLD = {"one": "one bottleneck", "alike": "two that are alike", "unlike": "two that differ"}
 GOAL = 0.95
-CAUSES = (
-    "What is missing is mostly a second link of 4 Mbit/s beside CUBIC, which leaves three packets of window on a queue of 250 ms: pairs of delays are too rare there. Tried: counting SACKs "
-    "that do not wait, in three ways; verdicts from new evidence only; SACKs with gaps as prompt; absolute instead of squared deviations (README of the experiment)."
-)
-"""Why the goal is not met everywhere."""
 
 
 def analyse(results: Results) -> Analysis:
@@ -43,7 +37,16 @@ def analyse(results: Results) -> Analysis:
         for sweep, wrong in WRONG.items()
     }
     return Analysis(
-        claims=[claim(claim_builder(results), runs)],
+        claims=[
+            claim_builder(results).claim(
+                "X-11",
+                {
+                    f"{TOLD[sweep]}, level {level}": share(grid, level)
+                    for sweep, grid in runs.items()
+                    for level in grid.values("level")
+                },
+            )
+        ],
         figures=[
             Entry(
                 "right",
@@ -70,16 +73,6 @@ def share(runs: Grid, level: str) -> Estimate:
     """Over all cases: the share of those that are right, for each seed that all have, and what that is on average."""
     found = [sample for *_, sample in cells(runs, level)]
     return (functools.reduce(operator.add, found) / len(found)).estimate
-
-
-def claim(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
-    """X-11."""
-    parts = [
-        above(f"{TOLD[sweep]}, level {level}", GOAL, share(grid, level))
-        for sweep, grid in runs.items()
-        for level in grid.values("level")
-    ]
-    return builder.claim("X-11", parts, note=CAUSES)
 
 
 def findings(runs: dict[str, Grid]) -> list[str]:

@@ -1,15 +1,15 @@
 """Measures of experiments XVI and XVII: one association alone, beside the deterministic model of section 4.4."""
 
+import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from anabranch_lab.judge.claims import Part, within
 from anabranch_lab.judge.experiment import results_of
 from anabranch_lab.models.deterministic import Bottleneck, p_low, p_rr
 from anabranch_lab.run import cycles, grid, series
-from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results
 
 from . import phi
@@ -20,6 +20,9 @@ UNIT = 1468.0 / 1500.0
 
 FOLDERS = {"XVI": "exp-16", "XVII": "exp-17"}
 """The experiments by the thesis's names; both have sweeps `subflows`, `single` and `pictures`."""
+
+Runs = dict[str, Grid]
+"""By the thesis's names."""
 
 MEASURES = {
     # Mbit/s on the wire.
@@ -36,21 +39,36 @@ def every(results: Results) -> dict[str, Results]:
     return {told: results_of(results, folder) for told, folder in FOLDERS.items()}
 
 
+SWEEPS = ("subflows", "slow", "slow-many", "cuts", "cuts-slow", "cuts-late")
+"""Where every number of subflows with every Phi is: those that grow slowly run longer, and some are recorded."""
+
+
 def measured(results: Results) -> Grid:
-    """Every number of subflows with every Phi: those that grow slowly run longer."""
-    slow, many = results.grid("slow", MEASURES), results.grid("slow-many", MEASURES)
-    return results.grid("subflows", MEASURES).joined(slow).joined(many)
+    """Every number of subflows with every Phi, with the engine that is judged."""
+    there = [sweep.name for sweep in results.plan.sweeps]
+    grids = [results.grid(name, MEASURES) for name in SWEEPS if name in there]
+    return functools.reduce(Grid.joined, grids).only(engine=results.plan.engines[0])
 
 
-def between(told: str, runs: Grid, n: int, growth: str, engine: str) -> Part:
-    """Fast retransmits a packet between P_rr and P_low, as claims Z-XVI-6 and X-3 have it."""
-    model = network(told, n, growth)
-    return within(
-        f"{told}, n = {n}, Phi = {growth}: fast retransmits",
-        p_rr(model),
-        p_low(model),
-        runs.at("fr", engine=engine, n=n, phi=growth),
-    )
+def single(results: Results, told: str, sweep: str = "single") -> Grid:
+    """What runs with one subflow show of its cycles."""
+    return series.measure(results, sweep, single_look(told)).only(engine=results.plan.engines[0])
+
+
+def rate_bounds(runs: Runs, growths: Sequence[str]) -> dict[str, Sample]:
+    """Fast retransmits a packet over P_rr and P_low, with two subflows and more, as claims Z-XVI-6 and X-3 have it."""
+    parts = {}
+    for told, grid_ in runs.items():
+        for n, growth in itertools.product(several(grid_), growths):
+            rate, model = grid_.sample("fr", n=n, phi=growth), network(told, n, growth)
+            place = f"{told}, n = {n}, Phi = {growth}: fast retransmits"
+            parts |= {f"{place} / P_rr": rate / p_rr(model), f"{place} / P_low": rate / p_low(model)}
+    return parts
+
+
+def several(runs: Grid) -> list[int]:
+    """Numbers of subflows above one: with one all bounds are one number."""
+    return sorted(int(n) for n in runs.values("n") if n > 1)
 
 
 def network(told: str, n: int = 1, growth: str = "1") -> Bottleneck:

@@ -143,11 +143,10 @@ def several(both: dict[str, Results], n: int) -> Figure:
 def over_n(both: dict[str, Results], runs: dict[str, Grid], measure: str, unit: str, alone: str) -> Figure:
     """A panel for each experiment; `alone` is the title where there is one only."""
     figure, panels = plots.panels(len(both))
-    for axes, (told, results, title) in zip(panels, _titles(both), strict=True):
+    for axes, (told, _, title) in zip(panels, _titles(both), strict=True):
         for value in phi.NAMES:
-            for engine, line in zip(results.plan.engines, ("-", "--"), strict=False):
-                curve = runs[told].curve(measure, over="n", engine=engine, phi=value)
-                plots.curve(axes, curve, f"{phi.LABELS[value]}, {engine}", linestyle=line, **phi.LOOK[value])
+            curve = runs[told].curve(measure, over="n", phi=value)
+            plots.curve(axes, curve, phi.LABELS[value], **phi.LOOK[value])
             if measure == "fr":
                 x = [int(n) for n in runs[told].values("n")]
                 for bound in (p_rr, p_low):
@@ -158,5 +157,5 @@ def over_n(both: dict[str, Results], runs: dict[str, Grid], measure: str, unit: 
         )
         if measure != "fr":
             plots.widen_if_flat(axes)
-    plots.legend_below(panels[0], 6)
+    plots.legend_below(panels[0], 4)
     return figure

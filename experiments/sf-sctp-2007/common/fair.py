@@ -1,5 +1,7 @@
 """Measures and figures of the fairness experiments XVIII to XXI."""
 
+import functools
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -7,7 +9,7 @@ from matplotlib.figure import Figure
 
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run import grid
-from anabranch_lab.run.grid import Curve, Grid
+from anabranch_lab.run.grid import Curve, Grid, Sample
 from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
 from anabranch_lab.stats import Estimate
@@ -32,14 +34,38 @@ MEASURES = {
 }
 
 
+PLACES = (2, 4, 8, 15)
+"""Numbers of subflows above one."""
+WHOLE = "packets of 1500 bytes"
+"""The other reading of what a packet holds."""
+
+
 def measured(results: Results, name: str) -> Grid:
-    """Every Phi: those that grow slowly run longer, in the sweep `NAME-slow`."""
-    return results.grid(name, MEASURES).joined(results.grid(f"{name}-slow", MEASURES))
+    """Every Phi, with the engine that is judged: those that grow slowly run longer, in the sweep `NAME-slow`."""
+    return grids(results, name, f"{name}-slow")
+
+
+def grids(results: Results, *names: str) -> Grid:
+    """Sweeps together."""
+    found = [results.grid(name, MEASURES) for name in names]
+    return functools.reduce(Grid.joined, found).only(engine=results.plan.engines[0])
 
 
 def share(runs: Grid, other: str, **at: object) -> Estimate:
     """SF-SCTP over the single SCTP (`single`), or over all of them (`singles`)."""
     return runs.sample("sf", **at).over(runs.sample(other, **at))
+
+
+def kept(runs: Grid, clean: Grid) -> dict[str, Sample]:
+    """Of what SF-SCTP has in XVIII it keeps a smaller share with a larger Phi: differences, which are positive then."""
+    parts = {}
+    for n in (int(n) for n in runs.values("n")):
+        of = {
+            name: runs.sample("sf", n=n, phi=name) / clean.sample("sf", n=n, phi=name) for name in phi.NAMES
+        }
+        for small, large in itertools.pairwise(phi.NAMES):
+            parts[f"n = {n}: share kept with Phi = {small} minus {large}"] = of[small] - of[large]
+    return parts
 
 
 def begun(first: Curve, then: Curve) -> Curve:
@@ -50,7 +76,6 @@ def begun(first: Curve, then: Curve) -> Curve:
 
 
 def figures(
-    results: Results,
     a: Grid,
     b: Grid,
     axis: str,
@@ -67,14 +92,13 @@ def figures(
 
     def draw(runs: Grid, other: str) -> Figure:
         figure, (left, right) = plots.panels(2)
-        engine = results.plan.engines[0]
         for name in names:
             look = phi.LOOK[name]
             for axes, measures in ((left, ("sf", other)), (right, ("fr_sf", "fr_single"))):
                 for measure, line, who in zip(measures, ("-", "--"), ("SF-SCTP", "SCTP"), strict=True):
-                    curve: Curve = runs.curve(measure, over=axis, engine=engine, phi=name)
+                    curve: Curve = runs.curve(measure, over=axis, phi=name)
                     if equal is not None:
-                        curve = begun(equal.curve(measure, over=axis, engine=engine), curve)
+                        curve = begun(equal.curve(measure, over=axis), curve)
                     plots.curve(axes, curve, f"{who}, {phi.LABELS[name]}", linestyle=line, **look)
         plots.label(left, "(a) goodput", label, "goodput, Mbit/s", log_x=log)
         plots.label(
@@ -93,7 +117,7 @@ def figures(
         return Entry(
             f"figure-{number.replace('.', '-')}",
             f"Fig. {number}: {what}",
-            f"Means and 95 % intervals, {results.plan.engines[0]}; broken lines are the single SCTPs.",
+            "Means and 95 % intervals; broken lines are the single SCTPs.",
             make,
         )
 

@@ -1,7 +1,6 @@
 """Experiment XVII: figures and a finding; its claims are judged with those of experiment XVI."""
 
 from anabranch_lab.judge.experiment import Analysis
-from anabranch_lab.run import series
 from anabranch_lab.run.results import Results
 
 from ..common import deterministic, deterministic_figures, phi
@@ -9,21 +8,22 @@ from ..common import deterministic, deterministic_figures, phi
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    single = series.measure(results, "single", deterministic.single_look("XVII"))
+    length, by_window = (
+        deterministic.single(results, "XVII", sweep).at("cycle", n=1) for sweep in ("single", "single-window")
+    )
     runs = deterministic.measured(results)
-    engine = results.plan.engines[0]
-    length = single.at("cycle", engine=engine, n=1)
+    used = runs.at("utilisation", n=1, phi="1")
+    model = deterministic.network("XVII").low()
     rises = "; ".join(
-        f"{runs.at('goodput', engine=engine, n=1, phi=name).text(2)} and {runs.at('goodput', engine=engine, n=25, phi=name).text(2)} "
-        f"({phi.LABELS[name]})"
+        f"{runs.at('goodput', n=1, phi=name).text(2)} and {runs.at('goodput', n=25, phi=name).text(2)} ({phi.LABELS[name]})"
         for name in phi.NAMES
     )
     return Analysis(
         claims=[],
         figures=deterministic_figures.all_figures({"XVII": results}, {"XVII": runs}),
         findings=[
-            f"With one subflow a cycle lasts {length.text(2)} s ({engine}); the model says "
-            f"{deterministic.network('XVII').low().length:.2f} s, ns-2.35 has 9.65 s.",
+            f"With one subflow a cycle lasts {length.text(2)} s, {by_window.text(2)} s with one cut each window; the model says {model.length:.2f} s. "
+            f"The link is busy for {used.text()} % of the time, in the model for {100 * model.utilisation:.1f} %.",
             f"Goodput of one subflow and of 25, Mbit/s: {rises}.",
         ],
     )

@@ -1,214 +1,160 @@
-"""Experiment XVIII: from runs to verdicts, figures and a finding; and what XVIII to XXI have in common."""
+"""Experiment XVIII: from runs to grades, figures and a finding; and what XVIII to XXI have in common."""
 
-from anabranch_lab.judge.claims import (
-    Claim,
-    ClaimBuilder,
-    Explanation,
-    Part,
-    above,
-    below,
-    condition,
-    number,
-    within,
-)
+import itertools
+from collections.abc import Iterable, Sequence
+
+from anabranch_lab.judge.comparison import Measured
 from anabranch_lab.judge.experiment import Analysis, claim_builder, results_of
 from anabranch_lab.run.grid import Grid
 from anabranch_lab.run.results import Results
 from anabranch_lab.stats import estimate, jain
 
 from ..common import fair, phi
+from ..common.estimates import minus_one
 
-PLACES = (2, 4, 8, 15)
-THESIS = "ns2-2.28"
-"""The engine that the thesis ran."""
+FCC = ("n", "n^2", "2n^2")
+SPREAD = "hosts take up to 1 ms"
 
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = {name: fair.measured(results, name) for name in ("a", "b")}
-    runs["xx"] = results_of(results, "exp-20").grid("b", fair.MEASURES)
-    for name in ("equal", "equal-xix", "equal-xxi", "b-xix", "b-xxi"):
-        runs[name] = results.grid(name, fair.MEASURES)
-    step = results.grid("step", fair.MEASURES)
-    claims = claim_builder(results)
-    engine = results.plan.engines[0]
+    others = {told: results_of(results, f"exp-{told}") for told in ("19", "20", "21")}
+    a, b = (fair.measured(results, name) for name in ("a", "b"))
+    whole = {"a": fair.measured(results, "a-1500"), "b": fair.measured(results, "b-1500")}
+    spread = {"b": fair.measured(results, "b-spread")}
+    readings = {fair.WHOLE: whole, SPREAD: spread}
+    equal = fair.grids(results, "equal")
+    alone = {
+        "XVIII": equal,
+        "XIX": fair.grids(others["19"], "equal"),
+        "XXI": fair.grids(others["21"], "equal"),
+    }
+    many = {"XVIII": b, "XIX": fair.grids(others["19"], "b"), "XXI": fair.grids(others["21"], "b")}
+    builder = claim_builder(results)
     shares = ", ".join(
-        f"{fair.share(runs['a'], 'single', engine=engine, n=8, phi=name).text(1)} ({phi.LABELS[name]})"
-        for name in phi.NAMES
+        f"{fair.share(a, 'single', n=8, phi=name).text(1)} ({phi.LABELS[name]})" for name in phi.NAMES
     )
     return Analysis(
         claims=[
-            alike(claims, runs),
-            sums(claims, runs),
-            fairer(claims, runs),
-            retransmits(claims, runs),
-            no_order(claims, runs, step),
+            builder.claim("Z-XVIII-1", alike(alone)),
+            builder.claim(
+                "Z-XVIII-2",
+                {**sums(many), **over_losses(fair.grids(others["20"], "b"))},
+                readings={
+                    **{told: sums({"XVIII": runs["b"]}) for told, runs in readings.items()},
+                    "1000 bytes of user data": sums({"XVIII": fair.grids(results, "b-data")}),
+                },
+            ),
+            *(
+                builder.claim(
+                    name,
+                    judge({"a": a, "b": b}),
+                    readings={told: judge(runs) for told, runs in readings.items()},
+                )
+                for name, judge in (
+                    ("Z-XVIII-3", fairer),
+                    ("Z-XVIII-4", retransmits),
+                    ("Z-XVIII-5", no_order),
+                )
+            ),
         ],
-        figures=fair.figures(
-            results,
-            runs["a"],
-            runs["b"],
-            "n",
-            "number of subflows",
-            phi.NAMES,
-            ("5.37", "5.38"),
-            equal=runs["equal"],
-        ),
+        figures=fair.figures(a, b, "n", "number of subflows", phi.NAMES, ("5.37", "5.38"), equal=equal),
         findings=[
-            f"How much eight subflows get, as a multiple of the single SCTP beside them: {shares} ({engine}).",
-            f"Against eight SCTPs eight subflows with Phi = n² get {runs['b'].at('sf', engine=engine, n=8, phi='n^2').text(2)} Mbit/s. Where the "
-            f"receiving host takes no time for a packet it is {step.at('sf', engine=THESIS, n=8, phi='n^2').text(2)}: flows fall into step "
-            "with the full queue, and only who has just grown is cut.",
+            f"How much eight subflows get, as a multiple of the single SCTP beside them: {shares}.",
+            f"Eight subflows with Phi = 1 get {fair.share(b, 'singles', n=8, phi='1').text(2)} times what eight SCTPs get; where the receiving host takes up to "
+            f"1 ms for a packet it is {fair.share(spread['b'], 'singles', n=8, phi='1').text(2)}: without it flows fall into step with the full queue, and "
+            "only who has just grown is cut.",
         ],
     )
 
 
-def alike(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
-    """Z-XVIII-1."""
-
-    def judge(engine: str) -> list[Part]:
-        parts: list[Part] = []
-        for name, told in (("equal", "XVIII"), ("equal-xix", "XIX"), ("equal-xxi", "XXI")):
-            sf, single = (runs[name].sample(measure, engine=engine, n=1) for measure in ("sf", "single"))
-            index = estimate([jain(pair) for pair in zip(sf.values, single.values, strict=True)], sf.least)
-            parts += [
-                above(f"{told}: Jain's index", 0.99, index),
-                number(
-                    f"{told}: SF-SCTP / SCTP", 1.0, fair.share(runs[name], "single", engine=engine, n=1), 0.05
-                ),
-            ]
-        return parts
-
-    return builder.claim("Z-XVIII-1", judge)
+def alike(alone: dict[str, Grid]) -> dict[str, Measured]:
+    """One subflow and one SCTP."""
+    parts: dict[str, Measured] = {}
+    for told, runs in alone.items():
+        sf, single = (runs.sample(measure, n=1) for measure in ("sf", "single"))
+        pairs = zip(sf.values, single.values, strict=True)
+        parts[f"{told}: Jain's index"] = estimate([jain(pair) for pair in pairs], sf.least)
+        parts[f"{told}: SF-SCTP / SCTP, minus 1"] = minus_one(sf.over(single))
+    return parts
 
 
-def sums(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
-    """Z-XVIII-2."""
-    told = {"b": "XVIII", "b-xix": "XIX", "b-xxi": "XXI"}
-
-    def equal(name: str, grid: Grid, engine: str, n: int) -> Part:
-        share = fair.share(grid, "singles", engine=engine, n=n, phi="1")
-        return number(f"{told[name]}, n = {n}", 1.0, share, 0.05)
-
-    def over_losses(grid: Grid) -> list[Part]:
-        return [
-            number(
-                f"XX, n = 4, loss {p:g}",
-                1.0,
-                fair.share(grid, "singles", engine=THESIS, p=p, phi="1"),
-                0.05,
-            )
-            for p in runs["xx"].values("p")
-        ]
-
-    def judge(engine: str) -> list[Part]:
-        parts = [equal(name, runs[name], engine, n) for name in told for n in PLACES]
-        return parts + (over_losses(runs["xx"]) if engine == THESIS else [])
-
-    return builder.claim("Z-XVIII-2", judge)
+def sums(many: dict[str, Grid]) -> dict[str, Measured]:
+    """Independent subflows against as many SCTPs."""
+    return {
+        f"{told}, n = {n}: SF-SCTP / SCTPs, minus 1": minus_one(fair.share(runs, "singles", n=n, phi="1"))
+        for told, runs in many.items()
+        for n in places(runs)
+    }
 
 
-def fairer(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
-    """Z-XVIII-3."""
+def over_losses(runs: Grid) -> dict[str, Measured]:
+    """The same over the loss rate of XX."""
+    return {
+        f"XX, loss {p:g}: SF-SCTP / SCTPs, minus 1": minus_one(fair.share(runs, "singles", p=p, phi="1"))
+        for p in runs.values("p")
+    }
 
-    def judge(engine: str) -> list[Part]:
-        parts: list[Part] = []
-        a, b = runs["a"], runs["b"]
-        for n in PLACES:
+
+def places(runs: Grid) -> Sequence[int]:
+    """Numbers of subflows."""
+    return [int(n) for n in runs.values("n")]
+
+
+def fairer(runs: dict[str, Grid]) -> dict[str, Measured]:
+    """Shares with each Phi."""
+    parts: dict[str, Measured] = {}
+    if a := runs.get("a"):
+        for n in places(a):
             got = {
-                name: a.sample("sf", engine=engine, n=n, phi=name)
-                / a.sample("single", engine=engine, n=n, phi=name)
-                for name in ("1", "n", "n^2")
+                name: a.sample("sf", n=n, phi=name) / a.sample("single", n=n, phi=name) for name in phi.NAMES
             }
-            parts += [
-                above(f"(a) n = {n}: ratio at Phi = 1 minus at n", 0.0, (got["1"] - got["n"]).estimate),
-                above(f"(a) n = {n}: ratio at Phi = n minus at n^2", 0.0, (got["n"] - got["n^2"]).estimate),
-                above(f"(a) n = {n}: ratio at Phi = n^2", 1.0, got["n^2"].estimate),
-            ]
-            for name in ("n", "n^2", "2n^2"):
-                less = b.sample("sf", engine=engine, n=n, phi=name) - b.sample(
-                    "singles", engine=engine, n=n, phi=name
-                )
-                parts.append(
-                    below(f"(b) n = {n}, Phi = {name}: SF-SCTP minus SCTPs, Mbit/s", 0.0, less.estimate)
-                )
-            gain = a.sample("single", engine=engine, n=n, phi="n^2") - a.sample(
-                "single", engine=engine, n=n, phi="1"
-            )
-            parts.append(
-                above(f"(a) n = {n}: what the single SCTP gains by Phi = n^2, Mbit/s", 0.0, gain.estimate)
-            )
-        return parts
-
-    return builder.claim("Z-XVIII-3", judge)
+            for small, large in itertools.pairwise(("1", "n", "n^2")):
+                parts[f"(a) n = {n}: ratio at Phi = {small}, minus at {large}"] = got[small] - got[large]
+            parts[f"(a) n = {n}: ratio at Phi = n^2"] = got["n^2"]
+            gain = a.sample("single", n=n, phi="n^2") - a.sample("single", n=n, phi="1")
+            parts[f"(a) n = {n}: what the single SCTP gains by Phi = n^2, Mbit/s"] = gain
+    b = runs["b"]
+    for n, name in itertools.product(places(b), FCC):
+        less = b.sample("sf", n=n, phi=name) - b.sample("singles", n=n, phi=name)
+        parts[f"(b) n = {n}, Phi = {name}: SF-SCTP minus SCTPs, Mbit/s"] = less
+    return parts
 
 
-def retransmits(builder: ClaimBuilder, runs: dict[str, Grid]) -> Claim:
-    """Z-XVIII-4."""
-
-    def judge(engine: str) -> list[Part]:
-        parts: list[Part] = []
-        for scenario in ("a", "b"):
-            for n in PLACES:
-
-                def rate(measure: str, name: str, n: int = n, scenario: str = scenario):
-                    return runs[scenario].sample(measure, engine=engine, n=n, phi=name)
-
-                for name in ("n", "n^2", "2n^2"):
-                    for measure, who in (("fr_sf", "SF-SCTP"), ("fr_single", "SCTP")):
-                        fewer = (rate(measure, "1") - rate(measure, name)).estimate
-                        parts.append(above(f"({scenario}) n = {n}: {who}, Phi = 1 minus {name}", 0.0, fewer))
-                    less = (rate("fr_single", name) - rate("fr_sf", name)).estimate
-                    parts.append(above(f"({scenario}) n = {n}, Phi = {name}: SCTP minus SF-SCTP", 0.0, less))
-        return parts
-
-    return builder.claim("Z-XVIII-4", judge)
+def retransmits(runs: dict[str, Grid]) -> dict[str, Measured]:
+    """Fast retransmits for each packet."""
+    parts: dict[str, Measured] = {}
+    for scenario, n, name, grid in each(runs):
+        for measure, who in (("fr_sf", "SF-SCTP"), ("fr_single", "SCTP")):
+            fewer = grid.sample(measure, n=n, phi="1") - grid.sample(measure, n=n, phi=name)
+            parts[f"({scenario}) n = {n}: {who}, Phi = 1 minus {name}"] = fewer
+        less = grid.sample("fr_single", n=n, phi=name) - grid.sample("fr_sf", n=n, phi=name)
+        parts[f"({scenario}) n = {n}, Phi = {name}: SCTP minus SF-SCTP"] = less
+    return parts
 
 
-def no_order(builder: ClaimBuilder, runs: dict[str, Grid], step: Grid) -> Claim:
-    """Z-XVIII-5."""
+def each(runs: dict[str, Grid]) -> Iterable[tuple[str, int, str, Grid]]:
+    """Scenario, number of subflows, Phi above 1, and the runs."""
+    for scenario, grid in runs.items():
+        for n, name in itertools.product(places(grid), FCC):
+            yield scenario, n, name, grid
 
-    def close(scenario: str, n: int, grid: Grid, engine: str) -> Part:
-        square, double = (grid.sample("sf", engine=engine, n=n, phi=name) for name in ("n^2", "2n^2"))
-        return within(f"({scenario}) n = {n}: 2n^2 / n^2", 0.85, 1.15, (double / square).estimate)
 
-    def one_sign(engine: str) -> Part:
-        """A difference of a few percent that always has the same sign is an order, however small.
+def no_order(runs: dict[str, Grid]) -> dict[str, Measured]:
+    """Phi = n^2 against 2 n^2.
 
-        With eight differences one in three studies would find a sign somewhere that is not there: each is held against the eighth of 5 %.
-        """
-        apart = {
-            f"({scenario}) n = {n}": (
-                runs[scenario].sample("sf", engine=engine, n=n, phi="2n^2")
-                - runs[scenario].sample("sf", engine=engine, n=n, phi="n^2")
-            ).estimate
-            for scenario in ("a", "b")
-            for n in PLACES
-        }
-        level = 1 - 0.05 / len(apart)
-        more = [name for name, each in apart.items() if each.mean > each.half_at(level)]
-        less = [name for name, each in apart.items() if -each.mean > each.half_at(level)]
-        few = [each.n for each in apart.values() if each.n < each.least]
-        return condition(
-            f"signs of the differences that are significant at 95 % among {len(apart)}",
-            "both, or no such difference",
-            f"more with 2n^2: {', '.join(more) or 'nowhere'}; less: {', '.join(less) or 'nowhere'}",
-            bool(more) == bool(less),
-            seeds=min(few, default=None),
-        )
-
-    def judge(engine: str) -> list[Part]:
-        return [
-            *(close(scenario, n, runs[scenario], engine) for scenario in ("a", "b") for n in PLACES),
-            one_sign(engine),
-        ]
-
-    return builder.claim(
-        "Z-XVIII-5",
-        judge,
-        explanation=Explanation(
-            "The receiving host takes no time for a packet, as hosts in ns-2 do by themselves: nothing is random then, and flows fall into step with the queue.",
-            runs=("step",),
-            parts=tuple(close("b", n, step, THESIS) for n in step.values("n")),
-        ),
-    )
+    A difference of a few percent that always has the same sign is an order, however small. With eight differences one in three studies would find
+    a sign somewhere that is not there: each is held against the eighth of 5 %.
+    """
+    parts: dict[str, Measured] = {}
+    apart = []
+    for scenario, grid in runs.items():
+        for n in places(grid):
+            square, double = (grid.sample("sf", n=n, phi=name) for name in ("n^2", "2n^2"))
+            parts[f"({scenario}) n = {n}: 2n^2 / n^2, minus 1"] = minus_one((double / square).estimate)
+            apart.append((double - square).estimate)
+    level = 1 - 0.05 / len(apart)
+    more = any(each.mean > each.half_at(level) for each in apart)
+    less = any(-each.mean > each.half_at(level) for each in apart)
+    order = "none" if more == less else "more with 2n^2" if more else "less with 2n^2"
+    return {**parts, "a significant order that is the same everywhere": order}

@@ -1,6 +1,5 @@
 """X-1: how much of the gain of subflows needs no change on the wire."""
 
-from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, above, exact
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results
@@ -8,13 +7,13 @@ from anabranch_lab.stats import Estimate
 
 from ..common import paths
 
-ENGINE = "rfc9260"
-
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     losses, delays = (
-        results.grid(name, paths.MEASURES).joined(results.grid(f"{name}-sf2007", paths.MEASURES))
+        results.grid(name, paths.MEASURES)
+        .joined(results.grid(f"{name}-sf2007", paths.MEASURES))
+        .only(engine="rfc9260")
         for name in ("losses", "delays")
     )
     second = [(f"II, p2 = {p2:g}", losses, {"p2": p2}) for p2 in (1e-5, 1e-4)]
@@ -29,7 +28,15 @@ def analyse(results: Results) -> Analysis:
         for told, runs, at in chosen
     }
     return Analysis(
-        claims=[recovered(claim_builder(results), places, alike(losses))],
+        claims=[
+            claim_builder(results).claim(
+                "X-1",
+                {f"share of the gain, {name}": value for name, value in places.items()}
+                | {"II: goodput of every run, level 0 and the encoding of the thesis": alike(losses)},
+                engine="rfc9260",
+                note="With the rules of RFC 9260; the receiver of level 0 knows nothing of subflows.",
+            )
+        ],
         figures=[],
         findings=[
             "Level 0 has so much of what subflows that the receiver knows of gain over the shared association: "
@@ -43,38 +50,17 @@ def gain(runs: Grid, other: str, **at: float) -> Estimate:
     """(level 0 - shared) / (another level - shared)."""
 
     def over_shared(level: str) -> Sample:
-        both = runs.sample("sf", engine=ENGINE, level=level, **at)
-        return both - runs.sample("shared", engine=ENGINE, level=level, **at)
+        both = runs.sample("sf", level=level, **at)
+        return both - runs.sample("shared", level=level, **at)
 
     return over_shared("0").over(over_shared(other))
 
 
-def alike(runs: Grid) -> bool:
+def alike(runs: Grid) -> str:
     """Whether level 0 and the thesis's own encoding have the same goodput in every run of II, packet by packet."""
-    return all(
-        runs.sample(flow, engine=ENGINE, level="0", p2=p2).values
-        == runs.sample(flow, engine=ENGINE, level="sf2007", p2=p2).values
+    same = all(
+        runs.sample(flow, level="0", p2=p2).values == runs.sample(flow, level="sf2007", p2=p2).values
         for flow in ("sf", "shared")
         for p2 in (1e-5, 1e-4)
     )
-
-
-def recovered(builder: ClaimBuilder, places: dict[str, Estimate], same: bool) -> Claim:
-    """X-1."""
-
-    def judge(_engine: str) -> list[Part]:
-        return [
-            *(above(f"share of the gain, {name}", 0.9, value) for name, value in places.items()),
-            exact(
-                "II: goodput of every run, level 0 and the thesis's own encoding",
-                "identical",
-                "identical" if same else "different",
-            ),
-        ]
-
-    return builder.claim(
-        "X-1",
-        judge,
-        engines=(ENGINE,),
-        note="With the rules of RFC 9260; the receiver of level 0 knows nothing of subflows.",
-    )
+    return "identical" if same else "different"
