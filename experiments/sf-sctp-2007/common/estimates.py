@@ -1,11 +1,12 @@
 """Estimates of what is not a mean over seeds."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from anabranch_lab.run.grid import Curve
+from anabranch_lab.run.grid import Curve, Sample
 from anabranch_lab.stats import LEAST, Estimate, estimate
 
 RESAMPLED = 2000
@@ -19,6 +20,51 @@ def jackknife(rows: np.ndarray, measure: Callable[[np.ndarray], float], least: i
         return Estimate(whole, math.inf, 1, math.nan, least)
     pseudo = [n * whole - (n - 1) * measure(np.delete(rows, index, axis=0)) for index in range(n)]
     return estimate(pseudo, least)
+
+
+def without_luck(pairs: Sequence[tuple[Sample, Sample]], measure: Callable[[list[float]], float]) -> Estimate:
+    """A measure of several means, each without the luck of its losses: pairs of a sample and its control, whose mean is 0.
+
+    Each mean is where the straight line over the control crosses 0; leaving out one seed at a time, lines and all, gives the interval.
+    """
+    samples = [sample for pair in pairs for sample in pair]
+    # Sweeps may have stopped after different numbers of seeds.
+    seeds = [seed for seed in samples[0].seeds if all(seed in sample.seeds for sample in samples)]
+    rows = np.array([[sample.values[sample.seeds.index(seed)] for sample in samples] for seed in seeds])
+
+    def whole(rows: np.ndarray) -> float:
+        return measure([_at_nothing(*rows[:, 2 * i : 2 * i + 2].T) for i in range(len(pairs))])
+
+    return jackknife(rows, whole, max(sample.least for sample in samples))
+
+
+def _at_nothing(values: np.ndarray, control: np.ndarray) -> float:
+    off = control - control.mean()
+    square = float(off @ off)
+    slope = float(off @ values) / square if len(values) > 2 and square > 0 else 0.0
+    return float(values.mean() - slope * control.mean())
+
+
+def minus_one(ratio: Estimate) -> Estimate:
+    """How far a ratio is from 1."""
+    return replace(ratio, mean=ratio.mean - 1)
+
+
+def reached(curve: Curve, threshold: float) -> Estimate:
+    """Where the mean curve first reaches a threshold, between the points that were run; their last where it never does, a bound from below.
+
+    The first point at which a single seed does would be too early: noise takes it there."""
+    return jackknife(curve.values, lambda rows: _first(curve.x, rows.mean(axis=0), threshold), curve.least)
+
+
+def _first(x: Sequence[float], values: np.ndarray, threshold: float) -> float:
+    for index, value in enumerate(values):
+        if value >= threshold:
+            if index == 0:
+                return float(x[0])
+            before = values[index - 1]
+            return float(x[index - 1] + (threshold - before) / (value - before) * (x[index] - x[index - 1]))
+    return float(x[-1])
 
 
 def peak(curve: Curve) -> Estimate:
