@@ -13,8 +13,7 @@ import worlds_short_flows
 import worlds_thesis
 from test_satellite import IDS as SATELLITE
 
-from anabranch_lab.judge import experiment, grades
-from anabranch_lab.judge.experiment import Analysis
+from anabranch_lab.judge import claims, experiment, grades
 from anabranch_lab.models import renewal
 from anabranch_lab.plan import catalogue, folders
 from anabranch_lab.run import series
@@ -27,8 +26,6 @@ WORLDS = {
     **worlds_pages.WORLDS,
     **worlds_own.WORLDS,
 }
-COMPARED = "sf-sctp-2007/rfc-9260-rules"
-"""It judges what others found."""
 LOADED, STUDIES = functools.cache(folders.load), functools.cache(folders.study_at)
 
 
@@ -61,28 +58,9 @@ def logs(results, sweep, at):
     return {seed: {name: found[name][seed - 1] for name in found} for seed in made_up.SEEDS}
 
 
-@functools.cache
-def unbent(name):
-    """What an experiment finds where nothing is wrong."""
-    return made_up.judged(name, WORLDS)
-
-
 def judged(name, bend=None):
     """The claims that have results: arithmetic of printed numbers has none, and tests of its own (test_printed.py)."""
-    if name == COMPARED:
-        where, bend = bend or (None, None)
-        names = [f"sf-sctp-2007/{each}" for each in ("exp-04", "exp-12", "exp-14")]
-        others = {
-            each: made_up.judged(each, WORLDS, (where, bend)) if bend and where == each else unbent(each)
-            for each in names
-        }
-        every = folders.study_of(made_up.plan(name)).experiments
-        found = {each: others[each][0] if each in others else Analysis([]) for each in every}
-        results = made_up.Results(made_up.plan(name), dict.fromkeys(every, lambda *_: 0.0), analyses=found)
-        made = {each: inside for _, seen in others.values() for each, inside in seen.items()}
-        analysis = experiment.analyse(results)
-    else:
-        analysis, made = made_up.judged(name, WORLDS, bend)
+    analysis, made = made_up.judged(name, WORLDS, bend)
     return [claim for claim in analysis.claims if claim.counts_as != catalogue.CONSISTENCY], made
 
 
@@ -95,7 +73,7 @@ def parts(found):
     }
 
 
-EXPERIMENTS = [name for name in (*WORLDS, COMPARED) if not name.endswith("exp-17")]
+EXPERIMENTS = [name for name in WORLDS if not name.endswith("exp-17")]
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
