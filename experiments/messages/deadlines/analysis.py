@@ -112,7 +112,7 @@ def figure(runs: Grid) -> Figure:
 
     def draw(axes: Axes, measure: str, subflows: str, style: str = "-", note: str = "") -> None:
         for reliability, colour, marker in looks:
-            curve = runs.curve(measure, over="loss", reliability=reliability, subflows=subflows)
+            curve = {loss: at(runs, measure, reliability, subflows, loss) for loss in runs.values("loss")}
             drawing.over_loss(axes, curve, reliability + note, colour, marker, style)
 
     for axes, subflows, title in ((one, "one", "(a) one subflow"), (two, "two", "(b) two subflows")):

@@ -98,7 +98,10 @@ def figure(runs: Grid, measure: str, label: str) -> Figure:
     drawn, panels = plots.panels(len(rates))
     for axes, rate, letter in zip(panels, rates, "abc", strict=False):
         for how, colour, marker in zip(SHOWN, (*plots.CYCLE, "black"), "osPv^D", strict=False):
-            curve = runs.curve(measure, over="loss", network=DRAWN_NETWORK, rate=rate, how=how)
+            curve = {
+                loss: runs.at(measure, network=DRAWN_NETWORK, rate=rate, how=how, loss=loss)
+                for loss in runs.values("loss")
+            }
             drawing.over_loss(axes, curve, how, colour, marker)
         plots.label(axes, f"({letter}) {rate} messages a second", "packets lost, %", label, log_y=True)
     panels[0].legend(fontsize="small")
