@@ -29,6 +29,11 @@ MEASURES = {
     "/ sum(packets_sent) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
     "timeouts": "sum(timeouts) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
 }
+CROWD = {
+    **MEASURES,
+    "rivals": "sum(goodput_payload_run_bps) FILTER (kind = 'flow' AND name LIKE 'rival-%') / 1e6",
+}
+"""The same beside the ten rivals of crowd.toml."""
 
 NAMES = {
     "audio_p50": "audio, 50 %, ms",
@@ -43,6 +48,7 @@ NAMES = {
     "spurious": "sent again in vain, of 1000 packets",
     "timeouts": "timeouts",
     "stalled": "receive window closed, % of the time",
+    "rivals": "goodput of the ten rivals, Mbit/s",
 }
 """As tables and axes have them."""
 

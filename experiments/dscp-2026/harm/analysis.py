@@ -39,9 +39,9 @@ def analyse(results: Results) -> Analysis:
         for queue in runs.values("queue")
         for how in runs.values("how")
     ]
-    windows, rules = results.grid("windows", MEASURES), results.grid("rules", MEASURES)
+    windows, rules, apart = (results.grid(name, MEASURES) for name in ("windows", "rules", "associations"))
     return Analysis(
-        claims=claims(claim_builder(results), runs, windows, rules),
+        claims=claims(claim_builder(results), runs, windows, rules, apart),
         tables=[
             Table("What each gets", ["queue", "how", "TCP CUBIC, Mbit/s", "the association, Mbit/s"], rows),
             every("What each gets, by number of windows and level (RACK-TLP)", windows),
@@ -65,6 +65,7 @@ def analyse(results: Results) -> Analysis:
             *(finding(runs, queue) for queue in runs.values("queue")),
             *(finding_of_windows(windows, queue) for queue in windows.values("queue")),
             *(finding_of_rules(rules, queue) for queue in rules.values("queue")),
+            *(finding_of_associations(apart, queue) for queue in apart.values("queue")),
         ],
     )
 
@@ -107,6 +108,14 @@ def finding_of_rules(runs: Grid, queue: str) -> str:
     return f"{queue}: TCP CUBIC gets, Mbit/s, beside an association with other rules: {told}."
 
 
+def finding_of_associations(runs: Grid, queue: str) -> str:
+    """What CUBIC gets beside several associations."""
+    told = ", ".join(
+        f"{n} {runs.at('cubic', queue=queue, associations=n).text(2)}" for n in runs.values("associations")
+    )
+    return f"{queue}: TCP CUBIC gets, Mbit/s, beside so many associations of one code point each: {told}."
+
+
 def finding(runs: Grid, queue: str) -> str:
     """What CUBIC gets, for each way."""
     told = "; ".join(f"{how} {runs.at('cubic', queue=queue, how=how).text(2)}" for how in runs.values("how"))
@@ -119,7 +128,7 @@ def shares(one: Grid, at: dict, n: int) -> Sample:
     return (cubic + many) * cubic / (cubic + many * n)
 
 
-def claims(builder: ClaimBuilder, runs: Grid, windows: Grid, rules: Grid) -> list[Claim]:
+def claims(builder: ClaimBuilder, runs: Grid, windows: Grid, rules: Grid, apart: Grid) -> list[Claim]:
     """The hypotheses of claims.toml that name this experiment."""
     queues, couplings = windows.values("queue"), windows.values("coupling")
     everywhere = [(queue, n, level) for queue in queues for n in NUMBERS for level in LEVELS]
@@ -172,6 +181,17 @@ def claims(builder: ClaimBuilder, runs: Grid, windows: Grid, rules: Grid) -> lis
         for queue in queues
         for each in rules.values("rules")
     }
+    alone = {}
+    for queue in apart.values("queue"):
+        for n in apart.values("associations"):
+            beside_them = apart.sample("cubic", queue=queue, associations=n)
+            if n == max(apart.values("associations")):
+                alone[f"{queue}: {n} associations over {ONE}: goodput of TCP CUBIC"] = beside_them.over(
+                    one(queue)
+                )
+            alone[f"{queue}, {n}: associations over independent windows, less 1"] = (
+                beside_them / beside(queue, str(n), "0", "independent") - 1
+            )
     found = {
         "DS-10": measures.together(of_one(queue, INDEPENDENT) for queue in queues),
         "DS-11": measures.together(of_one(queue, how) for queue in queues for how in COUPLED),
@@ -180,6 +200,7 @@ def claims(builder: ClaimBuilder, runs: Grid, windows: Grid, rules: Grid) -> lis
         "DS-17": measures.together(of_windows(*each, "Phi = n^2") for each in everywhere if each[1] == "2"),
         "DS-18": levels,
         "DS-19": plain,
+        "DS-30": alone,
     }
     return [builder.claim(each, parts) for each, parts in found.items()]
 
