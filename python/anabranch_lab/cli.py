@@ -110,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         command.add_argument("--study", help="one study only, such as sf-sctp-2007")
         command.add_argument("--experiment", help="one experiment only, such as exp-04")
+        command.add_argument("--claim", help="only the experiment that judges this claim, such as Z-IV-1")
         command.add_argument(
             "--out", type=Path, help="folder for results (default: out beside the plan, or in the checkout)"
         )
@@ -139,6 +140,8 @@ def _chosen(options: argparse.Namespace) -> list[Results]:
 
 def _plans(options: argparse.Namespace) -> list[plan.Plan]:
     """What a command names: a folder anywhere, or a study or an experiment of the checkout; nothing: this folder, or all."""
+    if options.claim is not None:
+        return [_of_claim(options)]
     name, study, one = options.name, options.study, options.experiment
     if name is not None and (study is not None or one is not None):
         raise plan.PlanError("name it once: as NAME, or with --study and --experiment")
@@ -166,6 +169,24 @@ def _plans(options: argparse.Namespace) -> list[plan.Plan]:
     if not chosen:
         raise plan.PlanError(f"study `{study}` has no experiment yet")
     return chosen
+
+
+def _of_claim(options: argparse.Namespace) -> plan.Plan:
+    """The experiment that judges a claim: of the study one stands in, or of the checkout."""
+    options.whole = False
+    here = folders.study_folder(Path.cwd())
+    studies = (
+        [folders.study_at(here)]
+        if (here / "claims.toml").is_file()
+        else folders.studies(folders.root() / "experiments")
+    )
+    known = []
+    for study in studies:
+        entry = study.claims.get(options.claim)
+        if entry is not None:
+            return folders.load(study.folder if study.single else study.folder / entry.experiment)
+        known += study.claims
+    raise plan.PlanError(f"no claim `{options.claim}`; there are {', '.join(known)}")
 
 
 def _out(options: argparse.Namespace, one: plan.Plan | None = None) -> Path:

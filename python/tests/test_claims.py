@@ -17,7 +17,8 @@ def measured(mean, half=0.5, n=30):
 
 def entry(*parts, **more):
     return Entry(
-        **{"id": "X-1", "experiment": "e", "where": "Table 1", "statement": "s", "kind": "N", **more}, parts=parts
+        **{"id": "X-1", "experiment": "e", "where": "Table 1", "statement": "s", "kind": "N", **more},
+        parts=parts,
     )
 
 
@@ -111,7 +112,9 @@ def test_a_line_for_each_sort_and_what_was_seen_by_itself():
         claim(id="O-1", counts_as=catalogue.OWN, b=2),
     ]
     lines = claims.counts(found)
-    assert [(line.sort, line.seen, line.grades["A"], line.grades["B"], line.grades["D"]) for line in lines] == [
+    assert [
+        (line.sort, line.seen, line.grades["A"], line.grades["B"], line.grades["D"]) for line in lines
+    ] == [
         ("published", False, 1, 1, 0),
         ("published", True, 1, 0, 0),
         ("own", False, 0, 0, 1),

@@ -161,11 +161,17 @@ def test_wrong_grades_are_as_rare_as_promised(n):
         one = grades.grade([compare(edge, "x", drawn(rng, 11.0, 2.0, n))])[0].grade
         wrong["inside"] += one == "A"
         wrong["outside"] += one == "B"
-        wrong["direction"] += grades.grade([compare(above, "x", drawn(rng, 0.0, 2.0, n))])[0].grade in ("A", "D")
+        wrong["direction"] += grades.grade([compare(above, "x", drawn(rng, 0.0, 2.0, n))])[0].grade in (
+            "A",
+            "D",
+        )
         twenty = grades.grade([compare(above, "x", drawn(rng, 0.0, 2.0, n)) for _ in range(20)])
         wrong["one of twenty"] += any(each.grade in ("A", "D") for each in twenty)
         # A true finding of another size must not be called reproduced, nor contradicted.
-        wrong["reproduced"] += grades.grade([compare(edge, "x", drawn(rng, 12.0, 2.0, n))])[0].grade in ("A", "D")
+        wrong["reproduced"] += grades.grade([compare(edge, "x", drawn(rng, 12.0, 2.0, n))])[0].grade in (
+            "A",
+            "D",
+        )
     # Of 600 claims 5 % are 30; 2.6 standard deviations of chance more are 44.
     assert {name: count for name, count in wrong.items() if count > 44} == {}
 

@@ -335,7 +335,9 @@ def test_what_a_study_has_in_common_is_set_in_every_run(tmp_path):
 
 
 def test_another_reading_sets_its_own_over_it(tmp_path):
-    document = study_of(tmp_path, 'reading = "packets of 1300 bytes"\nset = { "flow.sf.options.mtu" = 1300 }\n')
+    document = study_of(
+        tmp_path, 'reading = "packets of 1300 bytes"\nset = { "flow.sf.options.mtu" = 1300 }\n'
+    )
     assert document["flow"][0]["options"]["mtu"] == 1300
     assert folders.load(tmp_path / "exp-1").sweep("s").reading == "packets of 1300 bytes"
 

@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 import pytest
 
 from anabranch_lab import cli
-from anabranch_lab.judge import claims, experiment
+from anabranch_lab.judge import claims, experiment, grades
+from anabranch_lab.plan import catalogue
 from anabranch_lab.run import campaign
 from anabranch_lab.show import plots, report
 
@@ -61,7 +62,7 @@ def test_a_report_is_one_file_with_everything_in_it(written, analysed):
     assert others == files | {"index.html"}
     assert all((written / link).is_file() for link in files)
     assert page.articles == [claim.id for claim in analysis.claims]
-    for needed in ("published", "30", "ns2-2.28", "study-2005", "Linux 6.1", "commit", claims.REPRODUCED):
+    for needed in ("published", "30", "ns2-2.28", "study-2005", "Linux 6.1", "commit", "reproduced"):
         assert needed in text or needed.capitalize() in text
     assert not re.search(r"\{\{|\}\}|nan\b", text)
     for figure in analysis.figures:
@@ -86,20 +87,9 @@ def test_what_is_not_on_disk_is_asked_for(results):
 
 
 def test_text_from_a_claim_cannot_break_the_page(results, tmp_path):
+    entry = catalogue.Entry("X", "x", "<b>", "a < b & c", "T", (catalogue.Expected("<script>", equals=1),))
     analysis = experiment.Analysis(
-        claims=[
-            claims.Claim(
-                id="X",
-                study="0",
-                where="<b>",
-                statement="a < b & c",
-                kind="N",
-                tolerance="",
-                engine="",
-                seeds=0,
-                parts=[claims.exact("<script>", 1, 1)],
-            )
-        ],
+        claims=[claims.ClaimBuilder("0", "", {"X": entry}).claim("X", {"<script>": 1})],
         tables=[],
         figures=[],
     )
@@ -129,10 +119,10 @@ def test_the_commands_from_run_to_report(tmp_path, capsys, monkeypatch, satellit
     assert command("claims", "--study", "satellite-2005", "--table", *out) == 0
     assert command("report", *out) == 0
     found = {claim["id"]: claim for claim in json.loads((tmp_path / "out" / "claims.json").read_text())}
-    assert found["L-T2-util"]["verdict"] == claims.NOT_JUDGED
-    assert "2 seeds" in found["L-T2-util"]["parts"][0]["detail"]
-    assert found["L-F8"]["verdict"] == claims.REPRODUCED
-    assert found["L-F9"]["verdict"] == claims.REPRODUCED
+    assert found["L-T2-util"]["grade"] == grades.NOT_JUDGED
+    assert "2 seeds" in found["L-T2-util"]["parts"][0]["why"]
+    assert found["L-F8"]["grade"] == "A"
+    assert found["L-F9"]["grade"] == "A"
     assert (tmp_path / "out" / "report" / "satellite-2005.html").stat().st_size > 100_000
     assert "satellite-2005.html" in (tmp_path / "out" / "report" / "index.html").read_text()
     assert "runs are on disk already" not in capsys.readouterr().out
@@ -193,32 +183,23 @@ def test_engines_have_their_names_in_words_in_titles_and_legends():
     assert plots.named("ns2-2.28") == "SCTP of ns-2.28"
 
 
+def made(sort=catalogue.OWN, engine="", measured=1):
+    """A claim that holds, or not."""
+    entry = catalogue.Entry("X", "x", "", "", "", (catalogue.Expected("x", equals=1),), counts_as=sort)
+    return claims.ClaimBuilder("own", engine, {"X": entry}).claim("X", {"x": measured})
+
+
 def test_totals_have_a_row_for_each_study_of_ours(tmp_path):
-    entry = {"where": "", "statement": "", "kind": "", "tolerance": "", "engine": "", "seeds": 5}
-    part = claims.Part("x", 1.0, 1.0, 0.1, True)
-    ours = [
-        (name, [claims.Claim(id=name, study="own", parts=[part], counts_as=claims.OWN, **entry)])
-        for name in ("rate", "messages")
-    ]
     readme = tmp_path / "README.md"
     readme.write_text("<!-- totals -->\n<!-- /totals -->\n")
-    assert report.write_totals(readme, ours)
+    assert report.write_totals(readme, [(name, [made()]) for name in ("rate", "messages")])
     rows = readme.read_text().splitlines()
     assert [row.split(" | ")[0] for row in rows if "hypotheses" in row] == ["| rate", "| messages"]
 
 
-def test_verdicts_agree_with_their_number():
-    def claim(holds):
-        words = {"where": "", "statement": "", "kind": "", "tolerance": "", "engine": ""}
-        part = claims.Part("x", 1.0, 1.0, 0.1, holds)
-        return claims.Claim(id="X", study="own", parts=[part], counts_as=claims.OWN, seeds=30, **words)
-
-    def told(*holds):
-        ((_, verdicts),) = report.tallies([claim(each) for each in holds])
-        return [f"{number} {verdict}" for verdict, number, _ in verdicts]
-
-    assert told(True, False) == ["1 holds", "1 does not hold"]
-    assert told(True, True) == ["2 hold", "0 do not hold"]
+def test_grades_are_counted_with_their_letters():
+    ((_, told),) = report.tallies([made(), made(), made(measured=2)])
+    assert told == [("A holds", 2, "yes"), ("D does not hold", 1, "no")]
 
 
 def test_the_abstract_says_which_engines_are_judged_and_begins_with_what_was_published():
@@ -227,10 +208,8 @@ def test_the_abstract_says_which_engines_are_judged_and_begins_with_what_was_pub
             self.plan = self
             self.every_engine = lambda: engines
 
-    def claim(engine, sort=claims.PUBLISHED):
-        part = claims.Part("x", 1.0, 1.0, 0.1, True)
-        words = {"where": "", "statement": "", "kind": "", "tolerance": ""}
-        return claims.Claim(id="X", study="1", parts=[part], counts_as=sort, engine=engine, seeds=30, **words)
+    def claim(engine, sort=catalogue.PUBLISHED):
+        return made(sort, engine)
 
     runs = [Run("rfc9260", "freebsd-6.0"), Run("linux-2.6.15")]
     assert report._engines(runs, [claim("freebsd-6.0"), claim("")]) == (

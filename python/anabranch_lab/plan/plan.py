@@ -172,7 +172,7 @@ class Plan:
         for sweep in self.sweeps:
             flows = read(sweep.scenario).get("flow", ())
             named += [flow["engine"] for flow in flows if "engine" in flow]
-            named += [json.loads(value) for key, value in _values(sweep) if key.endswith(".engine")]
+            named += [json.loads(value) for key, value in _set_values(sweep) if key.endswith(".engine")]
         return tuple(dict.fromkeys(named))
 
     def sweep(self, name: str) -> Sweep:
@@ -336,7 +336,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
     )
 
 
-def _values(sweep: Sweep) -> Iterator[tuple[str, str]]:
+def _set_values(sweep: Sweep) -> Iterator[tuple[str, str]]:
     """Each key that a sweep or one of its axes sets, tables taken apart, with its value as text."""
 
     def leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ from ..judge.exhibits import Figure
 from ..judge.experiment import Analysis
 from ..plan.folders import Study, study_of
 from ..run.results import Results
-from . import notes, pictures, plots
+from . import forest, notes, pictures, plots
 from .tables import report_number
 
 CLASSES = {
@@ -165,6 +165,7 @@ class Pages:
                 self._study(study, mine, found, before, after)
             overview.append(
                 {
+                    "forest": self._forest(study, found),
                     "name": study.name,
                     "address": f"{study.name}.html",
                     "title": study.short,
@@ -196,10 +197,20 @@ class Pages:
             entries=overview,
             tallies=tallies(self.totals()),
             grades=grades.WORDS,
+            forest_caption=forest.CAPTION,
             table=[(name, claims.counts(mine)) for name, mine in self.by_study()],
             facts=facts([page.results for page in self._pages.values()]),
             quick=any(page.results.quick for page in self._pages.values()),
         )
+
+    def _forest(self, study: Study, found: Sequence[claims.Claim]) -> pictures.Picture | None:
+        """All claims of a study that were judged, in one picture."""
+        judged = [claim for claim in found if claim.parts]
+        if not judged:
+            return None
+        with plots.style():
+            drawn = forest.draw(judged)
+            return pictures.write(drawn, self.folder / "figures", f"{study.name}-claims", forest.alt(judged))
 
     def _claims(self, study: Study, mine: Sequence[str] | None = None) -> list[claims.Claim]:
         """Every claim of a study: those of experiments that are not in this report are not judged."""
@@ -239,6 +250,8 @@ class Pages:
             about=study.about,
             glossary=study.glossary,
             settings=study.settings.settings,
+            forest=self._forest(study, found),
+            forest_caption=forest.CAPTION,
             engines=_engines([self._pages[name].results for name in mine], found),
             told=list(study.findings) or self._first_findings(mine),
             tallies=tallies(found),

@@ -1,0 +1,112 @@
+"""All claims of a study in one picture: where our intervals lie in the bands of what is published, and the grade of each claim."""
+
+import math
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ..judge import grades
+from ..judge.claims import Claim, Part
+from . import plots
+
+COLOURS = {
+    grades.A: plots.NS2,
+    grades.B: "#E69F00",
+    grades.C: "#56B4E9",
+    grades.D: plots.TCP,
+    grades.N: plots.OTHER,
+    grades.NOT_JUDGED: plots.OTHER,
+}
+"""Each grade by its colour; its letter stands beside it."""
+MOST = 4.0
+"""Farther from the middle of the band than so many of its halves is drawn as an arrow."""
+ROW = 0.19
+"""Inches for a claim."""
+CAPTION = (
+    "A row is a claim: its grade, its name, and how many of its parts are reproduced. Each dot is a part with a published size: its place in the "
+    "band of the published value with its tolerance (shaded, from -1 to 1), with our 95 % interval; an arrow lies farther off. Claims without a dot have "
+    "directions only. A reproduced, B same finding, other size, C open, D contradicted, N not testable."
+)
+
+
+def draw(found: Sequence[Claim], column: int = 22) -> Figure:
+    """The claims from top to bottom, at most `column` of them in a column, in columns of one length."""
+    across = max(1, math.ceil(len(found) / column))
+    down = math.ceil(len(found) / across)
+    figure, panels = plots.panels(across, height=0.9 + ROW * down)
+    figure.set_figwidth(3.7 * across + 0.4)
+    for number, axes in enumerate(panels):
+        _panel(axes, found[number * down : (number + 1) * down], down)
+    return figure
+
+
+def _panel(axes: Axes, rows: Sequence[Claim], down: int) -> None:
+    axes.add_patch(Rectangle((-1, -0.7), 2, down + 0.4, color="#e4e4e4", linewidth=0, zorder=0))
+    axes.axvline(0, color=plots.OTHER, linewidth=0.6, zorder=1)
+    for row, claim in enumerate(rows):
+        colour = COLOURS[claim.grade]
+        axes.text(
+            -MOST - 0.25,
+            row,
+            f"{claim.grade}  {claim.id}",
+            ha="right",
+            va="center",
+            fontsize=8,
+            color=colour,
+            weight="bold",
+        )
+        axes.text(
+            MOST + 0.25,
+            row,
+            claim.held_text.removesuffix("s").removesuffix(" part"),
+            ha="left",
+            va="center",
+            fontsize=7,
+            color=plots.OTHER,
+        )
+        sized = [part for part in claim.parts if _place(part) is not None]
+        for number, part in enumerate(sized):
+            # Several parts of a claim lie above one another within its row.
+            lift = (number - (len(sized) - 1) / 2) * 0.6 / max(len(sized), 1)
+            _dot(axes, part, row + lift)
+    axes.set(xlim=(-MOST - 0.2, MOST + 0.2), ylim=(down - 0.3, -0.7), yticks=[])
+    axes.set_xlabel("place in the band")
+    axes.grid(visible=False)
+    for side in ("left", "right", "top"):
+        axes.spines[side].set_visible(False)
+
+
+def _place(part: Part) -> tuple[float, float] | None:
+    """Where a part lies in its band, and half of its interval, in halves of the band; nothing for what has no band or is not measured."""
+    if part.band is None or not isinstance(part.measured, float) or part.grade == grades.N:
+        return None
+    low, high = part.band
+    half = (high - low) / 2
+    if not (math.isfinite(half) and half > 0):
+        return None
+    return (part.measured - (low + high) / 2) / half, (part.half or 0.0) / half
+
+
+def _dot(axes: Axes, part: Part, row: float) -> None:
+    place, half = _place(part) or (0.0, 0.0)
+    colour = COLOURS[part.grade]
+    if abs(place) > MOST:
+        axes.plot(
+            [math.copysign(MOST, place)], [row], marker=">" if place > 0 else "<", color=colour, markersize=4
+        )
+        return
+    low, high = max(-MOST, place - half), min(MOST, place + half)
+    axes.plot([low, high], [row, row], color=colour, linewidth=1.2)
+    axes.plot([place], [row], marker="o", color=colour, markersize=3)
+
+
+def alt(found: Sequence[Claim]) -> str:
+    """The same in words."""
+    counted = [
+        f"{number} {grade} ({grades.WORDS[grade]})"
+        for grade in grades.WORDS
+        if (number := sum(claim.grade == grade for claim in found))
+    ]
+    return f"{len(found)} claims: {', '.join(counted)}."
