@@ -11,7 +11,7 @@ from anabranch_lab.judge.comparison import Measured
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run import grid
-from anabranch_lab.run.grid import Curve, Grid
+from anabranch_lab.run.grid import Curve, Grid, Sample
 from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
 from anabranch_lab.stats import ratio
