@@ -1,6 +1,7 @@
 """Claims with their grades, as out/claims.json has them."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -134,6 +135,10 @@ def of(entry: Entry, measured: Mapping[str, Measured]) -> tuple[tuple[Part, ...]
 
 
 def _part(compared: Comparison, graded: grades.Graded) -> Part:
+    band = compared.band
+    if band is not None and not all(map(math.isfinite, band)):
+        # Two runs say nothing of how far one run is from the mean.
+        band = None
     return Part(
         compared.at,
         compared.expected.text,
@@ -143,7 +148,7 @@ def _part(compared: Comparison, graded: grades.Graded) -> Part:
         graded.grade,
         graded.why,
         compared.expected.value,
-        compared.band,
+        band,
         compared.factor,
         compared.expected.cause,
     )
