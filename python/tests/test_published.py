@@ -10,6 +10,8 @@ from anabranch_lab.plan import catalogue, folders
 STUDIES = [
     study for study in folders.studies(folders.root() / "experiments") if study.claims and not study.own
 ]
+PLACE = re.compile(r"(?:Figs?\.|Tables?|[Ss]ections?) \d+(?:\.\d+)*")
+"""A number of a figure, a table, a section."""
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
 
 
@@ -48,7 +50,7 @@ def numbers(tree):
         if isinstance(node.value, float) or (isinstance(node.value, int) and telling(node.value)):
             yield node.lineno, float(node.value)
         elif isinstance(node.value, str):
-            for text in NUMBER.findall(node.value):
+            for text in NUMBER.findall(PLACE.sub("", node.value)):
                 if "." in text or telling(float(text)):
                     yield node.lineno, float(text)
 

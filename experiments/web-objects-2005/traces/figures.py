@@ -25,7 +25,7 @@ def all_figures(results: Results) -> list[Entry]:
 
 def buffers(results: Results) -> Figure:
     """Packets that have not left, when a packet comes."""
-    figure, axes = plots.table(2, 3, width=3.6, height=2.2)
+    figure, axes = plots.table(2, 3, width=3.5, height=2.2)
     shown = [scenario for scenario in OBJECTS if scenario not in ("MS 1", "MS 8")]
     for place, scenario in enumerate(shown):
         panel = axes[place // 3][place % 3]
