@@ -5,60 +5,62 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from anabranch_lab.run import grid
+from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results
-from anabranch_lab.stats import Estimate, estimate
 
 BOTTLENECK = 3e6
 """Rate of the satellite link L2, bits per second."""
 PAYLOAD = 1448
 """Bytes of user data in a packet."""
+HEADERS = {"tcp": 40, "sctp": 48}
+"""Bytes of IP and transport in front of them."""
 PEAK = 0.01
-"""The loss probability at which the study finds the largest advantage."""
-
-SHARES = """
-    SELECT p, seed,
-        max(CASE WHEN name = 'tcp' THEN sent_unique_payload_bps END) AS tcp,
-        max(CASE WHEN name = 'sctp' THEN sent_unique_payload_bps END) AS sctp,
-        any_value(engine) FILTER (name = 'tcp') AS tcp_engine,
-        any_value(engine) FILTER (name = 'sctp') AS sctp_engine
-    FROM runs WHERE kind = 'flow' GROUP BY p, seed ORDER BY p, seed
-"""
+"""The loss probability that the study looks at more closely."""
+FLOWS = {name: grid.of_flow(name, "sent_unique_payload_bps") for name in HEADERS}
 
 
 @dataclass(frozen=True)
-class Cell:
-    """All runs of one sweep at one loss probability, in the order of their seeds; percent."""
+class Shares:
+    """The runs of one sweep; every measure is a value for each seed, in percent."""
 
-    share: tuple[float, ...]
-    """Share of SCTP in the throughput of both, Eq. (1)."""
-    delta: tuple[float, ...]
-    """How much more SCTP sent than TCP, Eq. (2)."""
-    util: tuple[float, ...]
-    """Utilisation of the bottleneck, Eq. (3)."""
-    engines: tuple[str, str]
+    runs: Grid
+    headers: bool = False
+    """Whether the headers of packets count."""
 
-    def of(self, measure: str) -> Estimate:
-        """Mean and interval of `share`, `delta` or `util`."""
-        return estimate(getattr(self, measure))
+    @property
+    def places(self) -> list[float]:
+        """The loss probabilities."""
+        return self.runs.values("p")
+
+    def of(self, flow: str, p: float) -> Sample:
+        """Bits per second that a flow sends for the first time."""
+        bytes_each = PAYLOAD + (HEADERS[flow] if self.headers else 0)
+        return self.runs.sample(flow, p=p) * (bytes_each / PAYLOAD)
+
+    def share(self, p: float) -> Sample:
+        """Share of SCTP in the throughput of both, Eq. (1)."""
+        sctp = self.of("sctp", p)
+        return sctp / (sctp + self.of("tcp", p)) * 100.0
+
+    def delta(self, p: float) -> Sample:
+        """How much more SCTP sent than TCP, Eq. (2)."""
+        tcp = self.of("tcp", p)
+        return (self.of("sctp", p) - tcp) / tcp * 100.0
+
+    def util(self, p: float) -> Sample:
+        """Utilisation of the bottleneck, Eq. (3)."""
+        return (self.of("sctp", p) + self.of("tcp", p)) / BOTTLENECK * 100.0
+
+    def mean_delta(self) -> Sample:
+        """Delta of each seed, averaged over the loss probabilities."""
+        each = [self.delta(p) for p in self.places]
+        return sum(each[1:], start=each[0]) / float(len(each))
 
 
-Cells = Mapping[float, Cell]
-
-
-def cells(results: Results, sweep: str) -> Cells:
-    """The runs of a sweep by loss probability."""
-    grouped: dict[float, list[dict]] = {}
-    for row in results.rows(sweep, SHARES):
-        grouped.setdefault(row["p"], []).append(row)
-    return {
-        p: Cell(
-            share=tuple(100 * row["sctp"] / (row["sctp"] + row["tcp"]) for row in rows),
-            delta=tuple(100 * (row["sctp"] - row["tcp"]) / row["tcp"] for row in rows),
-            util=tuple(100 * (row["sctp"] + row["tcp"]) / BOTTLENECK for row in rows),
-            engines=(rows[0]["tcp_engine"], rows[0]["sctp_engine"]),
-        )
-        for p, rows in grouped.items()
-    }
+def shares(results: Results, sweep: str) -> Shares:
+    """The runs of a sweep."""
+    return Shares(results.grid(sweep, FLOWS))
 
 
 def _csv(name: str) -> list[dict[str, str]]:
@@ -68,10 +70,8 @@ def _csv(name: str) -> list[dict[str, str]]:
 
 
 def published() -> Mapping[float, Mapping[str, float]]:
-    """Table 2: tcp_pct, sctp_pct, delta_pct, util_pct by loss probability."""
-    return {
-        float(row["p"]): {name: float(value) for name, value in row.items()} for row in _csv("published.csv")
-    }
+    """The shares of Table 2, from which its last but one column follows: tcp_pct, sctp_pct by loss probability."""
+    return {float(row["p"]): {name: float(v) for name, v in row.items()} for row in _csv("published.csv")}
 
 
 def ns2(sweep: str) -> Mapping[float, Mapping[str, float]]:
@@ -83,17 +83,11 @@ def ns2(sweep: str) -> Mapping[float, Mapping[str, float]]:
     }
 
 
-def linux() -> Cells:
+def linux() -> Shares:
     """The reference runs of Linux 6.1."""
-    grouped: dict[float, list[tuple[float, float]]] = {}
+    cells: dict[tuple, dict[str, list]] = {}
     for row in _csv("linux61.csv"):
-        grouped.setdefault(float(row["p"]), []).append((float(row["tcp_bps"]), float(row["sctp_bps"])))
-    return {
-        p: Cell(
-            share=tuple(100 * sctp / (sctp + tcp) for tcp, sctp in runs),
-            delta=tuple(100 * (sctp - tcp) / tcp for tcp, sctp in runs),
-            util=tuple(100 * (sctp + tcp) / BOTTLENECK for tcp, sctp in runs),
-            engines=("Linux 6.1", "Linux 6.1"),
-        )
-        for p, runs in sorted(grouped.items())
-    }
+        cell = cells.setdefault((float(row["p"]),), {"seed": [], "tcp": [], "sctp": []})
+        for name, column in (("seed", "seed"), ("tcp", "tcp_bps"), ("sctp", "sctp_bps")):
+            cell[name].append(float(row[column]))
+    return Shares(Grid(("p",), tuple(HEADERS), cells))

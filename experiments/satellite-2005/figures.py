@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from anabranch_lab.judge.claims import Claim
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
@@ -18,7 +19,9 @@ STUDY = "SCTP ns2-2.28, TCP study-2005"
 """The engines that stand for what the study ran."""
 
 
-def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entry]:
+def all_figures(
+    results: Results, sweeps: Mapping[str, data.Shares], claims: Mapping[str, Claim]
+) -> list[Entry]:
     """Every figure, in the order of the study."""
     seed = results.seeds(results.plan.sweep("recorded"))[0]
     runs = f"One recorded run at p = 0.01, seed {seed}."
@@ -27,16 +30,16 @@ def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entr
             "figure-3",
             "Fig. 3: share of SCTP in the throughput",
             "Means and 95 % intervals: what the study ran (SCTP ns2-2.28, TCP study-2005), the profile of ns-2.35 with the options that ns-2.35 itself ran with, "
-            "ns-2.35 and Linux 6.1. The published peak at 0.01 is in none of them.",
-            lambda: figure_3(sweeps),
+            "ns-2.35 and Linux 6.1.",
+            lambda: figure_3(sweeps, claims["L-T2-gam"]),
             front=True,
         ),
         Entry(
             "advantage",
             "How much more SCTP sends than TCP (column δ of Table 2)",
-            "Means and 95 % intervals with the same losses for both protocols: what the study ran (SCTP ns2-2.28, TCP study-2005), and with the two "
-            "retransmission schemes made alike (claim L-C1).",
-            lambda: figure_delta(sweeps),
+            "Means and 95 % intervals with the same losses for both protocols: what the study ran (SCTP ns2-2.28, TCP study-2005), and with one thing "
+            "of the two retransmission schemes made alike (claim L-C1).",
+            lambda: figure_delta(sweeps, claims["L-T2-del"]),
         ),
         Entry(
             "figure-4",
@@ -80,41 +83,27 @@ def all_figures(results: Results, sweeps: Mapping[str, data.Cells]) -> list[Entr
     ]
 
 
-def _series(axes: plt.Axes, cells: data.Cells, measure: str, shift: float, **look: object) -> None:
-    found = {p: cell.of(measure) for p, cell in cells.items()}
+def _series(axes: plt.Axes, shares: data.Shares, measure: str, shift: float, **look: object) -> None:
+    found = {p: getattr(shares, measure)(p).estimate for p in shares.places}
     axes.errorbar(
         [p + shift for p in found],
         [value.mean for value in found.values()],
         yerr=[min(value.half, 50) for value in found.values()],
-        capsize=2.5,
-        markersize=4.5,
-        elinewidth=1,
-        **look,
+        **{"capsize": 2.5, "markersize": 4.5, "elinewidth": 1, **look},
     )
 
 
-def figure_3(sweeps: Mapping[str, data.Cells]) -> Figure:
+def _published(axes: plt.Axes, claim: Claim, places: list[float], name: str) -> None:
+    plots.published(axes, claim, {f"p = {p:g}": p for p in places}, name, linestyle=":")
+
+
+def figure_3(sweeps: Mapping[str, data.Shares], claim: Claim) -> Figure:
     """Share of SCTP against the loss probability."""
     figure, axes = plt.subplots()
-    printed = data.published()
-    axes.plot(
-        list(printed),
-        [row["sctp_pct"] for row in printed.values()],
-        color=plots.PUBLISHED,
-        marker="x",
-        linestyle=":",
-        label="published (one run per point)",
-    )
+    _published(axes, claim, sweeps["study"].places, "published (one run per point)")
     _series(axes, sweeps["study"], "share", 0, color=plots.SCTP, marker="o", label=STUDY)
-    _series(
-        axes,
-        sweeps["ns2"],
-        "share",
-        -1.2e-4,
-        color=plots.TCP,
-        marker="^",
-        label="SCTP ns2-2.35, TCP ns2-sack1",
-    )
+    ours = "SCTP ns2-2.35, TCP ns2-sack1"
+    _series(axes, sweeps["ns2"], "share", -1.2e-4, color=plots.TCP, marker="^", label=ours)
     reference = data.ns2("ns2")
     axes.errorbar(
         [p + 1.2e-4 for p in reference],
@@ -123,16 +112,8 @@ def figure_3(sweeps: Mapping[str, data.Cells]) -> Figure:
         capsize=2.5, markersize=4.5, elinewidth=1, linestyle="--", marker="s", color=plots.NS2,
         label="ns-2.35 itself, 10 runs",
     )  # fmt: skip
-    _series(
-        axes,
-        data.linux(),
-        "share",
-        2.4e-4,
-        color=plots.LINUX,
-        marker="D",
-        linestyle="none",
-        label="Linux 6.1, 5 runs",
-    )
+    look = {"color": plots.LINUX, "marker": "D", "linestyle": "none", "label": "Linux 6.1, 5 runs"}
+    _series(axes, data.linux(), "share", 2.4e-4, **look)
     axes.axhline(50, color=plots.OTHER, linewidth=0.8)
     axes.set_xlabel("loss probability p")
     axes.set_ylabel("share of SCTP, %")
@@ -143,23 +124,17 @@ def figure_3(sweeps: Mapping[str, data.Cells]) -> Figure:
     return figure
 
 
-def figure_delta(sweeps: Mapping[str, data.Cells]) -> Figure:
-    """Delta with the study's schemes and with like schemes."""
+def figure_delta(sweeps: Mapping[str, data.Shares], claim: Claim) -> Figure:
+    """Delta with the study's schemes and with one of them changed."""
     figure, axes = plt.subplots()
-    printed = data.published()
-    axes.plot(
-        list(printed),
-        [row["delta_pct"] for row in printed.values()],
-        color=plots.PUBLISHED, marker="x", linestyle=":", label="published",
-    )  # fmt: skip
+    _published(axes, claim, sweeps["study-common"].places, "published")
     look = {
         "study-common": (STUDY, plots.SCTP, "o"),
         "three-reports": ("SCTP with 3 reports", plots.LINUX, "v"),
         "limited-transmit": ("TCP with limited transmit", plots.TCP, "^"),
-        "same-scheme": ("both changes", plots.NS2, "s"),
     }
     for index, (name, (label, colour, marker)) in enumerate(look.items()):
-        _series(axes, sweeps[name], "delta", 1.5e-4 * (index - 1.5), color=colour, marker=marker, label=label)
+        _series(axes, sweeps[name], "delta", 1.5e-4 * (index - 1), color=colour, marker=marker, label=label)
     axes.set_xlabel("loss probability p")
     axes.set_ylabel("δ, %")
     axes.set_title("Advantage of SCTP over TCP")

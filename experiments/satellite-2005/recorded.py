@@ -92,6 +92,15 @@ class CloseUp:
                 answers[-1].append((step.what, step.packet))
         return answers
 
+    def after(self, report: Step, *ends: str) -> Step:
+        """The last step before the next report, or before one of those: when everything that a report let go has gone."""
+        last = report
+        for step in self.steps[self.steps.index(report) + 1 :]:
+            if step.what in ("report", *ends):
+                break
+            last = step
+        return last
+
     def retransmission(self) -> Step:
         """The first retransmission of the lost packet."""
         return next(step for step in self.steps if step.what == "again" and step.packet == self.lost)

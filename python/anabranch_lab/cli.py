@@ -1,4 +1,4 @@
-"""`anabranch-lab list | plan | run | claims | report | studies | prune`."""
+"""`anabranch-lab new | list | plan | run | claims | report | studies | bundle | rerun | prune`."""
 
 import argparse
 import contextlib
@@ -12,14 +12,14 @@ from rich.console import Console
 
 from anabranch import _core
 
-from .judge import analyses, claims, experiment, grades
+from .judge import analyses, claims, declared, experiment, grades
 from .models import command as model
-from .plan import catalogue, folders, new, plan
+from .plan import catalogue, folders, named, new, plan
 from .run import campaign, executors, simulation, store, sweep
 from .run.progress import PROGRESS, Recorded, duration
 from .run.results import Results
 from .run.schedule import Schedule
-from .show import completions, report, serve, tables
+from .show import bundle, completions, report, serve, tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,6 +91,21 @@ def _parser() -> argparse.ArgumentParser:
     everything = commands.add_parser("studies", help="run, judge and report: every experiment of every study")
     everything.set_defaults(command=_studies)
 
+    packed = commands.add_parser(
+        "bundle",
+        help="a study in one file: scenarios, judges, results, grades, versions, a Dockerfile",
+        description="Judges what is on disk and packs it with all that it came from. `anabranch-lab rerun FILE` makes the runs again, on any "
+        "machine of the kind, and compares the grades.",
+    )
+    packed.set_defaults(command=_bundle)
+
+    again = commands.add_parser("rerun", help="make the runs of a bundle again and compare the grades")
+    again.set_defaults(command=_rerun)
+    again.add_argument(
+        "bundle", type=Path, metavar="BUNDLE", help="the file, or the folder that it was unpacked to"
+    )
+    again.add_argument("--out", type=Path, help="folder for results (default: BUNDLE-rerun here)")
+
     old = commands.add_parser("prune", help="remove the results of other builds of the simulator")
     old.set_defaults(command=_prune)
     old.add_argument(
@@ -101,14 +116,16 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--readme", action="store_true", help="write the findings into the READMEs of the experiments"
         )
-    for command in (listing, costs, run, judge, html, everything):
+    for command in (listing, costs, run, judge, html, everything, packed):
         command.add_argument(
             "name",
             nargs="?",
-            help="the folder of an experiment or of a study, anywhere; or one of the checkout by its name (`anabranch-lab list`); "
-            "without it: this folder, or everything in the checkout",
+            help="the folder of an experiment or of a study, anywhere; or the name of one that lies here or in the checkout "
+            "(`anabranch-lab list`); without it: the one that you stand in, or everything in the checkout",
         )
-        command.add_argument("--study", help="one study only, such as sf-sctp-2007")
+        command.add_argument(
+            "--study", help="one study only: yours, or one of the checkout such as sf-sctp-2007"
+        )
         command.add_argument("--experiment", help="one experiment only, such as exp-04")
         command.add_argument("--claim", help="only the experiment that judges this claim, such as Z-IV-1")
         command.add_argument(
@@ -118,9 +135,10 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--quick", action="store_true", help="the plan's few seeds and short runs: a look, not a result"
         )
-    for command in (run, everything):
+    packed.add_argument("file", type=Path, metavar="OUT.tar.gz", help="the bundle")
+    for command in (run, everything, again):
         executors.add(command)
-    for command in (costs, judge, html):
+    for command in (costs, judge, html, packed):
         executors.add_jobs(command)
     new.add(commands)
     sweep.add(commands)
@@ -139,64 +157,16 @@ def _chosen(options: argparse.Namespace) -> list[Results]:
 
 
 def _plans(options: argparse.Namespace) -> list[plan.Plan]:
-    """What a command names: a folder anywhere, or a study or an experiment of the checkout; nothing: this folder, or all."""
-    if options.claim is not None:
-        return [_of_claim(options)]
-    name, study, one = options.name, options.study, options.experiment
-    if name is not None and (study is not None or one is not None):
-        raise plan.PlanError("name it once: as NAME, or with --study and --experiment")
-    if study is None and one is None:
-        place = Path(name or ".")
-        # The top of a checkout stands for its experiments, not for whatever folders lie in it.
-        found = folders.at(place) if place.is_dir() and not (place / "experiments").is_dir() else None
-        if found is not None:
-            options.whole = len(found) > 1
-            return found
-        if name is None and folders.checkout() is None:
-            raise plan.PlanError(f"no plan.toml here, and this is no checkout of anabranch. {folders.HINT}")
-        if name is not None and place.is_dir():
-            raise plan.PlanError(f"{name}: no plan.toml in this folder or below it. {folders.HINT}")
-    folder = folders.root() / "experiments"
-    if name is not None and folders.checkout() is None and name not in folders.names(folder):
-        raise plan.PlanError(f"{name}: there is no such folder. {folders.HINT}")
-    if name is not None:
-        if name in [each.name for each in folders.studies(folder)]:
-            study = name
-        else:
-            one = name
-    options.whole = one is None
-    chosen = [folders.load(folder / each) for each in folders.select(folder, study, one)]
-    if not chosen:
-        raise plan.PlanError(f"study `{study}` has no experiment yet")
+    """What a command means (`named`)."""
+    chosen, options.whole = named.plans(options.name, options.study, options.experiment, options.claim)
+    for each in chosen:
+        declared.check(each, folders.study_of(each).claims)
     return chosen
 
 
-def _of_claim(options: argparse.Namespace) -> plan.Plan:
-    """The experiment that judges a claim: of the study one stands in, or of the checkout."""
-    options.whole = False
-    here = folders.study_folder(Path.cwd())
-    studies = (
-        [folders.study_at(here)]
-        if (here / "claims.toml").is_file()
-        else folders.studies(folders.root() / "experiments")
-    )
-    known = []
-    for study in studies:
-        entry = study.claims.get(options.claim)
-        if entry is not None:
-            return folders.load(study.folder if study.single else study.folder / entry.experiment)
-        known += study.claims
-    raise plan.PlanError(f"no claim `{options.claim}`; there are {', '.join(known)}")
-
-
 def _out(options: argparse.Namespace, one: plan.Plan | None = None) -> Path:
-    """Where results go: --out, or `out` in the checkout, or beside the plan of an experiment that lies elsewhere."""
-    if options.out is not None:
-        return options.out
-    checkout = folders.checkout()
-    if one is not None and (checkout is None or not one.folder.resolve().is_relative_to(checkout.resolve())):
-        return folders.study_folder(one.folder) / "out"
-    return (checkout or Path.cwd()) / "out"
+    """Where results go: --out, or where they belong."""
+    return options.out if options.out is not None else named.out(None if one is None else one.folder)
 
 
 def _list(options: argparse.Namespace, console: Console) -> int:
@@ -207,7 +177,8 @@ def _list(options: argparse.Namespace, console: Console) -> int:
 
 def _plan(options: argparse.Namespace, console: Console) -> int:
     executors.check(options)
-    schedules = [Schedule(results) for results in _chosen(options)]
+    chosen = _chosen(options)
+    schedules = [Schedule(results) for results in [*chosen, *experiment.used(chosen)]]
     for schedule in schedules:
         console.print(tables.costs(schedule) if options.cost else tables.sweeps(schedule))
     missing, total = campaign.tasks(schedules)
@@ -216,6 +187,54 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
         f"{total} runs, {total - sum(task.runs for task in missing)} of them on disk. The others take {duration(cost)} of one processor, "
         f"about {duration(cost / options.jobs)} with {options.jobs} at a time."
     )
+    return 0
+
+
+def _bundle(options: argparse.Namespace, console: Console) -> int:
+    executors.check(options)
+    chosen = _chosen(options)
+    bundle.check(options.file, chosen)
+    found: list[claims.Claim] = []
+    for _, analysis in _analyses(chosen, None, options):
+        if analysis is None:
+            return 1
+        found += analysis.claims
+    files = bundle.write(options.file, chosen, found)
+    size = options.file.stat().st_size / 1e6
+    unjudged = sum(claim.grade == grades.NOT_JUDGED for claim in found)
+    told = f"{len(found)} claims" + (f" ({unjudged} of them not judged)" if unjudged else "")
+    console.print(f"{options.file}: {len(files)} files, {told}, {size:.1f} MB", highlight=False)
+    return 0
+
+
+def _rerun(options: argparse.Namespace, console: Console) -> int:
+    """Makes the runs of a bundle again; 1 when a grade is another one."""
+    executors.check(options)
+    with bundle.opened(options.bundle) as folder:
+        head = bundle.head(folder)
+        if options.out is None:
+            options.out = Path(f"{bundle.stem(options.bundle)}-rerun")
+        chosen = bundle.results_of(folder, head, options.out)
+        if bundle.build(head):
+            console.print(f"[yellow]{bundle.build(head)}[/]")
+        options.quick, options.seeds, options.readme, options.whole = (
+            head["quick"],
+            head["seeds"],
+            False,
+            False,
+        )
+        _make(chosen, options, console)
+        _draw(chosen, options, console)
+        then, now = bundle.grades_of(folder / bundle.CLAIMS), bundle.grades_of(options.out / "claims.json")
+        same = [each for results in chosen for each in bundle.same_rows(folder, results).values()]
+    now = {claim: now[claim] for claim in then if claim in now}
+    console.print(tables.grades_again(then, now))
+    console.print(f"{sum(same)} of {len(same)} sweeps have the same runs, value by value")
+    others = [each for each in then if then[each] != now.get(each)]
+    if others:
+        console.print(f"[red]{len(others)} claims have another grade:[/] {', '.join(others)}")
+        return 1
+    console.print(f"all {len(then)} claims have the grades of the bundle")
     return 0
 
 
@@ -233,7 +252,7 @@ def _run(options: argparse.Namespace, console: Console) -> int:
 
 def _make(chosen: Sequence[Results], options: argparse.Namespace, console: Console) -> None:
     title = chosen[0].plan.name if len(chosen) == 1 else f"{len(chosen)} experiments"
-    schedules = [Schedule(results) for results in chosen]
+    schedules = [Schedule(results) for results in [*chosen, *experiment.used(chosen)]]
     out = _out(options, chosen[0].plan)
     executor = executors.executor(options, out)
     with Recorded(title, console, executor.width, out / PROGRESS) as bar:
@@ -297,7 +316,7 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
 
 def _is_everything(chosen: Sequence[Results]) -> bool:
     """Whether no experiment of the checkout is missing."""
-    return len(chosen) == len(folders.select(folders.root() / "experiments", None, None))
+    return len(chosen) == len(folders.names(folders.root() / "experiments"))
 
 
 def _analyses(
@@ -358,7 +377,11 @@ def _missing(
         whole = set(mine) == set(study.experiments) and options.whole
         short = [name.rpartition("/")[2] for name in mine]
         wanted = [entry.experiment for entry in study.claims.values()] if whole else short
-        missing += catalogue.missing(study.claims, found, wanted)
+        there = [name.rpartition("/")[2] for name in study.experiments]
+        for identifier in catalogue.missing(study.claims, found, wanted):
+            asked = study.claims[identifier].experiment
+            told = "" if asked in there else f" (no experiment `{asked}`; there are {', '.join(there)})"
+            missing.append(identifier + told)
     return missing
 
 

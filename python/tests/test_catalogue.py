@@ -39,6 +39,7 @@ start = "uniform(0 s, 1 s)"
 STUDY = """
 title = "A study"
 study = "009"
+reference = "Somebody: A study."
 engines = ["ns2-2.28"]
 seeds = "1..6"
 quick_seeds = "1..2"
@@ -180,7 +181,8 @@ def test_a_claim_without_a_grade_is_an_error(checkout, capsys):
     catalogued.write_text(catalogued.read_text() + claim("C-forgotten", "exp-3"))
     assert command("run", "--study", "made-up", "--quick") == 0
     assert command("claims", "--study", "made-up", "--quick") == 1
-    assert "1 claims have no grade: C-forgotten" in capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())
+    assert "1 claims have no grade: C-forgotten (no experiment `exp-3`; there are exp-1, exp-2)" in told
     # One experiment alone answers for its own claims only; the others are told as not judged.
     assert command("claims", "--study", "made-up", "--experiment", "exp-1", "--quick") == 0
     assert list(found(checkout)) == ["C-exp-1", "C-exp-2", "C-forgotten"]

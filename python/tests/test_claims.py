@@ -64,7 +64,7 @@ def test_parts_have_names_and_none_is_left_out():
         builder(made).claim("X-1", {"5 ms": measured(1.0)})
     with pytest.raises(PlanError, match=r"nothing is measured for `\* ms`"):
         builder(made).claim("X-1", {"b": 1})
-    with pytest.raises(PlanError, match="no claim X-2 .* there are X-1"):
+    with pytest.raises(PlanError, match=r"no claim X-2 .* there are X-1"):
         builder(made).claim("X-2", {})
 
 

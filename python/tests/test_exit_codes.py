@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from anabranch_lab import cli
-from anabranch_lab.plan import new as scaffold
+from anabranch_lab.plan import new
 
 
 def test_the_version(capsys):
@@ -32,19 +32,19 @@ def test_a_wrong_option_is_2(capsys):
 
 
 def test_a_wrong_plan_is_2_and_a_claim_without_a_verdict_is_1(tmp_path, monkeypatch, capsys):
-    scaffold.make(tmp_path / "mine")
+    new.make(tmp_path / "mine")
     monkeypatch.chdir(tmp_path / "mine")
     # Nothing was run: the analysis has nothing to judge.
     assert cli.main(["claims", "--quick"]) == 1
     assert "run the experiment first" in capsys.readouterr().err
     plan = tmp_path / "mine" / "plan.toml"
-    plan.write_text(plan.read_text() + "\nsedes = 1\n")
+    plan.write_text("sedes = 1\n" + plan.read_text())
     assert cli.main(["claims", "--quick"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_what_cannot_be_written_is_1(tmp_path, monkeypatch, capsys):
-    scaffold.make(tmp_path / "mine")
+    new.make(tmp_path / "mine")
     monkeypatch.chdir(tmp_path / "mine")
     # A file where the folder of the results is to be.
     (tmp_path / "taken").write_text("")
@@ -54,7 +54,10 @@ def test_what_cannot_be_written_is_1(tmp_path, monkeypatch, capsys):
     assert error.count("\n") == 1
 
 
-COMMANDS = ("init", "run", "claims", "report", "list", "plan", "sweep", "serve", "model", "studies", "prune")
+COMMANDS = (
+    *("new", "run", "claims", "report", "list", "plan", "sweep", "serve", "model", "studies", "prune"),
+    *("bundle", "rerun"),
+)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -141,12 +141,13 @@ def test_satellite_shares_and_utilisation_are_within_the_intervals(sweep, satell
     only = dataclasses.replace(satellite, sweeps=(at(satellite.sweep(sweep), wanted),))
     results = Results(only, tmp_path, seeds=range(1, 31 if FULL else 11))
     campaign.run([Schedule(results)], campaign.Threads(WORKERS))
-    cells, rows = data.cells(results, sweep), data.ns2(sweep)
-    assert sorted(cells) == wanted
-    for p, cell in cells.items():
+    seen, rows = data.shares(results, sweep), data.ns2(sweep)
+    assert sorted(seen.places) == wanted
+    for p in seen.places:
         for measure, short in (("share", "sctp"), ("util", "util")):
             there = Estimate(rows[p][f"{short}_pct"], rows[p][f"{short}_ci95"], 10, math.nan)
-            assert overlap(cell.of(measure), there), (p, measure, cell.of(measure), there)
+            here = getattr(seen, measure)(p).estimate
+            assert overlap(here, there), (p, measure, here, there)
 
 
 def at(sweep, values):

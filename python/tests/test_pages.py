@@ -11,8 +11,7 @@ import pytest
 
 from anabranch_lab import cli
 from anabranch_lab.judge import experiment
-from anabranch_lab.plan import folders
-from anabranch_lab.plan import new as scaffold
+from anabranch_lab.plan import folders, new
 from anabranch_lab.show import pictures, plots, report, serve
 
 STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n[about]\nquestion = "How much?"\nfindings = ["Much.", "More."]\n'
@@ -25,17 +24,12 @@ def written(tmp_path_factory, made_up, analysed):
     study = place / "three"
     study.mkdir()
     (study / "study.toml").write_text(STUDY)
-    claims = ""
-    for name in ("one", "two"):
-        scaffold.make(study / name)
-        text = (study / name / "claims.toml").read_text()
-        where = "Fig. 1" if name == "one" else "own"
-        text = text.replace("README.md", where).replace("H-", f"{name}-")
-        claims += text.replace("[[claim]]", f'[[claim]]\nexperiment = "{name}"')
-        (study / name / "claims.toml").unlink()
-        judge = study / name / "judge.py"
-        judge.write_text(judge.read_text().replace("H-", f"{name}-"))
-    (study / "claims.toml").write_text(claims)
+    for name, says in (("one", 'where = "Fig. 1"'), ("two", 'counts_as = "own"')):
+        new.make(study / name)
+        claims, plan = study / name / "claims.toml", study / name / "plan.toml"
+        claims.write_text(claims.read_text().replace("statement =", f"{says}\nstatement ="))
+        # A window that holds the sender back: something is to be noted.
+        plan.write_text(plan.read_text() + 'set = { "flow.upload.options.receive_window" = "20000 B" }\n')
     assert cli.main(["run", str(study), "--quick", "--jobs", "2"]) == 0
     assert cli.main(["report", str(study), "--quick", "--jobs", "1"]) == 0
     folder = study / "out" / "report"
@@ -159,8 +153,7 @@ def test_our_own_hypotheses_are_counted_apart(written):
     page = html.unescape(re.sub(r"<[^>]+>|\s+", " ", read(written, "three.html")))
     page = re.sub(r"\s+", " ", page)
     # In a quick look nothing is judged.
-    assert "Published claims 0 reproduced 0 differs, explained 0 not reproduced 2 not judged" in page
-    assert "Our own hypotheses 0 hold 0 do not hold 2 not judged" in page
+    assert "Published and printed 1 - not judged Our own hypotheses 1 - not judged" in page
     assert "A quick look." in page
 
 
@@ -174,10 +167,10 @@ def test_what_was_noted_of_the_runs_stands_before_their_figures(written):
     page = read(written, "three/one.html")
     told = page.index("To know before tables and figures are read: upload receiver-limited in")
     assert told < page.index('<h2 id="figures">')
-    table = page[page.index('<h2 id="remarks">') :]
+    table = page[page.index('<h2 id="notes">') :]
     assert '<td data-name="flow">upload</td><td data-name="">receiver-limited</td>' in table
     # What is not judged is neither good nor bad.
-    assert '<td class="unjudged" data-name="">not judged</td>' in page
+    assert '<td class="unjudged" data-name="grade">-</td>' in page
     assert '<td class="no"' not in page
 
 

@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from anabranch_lab.judge import experiment
 from anabranch_lab.plan import folders, plan
+from anabranch_lab.run.results import Results
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -60,15 +62,15 @@ def test_put_says_what_is_wrong(key):
 
 
 def test_a_point_has_its_values_and_leaves_the_others_alone(satellite):
-    points = list(satellite.sweep("same-scheme").points())
+    points = list(satellite.sweep("three-reports").points())
     assert [point.at["p"] for point in points] == [0.008, 0.009, 0.01, 0.015, 0.02, 0.025, 0.03]
     scenario = tomllib.loads(points[3].scenario)
     losses = {link["name"]: link["loss"]["p"] for link in scenario["link"] if "loss" in link}
     assert losses == {"l0": 0.015, "l1": 0.015}
     options = {flow["name"]: flow["options"] for flow in scenario["flow"]}
-    assert options["tcp"] == {"limited_transmit": True}
+    assert options["tcp"] == {"initial_window": 1}
     assert options["sctp"]["fast_retransmit_threshold"] == 3
-    # The sweep before it switches only one of the two.
+    # The sweep before it switches something else.
     other = tomllib.loads(next(satellite.sweep("limited-transmit").points()).scenario)
     assert "fast_retransmit_threshold" not in other["flow"][1]["options"]
 
@@ -373,3 +375,17 @@ axes = ["first", "second"]
     for _ in range(2):
         options = [tomllib.loads(point.scenario)["flow"][0]["options"] for point in plans.sweep("s").points()]
         assert options == [{"mtu": 1448, "nagle": True}, {"mtu": 1448}]
+
+
+def test_what_plans_use_of_others_is_there(tmp_path):
+    every = [
+        folders.load(place)
+        for study in folders.places(folders.root() / "experiments")
+        for place in folders.experiments(study)
+    ]
+    using = [each for each in every if each.uses]
+    assert using
+    for each in using:
+        alone = experiment.used([Results(each, tmp_path)])
+        assert [other.plan.folder.name for other in alone] == list(each.uses)
+        assert all(other.plan.sweeps for other in alone)

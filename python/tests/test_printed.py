@@ -3,13 +3,14 @@
 Their claims need no runs. Where both sides stand in the judge itself (sizes of tables, mean rates of sources) there is nothing to make up.
 """
 
+import dataclasses
 import sys
 from types import SimpleNamespace
 
 import pytest
 from made_up import plan
 
-from anabranch_lab.judge import experiment
+from anabranch_lab.judge import claims, experiment, grades
 from anabranch_lab.models import deterministic, renewal, shared, stochastic
 
 TRACES = "web_objects_2005.traces"
@@ -29,27 +30,24 @@ class Builder:
         return SimpleNamespace(id=identifier, failing=[part.at for part in parts if not part.holds])
 
 
-def bent(table):
-    """The table with each of its values too large, one after the other: by one, or by a fiftieth and more than it is rounded."""
-    for row, values in table.items():
-        for place, value in enumerate(values):
-            yield {
-                **table,
-                row: (
-                    *values[:place],
-                    value + (1 if isinstance(value, int) else 0.02 * value + 0.001),
-                    *values[place + 1 :],
-                ),
-            }
+@pytest.mark.parametrize(("identifier", "judge"), [("A-T52", "table_5_2"), ("A-T53", "table_5_3")])
+def test_every_value_of_tables_5_2_and_5_3_counts(identifier, judge):
+    """With one printed value that is another, its part fails, and no other."""
+    entry = experiment.claim_builder(SimpleNamespace(plan=plan("web-objects-2005/traces"), quick=False))
+    entry = entry._entries[identifier]
+    found = getattr(module(TRACES, "judge"), judge)()
 
+    def failing(parts):
+        graded, _ = claims.of(dataclasses.replace(entry, parts=parts), found)
+        return [part.at for part in graded if part.grade != grades.A]
 
-@pytest.mark.parametrize(("table", "judge"), [("TABLE_5_2", "table_5_2"), ("TABLE_5_3", "table_5_3")])
-def test_every_value_of_tables_5_2_and_5_3_counts(monkeypatch, table, judge):
-    printed, judge = module(TRACES, "printed"), getattr(module(TRACES, "judge"), judge)
-    assert not judge(Builder()).failing
-    for wrong in bent(getattr(printed, table)):
-        monkeypatch.setattr(printed, table, wrong)
-        assert judge(Builder()).failing, wrong
+    assert not failing(entry.parts)
+    for place, part in enumerate(entry.parts):
+        wrong = (
+            {"value": part.value * 1.02 + 0.001} if part.value is not None else {"equals": f"{part.equals}1"}
+        )
+        bent = dataclasses.replace(part, **wrong)
+        assert failing((*entry.parts[:place], bent, *entry.parts[place + 1 :])) == [part.at]
 
 
 def test_shares_of_which_delta_follows_and_a_delta_that_does_not():
@@ -59,18 +57,16 @@ def test_shares_of_which_delta_follows_and_a_delta_that_does_not():
     def failing(rows):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(data, "published", lambda: rows)
-            return [part.at for part in judge.delta(builder).parts if not part.holds]
+            return [part.at for part in judge.delta(builder).parts if part.grade != "A"]
 
-    def row(printed, delta):
-        return {**printed, "delta_pct": round(delta, 1)}
-
-    right = {
-        p: row(each, 100 * (each["sctp_pct"] - each["tcp_pct"]) / each["tcp_pct"])
-        for p, each in data.published().items()
-    }
-    assert not failing(right)
-    for p, each in right.items():
-        assert failing({**right, p: row(each, each["delta_pct"] + 1.0)}) == [f"p = {p:g}"]
+    # The shares that each printed delta needs, where those of the table do not give it.
+    rows = {}
+    for part in builder._entries["L-T2-del"].parts:
+        share = 100 * (1 + part.value / 100) / (2 + part.value / 100)
+        rows[float(part.at.removeprefix("p = "))] = {"sctp_pct": share, "tcp_pct": 100 - share}
+    assert not failing(rows)
+    for p, row in rows.items():
+        assert failing({**rows, p: {**row, "sctp_pct": row["sctp_pct"] + 0.5}}) == [f"p = {p:g}"]
 
 
 def larger(module, name, monkeypatch):
@@ -93,6 +89,7 @@ def larger(module, name, monkeypatch):
 )
 def test_an_equation_that_is_a_hundredth_off(monkeypatch, where, name, fail):
     judge = module(FIGURE, "judge")
-    assert not [claim.id for claim in judge.claims(Builder()) if claim.failing]
+    builder = experiment.claim_builder(SimpleNamespace(plan=plan("sf-sctp-2007/fig-4-2"), quick=False))
+    assert not [claim.id for claim in judge.claims(builder) if claim.short]
     larger(where, name, monkeypatch)
-    assert fail <= {claim.id for claim in judge.claims(Builder()) if claim.failing}
+    assert fail <= {claim.id for claim in judge.claims(builder) if claim.short}

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from anabranch_lab import cli
-from anabranch_lab.plan import folders, plan, sequential
-from anabranch_lab.plan import new as scaffold
+from anabranch_lab.plan import folders, new, plan, sequential
 from anabranch_lab.run import campaign, slurm
 from anabranch_lab.run.results import Results
 from anabranch_lab.run.schedule import Schedule
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture
 def small(tmp_path):
-    scaffold.make(tmp_path / "small")
+    new.make(tmp_path / "small")
     return folders.load(tmp_path / "small")
 
 
@@ -29,12 +28,12 @@ def contents(folder):
 def test_in_jobs_and_here_are_the_same_bytes(small, tmp_path):
     pytest.importorskip("dask_jobqueue")
     here, there = (Schedule(Results(small, tmp_path / place, quick=True)) for place in ("here", "there"))
-    assert campaign.run([here], campaign.Threads(2)) == 12
+    assert campaign.run([here], campaign.Threads(2)) == 6
     before = os.environ["PATH"]
     jobs = slurm.Slurm(slurm.settings("stand-in,jobs=2,cores=1,memory=1GB"), tmp_path / "logs")
     assert os.environ["PATH"] == before
     assert jobs.width == 2
-    assert campaign.run([there], jobs) == 12
+    assert campaign.run([there], jobs) == 6
     assert contents(tmp_path / "here") == contents(tmp_path / "there")
     # The scheduler has gone, and with it the jobs: none is left behind.
     said = [path.read_text() for path in (tmp_path / "logs").glob("stand-in-*.out")]
@@ -79,10 +78,10 @@ def workers(folder):
 
 def test_the_command_takes_it(tmp_path, monkeypatch, capsys):
     pytest.importorskip("dask_jobqueue")
-    scaffold.make(tmp_path / "mine")
+    new.make(tmp_path / "mine")
     monkeypatch.chdir(tmp_path / "mine")
     assert cli.main(["run", "--quick", "--slurm", "stand-in,memory=1GB"]) == 0
-    assert "12 runs made" in capsys.readouterr().out
+    assert "6 runs made" in capsys.readouterr().out
     assert cli.main(["run", "--quick", "--slurm", "stand-in", "--dask", "x"]) == 2
     assert "give one of them" in capsys.readouterr().err
 
@@ -100,7 +99,7 @@ def test_settings():
 
 
 def test_no_slurm_here_is_one_line(tmp_path, monkeypatch, capsys):
-    scaffold.make(tmp_path / "mine")
+    new.make(tmp_path / "mine")
     monkeypatch.chdir(tmp_path / "mine")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert cli.main(["run", "--quick", "--slurm", "jobs=1"]) == 2

@@ -23,8 +23,10 @@ def queues(sweep, measure, at):
 
 def harm(sweep, measure, at):
     """One window has as much as CUBIC, n independent ones have n times as much."""
-    if measure == "many" or sweep == "every-packet":
+    if measure == "many":
         return 10.0
+    if sweep == "associations":
+        return 20.0 / (1 + at["associations"])
     if sweep == "windows":
         return 20.0 / (1 + int(at["windows"])) if at["coupling"] == "independent" else 10.0
     if sweep == "rules" and at["how"].endswith("independent"):
@@ -45,6 +47,29 @@ def window(sweep, measure, at):
     if at["how"] == "one code point, EF":
         return 70.0
     return 90.0 if at["how"].endswith("level 0") and at["window"] == 128 else 30.0
+
+
+def drop_precedence(sweep, measure, at):
+    """The first precedence for all takes most, one window for all is slow."""
+    how = at["how"]
+    if measure == "spurious":
+        return 0.0
+    if measure == "rivals":
+        return 5.0 if how == "AF41 for all" else 8.0
+    if measure == "audio_p99":
+        return 100.0 if how == "AF43 for all" else 30.0
+    if measure == "video_p99":
+        return 50.0 if how.endswith("independent") else 100.0
+    return 9.0
+
+
+def coupled(sweep, measure, at):
+    """Subflows have the delay of their class, and a sender of L4S takes more."""
+    if measure == "audio_p99":
+        return 80.0 if at["how"] == "one code point" and "marks" not in sweep else 20.0
+    if measure == "rivals":
+        return 5.0 if at.get("ecn") == "L4S" else 8.0
+    return 9.0
 
 
 def fairness(sweep, measure, at):
@@ -104,6 +129,7 @@ def long_paths(sweep, measure, at):
 
 WORLDS = {
     "dscp-2026/reordering": reordering, "dscp-2026/queues": queues, "dscp-2026/harm": harm,
+    "dscp-2026/drop-precedence": drop_precedence, "dscp-2026/coupled": coupled,
     "dscp-2026/code-points": code_points, "dscp-2026/window": window, "rate/fairness": fairness,
     "rate/long-paths": long_paths, "rate/short-tail": short_tail,
     "sf-sctp-2007/adaptive-grid": adaptive_grid, "sf-sctp-2007/bottleneck-groups": bottleneck_groups,

@@ -17,7 +17,18 @@ OVERHEAD_GSM = {
     "MS 8": 63_600.0,
 }
 SYNACKS_GSM = {"MS 3": 5.25, "MS 5": 5.0, "MS 6": 3.0, "MS 8": 1.0}
-TABLE_5_1 = {"first": 0.373, "second": 0.160, "third": 0.159, "period": 1.014}
+TABLE_5_1 = {"first gap": 0.373, "second gap": 0.160, "third gap": 0.159, "period of a connection": 1.014}
+BASIC_2 = {"GSM": 5.2, "B1": 3.0}
+SCTP_R1 = {
+    "MS 1": 112.0,
+    "MS 2": 110.0,
+    "MS 3": 108.0,
+    "MS 4": 106.0,
+    "MS 5": 104.0,
+    "MS 6": 102.0,
+    "MS 7": 100.0,
+    "MS 8": 32.0,
+}
 
 
 def basic(sweep, measure, at):
@@ -26,7 +37,9 @@ def basic(sweep, measure, at):
     tcp = at["protocol"] == "TCP"
     if sweep == "bytes":
         return {"data": 1860 if tcp else 1000, "opening": 100 if tcp else 340}[measure]
-    longer = {"Basic 1": BASIC_1[at["network"]], "Basic 2": 5.2, "Basic 3": 0.0}[at["scenario"]]
+    longer = {"Basic 1": BASIC_1[at["network"]], "Basic 2": BASIC_2.get(at["network"], 6.0), "Basic 3": 0.0}[
+        at["scenario"]
+    ]
     return 10.0 if tcp else 10.0 * (1 + longer / 100)
 
 
@@ -47,7 +60,7 @@ def pages(sweep, measure, at):
     }.get(scenario, 0.5)
     return {
         "R2": 100 + longer if tcp else 103.0,
-        "R1": 100.0 - 10 * late if tcp else {"MS 1": 101.0, "MS 8": 30.3}.get(scenario, 150.0),
+        "R1": 100.0 - 10 * late if tcp else SCTP_R1.get(scenario, 150.0),
         "first": 0.0,
         "drops": 5.0 if scenario in ("MS 2", "MS 3") else 0.0,
         "losers": 2.0,

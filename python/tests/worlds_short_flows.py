@@ -1,6 +1,6 @@
 """Made-up results of the study of 2006 (where in a short flow a packet is lost) in which every claim holds."""
 
-MEASURES = ("time", "last", "packets", "fast", "timeouts", "again")
+MEASURES = ("time", "packets", "fast", "timeouts", "again")
 SETS = {(40, 5): "low", (1000, 40): "medium", (10000, 300): "high"}
 EMPTY = {"low": 6000.0, "medium": 400.0, "high": 2900.0}
 """Milliseconds of a flow without a loss."""
@@ -12,14 +12,13 @@ def trip(display, back):
 
 
 def place_of(at):
-    return at.get("display") or SETS.get((at.get("bandwidth"), at.get("delay")), "elsewhere")
+    return at.get("display") or SETS.get((at.get("bandwidth"), at.get("delay")), "low")
 
 
 def flow(start, extra=10.0, fast=1, timeouts=0, again=1, packets=20):
     """What a loss costs, and how it is repaired."""
     return {
         "time": start + extra,
-        "last": start + extra,
         "packets": packets,
         "fast": fast,
         "timeouts": timeouts,
@@ -39,8 +38,8 @@ def freebsd(stack, case, display, k):
     small = 1.5 * trip(display, 52) if case == "initial window 1" and display != "low" else 0.0
     found = plain(start, k)
     mistaken = stack != "without mistakes"
-    if display == "medium" and k in ((17, 18, 19) if stack == "no SACK, no mistakes" else (16, 17, 18, 19)):
-        found = flow(start, 300.0 + 700.0 * (case == "minimum RTO 1 s"), fast=0, timeouts=1)
+    if display == "medium" and k in ((17, 18, 19) if stack == "by the rules" else (16, 17, 18, 19)):
+        found = flow(start, 300.0 + 700.0 * (case == "minimum RTO 1 s"), timeouts=1)
     if display == "low" and mistaken and case in ("baseline", "inflight", "no limited transmit"):
         if k in (12, 17):
             found = flow(start, 5000.0)
@@ -50,13 +49,13 @@ def freebsd(stack, case, display, k):
             found["again"] = 3
     if display == "low" and 2 <= k <= 5:
         # Too early for three duplicates.
-        found = flow(start, fast=0, timeouts=1)
+        found = flow(start, timeouts=1)
     if display == "low" and case == "initial window 1":
         found["time"] -= 1000.0
     if display == "high":
         extra = {2: 2000.0, 3: 2000.0, 4: 2000.0, 5: 1000.0, 15: trip(display, 52)}.get(k, 100.0)
         late = 16 <= k <= 19
-        found = found if k in (0, 1, 20) else flow(start, extra, fast=int(not late), timeouts=int(late))
+        found = found if k in (0, 1, 20) else flow(start, extra, timeouts=int(late))
     if case == "inflight":
         found["time"] += 10.0 if display == "medium" and 6 <= k <= 15 else -10.0 if k == 5 else 0.0
     if case == "no limited transmit" and display != "low" and 2 <= k <= 8:
@@ -68,12 +67,10 @@ def freebsd(stack, case, display, k):
 def tcp(sweep, measure, at):
     if measure == "":
         return MEASURES
-    k = at["position"]
-    if sweep in ("race", "one-segment"):
-        return {"time": 2900.0 + 3000.0 * k, "packets": 21.0 + k}[measure]
-    case = at.get("case", "baseline")
-    stack = at.get("stack", "as it was")
-    return freebsd(stack, case if stack or case else "baseline", place_of(at), k)[measure]
+    ruled = sweep == "by-the-rules"
+    stack = "by the rules" if ruled else at.get("stack", "as it was")
+    display = "medium" if ruled else place_of(at)
+    return freebsd(stack, at.get("case", "baseline"), display, at["position"])[measure]
 
 
 def event(time, end, kind, number=1, reason="", unit=1448, size=1448, a=0, c=0):
@@ -83,22 +80,7 @@ def event(time, end, kind, number=1, reason="", unit=1448, size=1448, a=0, c=0):
     }  # fmt: skip
 
 
-def opening(delay, bad):
-    """SYN-ACK, ACK, first segment and its acknowledgement, with the times that the report prints; or all of them half as long again."""
-    trip, timeout, segment = ((1.5 if bad else 1.0) * ms / 1000 for ms in (28.8, 286.4, 313.2))
-    late = 2 * delay / 1000
-    start = 0.02 + trip + late
-    return [
-        event(0.02, "down", "offered"),
-        event(start, "sender", "sent", 1),
-        event(start + (2 if bad else 1) * (timeout + 3 * late), "sender", "timeout"),
-        event(start + segment + late, "sender", "ack", 2),
-    ]
-
-
 def tcp_records(place, bad):
-    if place.startswith("40 kbit/s"):
-        return opening(5.0 if "5 ms" in place else 0.0, bad)
     _, _, lost = place.partition(", ")
     if lost == "none lost":
         again = [1, 2] if bad else [1, 2, 3]
@@ -107,6 +89,8 @@ def tcp_records(place, bad):
             *(event(0.1 * n, "sender", "sent", n) for n in again),
             *(event(1 + 0.1 * n, "sender", "sent", n, reason) for n in again),
             *(event(2 + 0.1 * n, "receiver", "received", n, "duplicate") for n in again),
+            event(0.9 if bad else 0.4, "sender", "timeout"),
+            event(0.5, "sender", "ack", 2),
         ]
     number = int(lost.split()[0])
     if place.startswith("medium"):
@@ -124,15 +108,15 @@ def tcp_records(place, bad):
 tcp.records = tcp_records
 
 
-def kame(case, display, k, cell):
+def kame(case, display, k, cell=None):
     start = 5 * 54.0 if cell == (10000, 5) else 2 * EMPTY.get(display, 1000.0)
     found = plain(start, k, 3000.0 - 2000.0 * (case == "initial RTO 1 s"))
     if k == 2:
         found = flow(start, 0.0)
     elif k == 3:
-        found = flow(start, 2000.0 if display == "high" else 1000.0, fast=0, timeouts=1)
+        found = flow(start, 2000.0 if display == "high" else 1000.0, timeouts=1)
     elif 16 <= k <= 19:
-        found = flow(start, 1000.0, fast=0, timeouts=1)
+        found = flow(start, 1000.0, timeouts=1)
     elif display == "high" and 4 <= k <= 15 and k != 10:
         found["time"] += trip("high", 48)
     if case == "minimum RTO 200 ms":
@@ -147,15 +131,15 @@ def kame(case, display, k, cell):
     return found
 
 
-def lksctp(case, display, k, cell):
+def lksctp(case, display, k, cell=None):
     start = 54.0 if cell == (10000, 5) else EMPTY.get(display, 1000.0)
     found = plain(start, k, 3000.0 - 2000.0 * (case == "initial RTO 1 s"))
     if k == 2:
         found = flow(start, 3000.0, fast=0)
     elif k == 3:
-        found = flow(start, 1500.0, fast=0, timeouts=1)
+        found = flow(start, 1500.0, timeouts=1)
     elif 15 <= k <= 19:
-        found = flow(start, 1000.0 - 500.0 * (case == "minimum RTO 200 ms"), fast=0, timeouts=1)
+        found = flow(start, 1000.0 - 500.0 * (case == "minimum RTO 200 ms"), timeouts=1)
     elif display == "high" and 4 <= k <= 14 and k not in (8, 9):
         found["time"] += trip("high", 48)
     elif display == "low" and 5 <= k <= 8:
@@ -167,11 +151,16 @@ def sctp(sweep, measure, at):
     if measure == "":
         return MEASURES
     if sweep == "race":
-        # Hosts race: seeds differ by more than a packet's time.
-        return tuple(6000.0 + 3000.0 * (seed % 2) * (at["position"] == 2) for seed in range(30))
+        # Hosts race, and the order of two timers decides about one retransmission.
+        late = [seed % 2 and at["position"] == 2 for seed in range(30)]
+        return tuple(
+            {"time": 6000.0 + 300.0 * bool(each), "again": 4.0 + bool(each)}[measure] for each in late
+        )
+    if sweep == "nothing-lost":
+        stack = kame if at["stack"] == "KAME" else lksctp
+        return stack("baseline", place_of(at), 0, (at["bandwidth"], at["delay"]))[measure]
     stack = kame if sweep.startswith("kame") else lksctp
-    case = at.get("case", "initial RTO 1 s")
-    return stack(case, place_of(at), at["position"], (at.get("bandwidth"), at.get("delay")))[measure]
+    return stack(at["case"], place_of(at), at["position"])[measure]
 
 
 def sctp_records(place, bad):
@@ -187,12 +176,10 @@ def sctp_records(place, bad):
     if stack == "KAME":
         count = {10: 4, 9: 5}.get(number, 4) + bad
         return [event(0.6 * n, "sender", "sent", n + 1, unit=1) for n in range(count)]
-    spurious = {5: 12, 8: 2}[number] - 3 * bad
-    again = {5: 13, 8: 3}[number] + bad
+    spurious = {5: range(3, 15), 8: (6, 15, 16)}[number][bad * 3 :]
     return [
         *(event(0.1 * n, "sender", "sent", n, unit=1) for n in range(1, 17)),
-        *(event(5 + 0.1 * n, "sender", "sent", n, "timeout", unit=1) for n in range(1, again + 1)),
-        *(event(6 + 0.1 * n, "receiver", "received", n, "duplicate", unit=1) for n in range(1, spurious + 1)),
+        *(event(6 + 0.1 * n, "receiver", "received", n, "duplicate", unit=1) for n in spurious),
     ]
 
 
@@ -220,7 +207,7 @@ def engines(sweep, measure, at):
     if flavour in ("rfc9260-rack", "rack-cubic") and 15 <= k <= 19:
         found = flow(start, 190.0)
     if k in tails.get(flavour, ()):
-        found = flow(start, 1000.0, fast=0, timeouts=1)
+        found = flow(start, 1000.0, timeouts=1)
     return found[measure]
 
 

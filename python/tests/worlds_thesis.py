@@ -30,44 +30,35 @@ def exp_01(sweep, measure, at):
         "shared_non_be": base * 0.5,
         "p_be": 0.1 * a,
         "p_non_be": 0.03,
-        "late": 0.1,
     }[measure.removeprefix("model_")]
 
 
-def two_paths(first, second, shared, measure, more):
-    (p1, rtt1), (p2, rtt2) = first, second
-    sf1, sf2 = 1.05 * root(p1, rtt1), 1.05 * root(p2, rtt2)
+def two_paths(first, second, shared, fr, measure):
+    """Flows on two paths with a loss and a round trip each; `shared`: packets a second of the association with one window."""
+    sf1, sf2 = (1.05 * root(*path) for path in (first, second))
+    if measure.startswith("luck of"):
+        return 0.0
     return {
         "original": sf1,
         "sf1": sf1,
         "sf2": sf2,
         "sf": sf1 + sf2,
         "shared": shared,
-        "losses_original": p1,
-        "losses_sf1": p1,
-        "losses_sf2": p2,
-        "timeouts": 0.0,
-        **more,
+        "fr_shared": fr,
+        "timeouts": 0.2,
     }[measure]
 
 
-def losses(measure, at):
-    p2 = at["p2"]
-    return two_paths(
-        (1e-3, 0.5), (p2, 0.5), 1.05 * root((1e-3 + p2) / 2, 0.5), measure, {"fr_shared": (1e-3 + p2) / 2}
-    )
-
-
 def exp_02(sweep, measure, at):
-    return losses(measure, at)
+    p2 = at["p2"]
+    mean = (1e-3 + p2) / 2
+    return two_paths((1e-3, 0.5), (p2, 0.5), 1.05 * root(mean, 0.5), mean, measure)
 
 
 def exp_03(sweep, measure, at):
-    if sweep == "losses":
-        return losses(measure, at)
     trip = (at["delay"] + 252) / 1000
-    more = {"fr_shared": 1e-3 if at["delay"] > 248 else 1e-4, "false_shared": 0.0}
-    return two_paths((1e-4, trip), (1e-4, 0.5), 0.3 * root(1e-4, (trip + 0.5) / 2), measure, more)
+    shared = 0.3 * root(1e-4, (trip + 0.5) / 2)
+    return two_paths((1e-4, trip), (1e-4, 0.5), shared, 1e-3 if at["delay"] > 248 else 1e-4, measure)
 
 
 def periods(cycle, measure):
@@ -265,6 +256,10 @@ def adaptive(sweep, measure, at):
     )
 
 
+def rfc_9260_rules(sweep, measure, at):
+    return {"utilisation": 98.3, "timeouts": 0.05, "goodput": 1.5 if at.get("n") == 27 else 1.0}[measure]
+
+
 def receive_credit(sweep, measure, at):
     return {"fast": 5.0 + 3.0 * at["level"], "slow": 1.0}[measure]
 
@@ -294,6 +289,7 @@ WORLDS = {
         "exp-16": deterministic("XVI"), "exp-17": deterministic("XVII"), "exp-18": fair((1.0, 1.0, 1.0, 1.0)),
         "exp-19": fair((0.9, 0.8, 0.7, 0.6)), "exp-20": exp_20, "exp-21": fair((0.9, 0.8, 0.7, 0.6)), "adaptive-coupling": adaptive,
         "receive-credit": receive_credit, "sender-only-subflows": sender_only, "stochastic-model": stochastic,
+        "rfc-9260-rules": rfc_9260_rules,
         "loss-rate-bound": None,
     }.items()
 }  # fmt: skip

@@ -1,15 +1,17 @@
-"""Code points that a network changes or drops: from runs to verdicts, figures and findings."""
+"""Code points that a network changes or drops: from runs to grades, figures and findings."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from anabranch_lab.judge.claims import Claim, Part, above, below
+from anabranch_lab.judge.claims import Claim, ClaimBuilder
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run.grid import Grid
 from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
+from anabranch_lab.stats import Estimate
 
 from ..common import drawing, measures
 
@@ -22,6 +24,12 @@ AF41, BLEACHED = "drops AF41", "bleaches all"
 THREE = ("three code points, plain", "three subflows, level 0", "three subflows, level 1")
 APART = "two associations"
 BY_TIME = "rfc9260-rack"
+NOTES = {
+    "DS-12": "Several windows burst into one queue. Where missing reports are counted, and a retransmission is lost, too, audio waits for a "
+    "timeout of at least 1 s.",
+    "DS-24": "Where missing reports are counted audio whose retransmission is lost, too, waits for a timeout of at least 1 s: alone in its "
+    "subflow it has no later packets that are reported, in an association with video it has.",
+}
 """What the scenario has by itself."""
 TABLE = (
     "audio_p50",
@@ -64,9 +72,8 @@ def analyse(results: Results) -> Analysis:
     further = ("rules", "dropped", "three", "apart")
     ways = Ways(runs, *(results.grid(sweep, measures.MEASURES) for sweep in further))
     others = results.grid("others", measures.MEASURES)
-    builder = claim_builder(results)
     return Analysis(
-        claims=[*claims(builder, runs), *claims_of_others(builder, ways)],
+        claims=claims(claim_builder(results), ways),
         tables=[
             measures.table("Every point", runs, TABLE),
             measures.table("Where missing reports are counted", ways.rules, TABLE, shown=False),
@@ -123,114 +130,47 @@ def finding(runs: Grid, network: str, place: dict | None = None, told: str = "")
     return f"A network that {network}{about}: audio and video in time, %: {ways}."
 
 
-def claims(builder, runs: Grid) -> list[Claim]:
+def claims(builder: ClaimBuilder, ways: Ways) -> list[Claim]:
     """The hypotheses of claims.toml that name this experiment."""
-    networks = runs.values("network")
+    networks, further = ways.runs.values("network"), ways.rules.values("network")
     changed = [network for network in CHANGED if network in networks]
-    dropped = [network for network in DROPPED if network in networks]
-    return [
-        builder.claim(
-            "DS-12",
-            [
-                part(
-                    runs,
-                    measure,
-                    {"network": network, "how": how},
-                    {"network": network, "how": ONE},
-                    factor,
-                    f"{network}: {how} against {ONE}",
-                )
-                for network in changed
-                for how in LEVELS
-                for part, measure, factor in (
-                    (measures.no_less, "total", 0.95),
-                    (measures.no_more, "audio_p99", 1.2),
-                )
-            ],
-            note="Several windows burst into one queue. Where missing reports are counted, and a retransmission is lost, too, audio "
-            "waits for a timeout of at least 1 s.",
-        ),
-        builder.claim(
-            "DS-13",
-            [
-                *(
-                    below(
-                        f"{network}: {how}, {measures.NAMES['video_in_time']}",
-                        50.0,
-                        runs.at("video_in_time", network=network, how=how),
-                    )
-                    for network in dropped
-                    for how in (PLAIN, LEVELS[0])
-                ),
-                *(
-                    above(
-                        f"{network}: {LEVELS[1]}, {measures.NAMES['video_in_time']}",
-                        95.0,
-                        runs.at("video_in_time", network=network, how=LEVELS[1]),
-                    )
-                    for network in dropped
-                ),
-            ],
-        ),
-    ]
-
-
-def claims_of_others(builder, ways: Ways) -> list[Claim]:
-    """The hypotheses about other loss recoveries, three code points and two associations."""
     counting, recoveries = ways.rules.values("rules"), ways.apart.values("rules")
-    dropped = [network for network in (*DROPPED, AF41) if network in ways.rules.values("network")]
 
-    def stops(network: str, rules: str, how: str, goes_on: tuple[str, ...], measure: str) -> Part:
-        """Whether what has another code point than the one that is dropped stops with it."""
+    def in_time(network: str, rules: str, how: str, measure: str) -> dict[str, Estimate]:
         grid, at = ways.place(network, rules, how)
-        name = f"{network}, {rules}: {how}, {measures.NAMES[measure]}"
-        value = grid.at(measure, **at)
-        return above(name, 95.0, value) if how in goes_on else below(name, 50.0, value)
+        return measures.at(grid, measure, at, f"{network}, {rules}: {how}")
 
-    def bleached(rules: str, how: str, measure: str, factor: float) -> Part:
-        """A way against two associations, seed by seed."""
-        (grid, at), (other, place) = ways.place(BLEACHED, rules, how), ways.place(BLEACHED, rules, APART)
-        difference = (grid.sample(measure, **at) - other.sample(measure, **place) * factor).estimate
-        name = f"{BLEACHED}, {rules}: {how} against {APART}, {measures.NAMES[measure]}"
-        return above(name, 0.0, difference) if measure == "total" else below(name, 0.0, difference)
+    def over(network: str, rules: str, how: str, other: str) -> Iterator[dict[str, Estimate]]:
+        (grid, at), (beside, place) = ways.place(network, rules, how), ways.place(network, rules, other)
+        for measure in ("total", "audio_p99"):
+            told = f"{network}, {rules}: {how} over {other}, {measures.NAMES[measure]}"
+            yield {told: grid.sample(measure, **at).over(beside.sample(measure, **place))}
 
+    found = {
+        "DS-12": [part for network in changed for how in LEVELS for part in over(network, BY_TIME, how, ONE)],
+        "DS-13": [
+            in_time(network, BY_TIME, how, "video_in_time")
+            for network in DROPPED
+            if network in networks
+            for how in (PLAIN, *LEVELS)
+        ],
+        "DS-22": [
+            in_time(AF41, each, how, "audio_in_time") for each in recoveries for how in (APART, LEVELS[1])
+        ],
+        "DS-23": [
+            in_time(network, rules, how, "audio_in_time" if network == AF41 else "video_in_time")
+            for network in (*DROPPED, AF41)
+            if network in further
+            for rules, hows in (*((each, (PLAIN, *LEVELS)) for each in counting), (BY_TIME, THREE))
+            for how in hows
+        ],
+        "DS-24": [
+            part for rules in recoveries for how in LEVELS for part in over(BLEACHED, rules, how, APART)
+        ],
+    }
     return [
-        builder.claim(
-            "DS-22",
-            [
-                stops(AF41, rules, how, (LEVELS[1],), "audio_in_time")
-                for rules in recoveries
-                for how in (APART, LEVELS[1])
-            ],
-        ),
-        builder.claim(
-            "DS-23",
-            [
-                stops(
-                    network,
-                    rules,
-                    how,
-                    (LEVELS[1], THREE[-1]),
-                    "audio_in_time" if network == AF41 else "video_in_time",
-                )
-                for network in dropped
-                for rules, hows in (*((each, (PLAIN, *LEVELS)) for each in counting), (BY_TIME, THREE))
-                for how in hows
-            ],
-        ),
-        builder.claim(
-            "DS-24",
-            [
-                bleached(rules, how, measure, factor)
-                for rules in recoveries
-                for how in LEVELS
-                for measure, factor in (("total", 0.95), ("audio_p99", 1.2))
-            ],
-            note="It holds with RACK-TLP. Where missing reports are counted audio whose retransmission is lost, too, waits for a timeout of "
-            "at least 1 s, as in DS-12: alone in its subflow it has no later packets that are reported, in an association with video it "
-            "has. With an RTO.Min of 100 ms (six seeds) level 0, level 1 and two associations take 136 ± 24, 102 ± 23 and 105 ± 21 ms with "
-            "the rules of RFC 9260, 131 ± 22, 127 ± 31 and 91 ± 19 with those of Linux 6.1.",
-        ),
+        builder.claim(each, measures.together(parts), note=NOTES.get(each, ""))
+        for each, parts in found.items()
     ]
 
 

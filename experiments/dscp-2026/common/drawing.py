@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from anabranch_lab.run.grid import Grid
 from anabranch_lab.show import plots
 from anabranch_lab.stats import Estimate
+
+from . import measures
 
 COLOURS = (*plots.CYCLE, "black", "grey")
 MARKERS = "osPv^Dx*<>hp"
@@ -73,3 +76,21 @@ def legend(figure: Figure, axes: Axes, columns: int = 4) -> None:
     figure.legend(
         handles, names, loc="outside lower center", ncols=min(len(names), columns), fontsize="small"
     )
+
+
+def over_places(
+    grids: Sequence[tuple[str, Grid]], measure: str, axis: str, label: str, *, log: bool = False, **at: object
+) -> Figure:
+    """A panel for each grid, places side by side, a mark for each way."""
+    drawn, panels = plots.panels(len(grids), height=4.6)
+    for axes, (title, grid), letter in zip(panels, grids, "abc", strict=False):
+        places = grid.values(axis)
+        ways = {
+            how: [measures.known(grid, measure, {axis: place, "how": how, **at}) for place in places]
+            for how in grid.values("how")
+        }
+        dots(axes, places, ways)
+        axes.tick_params(axis="x", labelrotation=20 if len(places) > 3 else 0)
+        plots.label(axes, f"({letter}) {title}", label, measures.NAMES[measure], log_y=log)
+    legend(drawn, panels[0])
+    return drawn

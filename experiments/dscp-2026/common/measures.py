@@ -1,8 +1,7 @@
 """What the experiments of this study measure of a call and of the file beside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from anabranch_lab.judge.claims import Part, above, below
 from anabranch_lab.judge.exhibits import Table
 from anabranch_lab.run.grid import Grid, of_source
 from anabranch_lab.stats import Estimate
@@ -30,6 +29,11 @@ MEASURES = {
     "/ sum(packets_sent) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
     "timeouts": "sum(timeouts) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
 }
+CROWD = {
+    **MEASURES,
+    "rivals": "sum(goodput_payload_run_bps) FILTER (kind = 'flow' AND name LIKE 'rival-%') / 1e6",
+}
+"""The same beside the ten rivals of crowd.toml."""
 
 NAMES = {
     "audio_p50": "audio, 50 %, ms",
@@ -44,6 +48,7 @@ NAMES = {
     "spurious": "sent again in vain, of 1000 packets",
     "timeouts": "timeouts",
     "stalled": "receive window closed, % of the time",
+    "rivals": "goodput of the ten rivals, Mbit/s",
 }
 """As tables and axes have them."""
 
@@ -69,13 +74,16 @@ def text(runs: Grid, measure: str, at: Mapping[str, object]) -> str:
     return "none" if found is None else found.text(2 if measure in ("total", "spurious") else 1)
 
 
-def no_more(runs: Grid, measure: str, one: Mapping, other: Mapping, factor: float, told: str) -> Part:
-    """What is measured at one point is at most so many times what it is at another, seed by seed."""
-    difference = runs.sample(measure, **one) - runs.sample(measure, **other) * factor
-    return below(f"{told}, {NAMES[measure]}", 0.0, difference.estimate)
+def over(runs: Grid, measure: str, one: Mapping, other: Mapping, told: str) -> dict[str, Estimate]:
+    """A part: how many times what is measured at the other point is measured at one."""
+    return {f"{told}, {NAMES[measure]}": runs.sample(measure, **one).over(runs.sample(measure, **other))}
 
 
-def no_less(runs: Grid, measure: str, one: Mapping, other: Mapping, factor: float, told: str) -> Part:
-    """What is measured at one point is at least so many times what it is at another, seed by seed."""
-    difference = runs.sample(measure, **one) - runs.sample(measure, **other) * factor
-    return above(f"{told}, {NAMES[measure]}", 0.0, difference.estimate)
+def at(runs: Grid, measure: str, place: Mapping, told: str) -> dict[str, Estimate]:
+    """A part: what is measured at a point."""
+    return {f"{told}, {NAMES[measure]}": runs.at(measure, **place)}
+
+
+def together(parts: Iterable[Mapping[str, Estimate]]) -> dict[str, Estimate]:
+    """The parts of a claim."""
+    return {name: value for each in parts for name, value in each.items()}

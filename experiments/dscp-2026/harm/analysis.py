@@ -1,15 +1,16 @@
-"""Harm to a connection of TCP CUBIC: from runs to verdicts, figures and findings."""
+"""Harm to a connection of TCP CUBIC: from runs to grades, figures and findings."""
 
 from matplotlib.figure import Figure
 
-from anabranch_lab.judge.claims import Claim, Part, above, below, within
+from anabranch_lab.judge.claims import Claim, ClaimBuilder
 from anabranch_lab.judge.experiment import Analysis, Table, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run.grid import Grid, Sample, of_flow
 from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
+from anabranch_lab.stats import Estimate
 
-from ..common import drawing
+from ..common import drawing, measures
 
 MEASURES = {
     "cubic": f"{of_flow('cubic', 'goodput_payload_run_bps')} / 1e6",
@@ -17,15 +18,11 @@ MEASURES = {
 }
 ONE = "one code point"
 INDEPENDENT = "four subflows, independent"
-SHARED = ("drop-tail", "CoDel")
-"""Queues in which everybody waits for everybody."""
 PLAIN = "four code points, plain"
 NUMBERS = {"2": "two", "3": "three", "4": "four"}
 LEVELS = ("0", "1")
 BY_TIME = "rfc9260-rack"
 """What the scenario has by itself."""
-TRIED = ("linux-rules", "reno", "every-packet")
-"""Sweeps of what might be the cause of a hypothesis that does not hold."""
 COUPLED = ("four subflows, Phi = n^2", "four subflows, adaptive")
 
 
@@ -42,11 +39,9 @@ def analyse(results: Results) -> Analysis:
         for queue in runs.values("queue")
         for how in runs.values("how")
     ]
-    windows, rules = results.grid("windows", MEASURES), results.grid("rules", MEASURES)
-    tried = {name: results.grid(name, MEASURES) for name in TRIED}
-    builder = claim_builder(results)
+    windows, rules, apart = (results.grid(name, MEASURES) for name in ("windows", "rules", "associations"))
     return Analysis(
-        claims=[*claims(builder, runs), *claims_of_windows(builder, runs, windows, rules, tried)],
+        claims=claims(claim_builder(results), runs, windows, rules, apart),
         tables=[
             Table("What each gets", ["queue", "how", "TCP CUBIC, Mbit/s", "the association, Mbit/s"], rows),
             every("What each gets, by number of windows and level (RACK-TLP)", windows),
@@ -70,6 +65,7 @@ def analyse(results: Results) -> Analysis:
             *(finding(runs, queue) for queue in runs.values("queue")),
             *(finding_of_windows(windows, queue) for queue in windows.values("queue")),
             *(finding_of_rules(rules, queue) for queue in rules.values("queue")),
+            *(finding_of_associations(apart, queue) for queue in apart.values("queue")),
         ],
     )
 
@@ -112,45 +108,18 @@ def finding_of_rules(runs: Grid, queue: str) -> str:
     return f"{queue}: TCP CUBIC gets, Mbit/s, beside an association with other rules: {told}."
 
 
+def finding_of_associations(runs: Grid, queue: str) -> str:
+    """What CUBIC gets beside several associations."""
+    told = ", ".join(
+        f"{n} {runs.at('cubic', queue=queue, associations=n).text(2)}" for n in runs.values("associations")
+    )
+    return f"{queue}: TCP CUBIC gets, Mbit/s, beside so many associations of one code point each: {told}."
+
+
 def finding(runs: Grid, queue: str) -> str:
     """What CUBIC gets, for each way."""
     told = "; ".join(f"{how} {runs.at('cubic', queue=queue, how=how).text(2)}" for how in runs.values("how"))
     return f"{queue}: TCP CUBIC gets, Mbit/s, beside: {told}."
-
-
-def claims(builder, runs: Grid) -> list[Claim]:
-    """The hypotheses of claims.toml that name this experiment."""
-    shared = [queue for queue in SHARED if queue in runs.values("queue")]
-
-    def cubic(queue: str, how: str):
-        return runs.sample("cubic", queue=queue, how=how)
-
-    return [
-        builder.claim(
-            "DS-10",
-            [
-                below(
-                    f"{queue}: TCP CUBIC beside {INDEPENDENT}, less 0.7 times beside {ONE}, Mbit/s",
-                    0.0,
-                    (cubic(queue, INDEPENDENT) - cubic(queue, ONE) * 0.7).estimate,
-                )
-                for queue in shared
-            ],
-        ),
-        builder.claim(
-            "DS-11",
-            [
-                above(
-                    f"{queue}: TCP CUBIC beside {how}, less 0.85 times beside {ONE}, Mbit/s",
-                    0.0,
-                    (cubic(queue, how) - cubic(queue, ONE) * 0.85).estimate,
-                )
-                for queue in shared
-                for how in COUPLED
-            ],
-            note="One window for all that share a bottleneck (adaptive) is within the bound at both queues; Phi = n^2 at drop-tail only.",
-        ),
-    ]
 
 
 def shares(one: Grid, at: dict, n: int) -> Sample:
@@ -159,122 +128,81 @@ def shares(one: Grid, at: dict, n: int) -> Sample:
     return (cubic + many) * cubic / (cubic + many * n)
 
 
-def of_shares(tried: Grid, how: str, **at: str) -> str:
-    """What CUBIC gets beside independent windows, of what it would get beside so many shares; as text."""
-    number = next(int(n) for n, word in NUMBERS.items() if how.startswith(word))
-    found = tried.sample("cubic", how=how, **at) / shares(tried, {"how": ONE, **at}, number)
-    return found.estimate.text(2)
+def claims(builder: ClaimBuilder, runs: Grid, windows: Grid, rules: Grid, apart: Grid) -> list[Claim]:
+    """The hypotheses of claims.toml that name this experiment."""
+    queues, couplings = windows.values("queue"), windows.values("coupling")
+    everywhere = [(queue, n, level) for queue in queues for n in NUMBERS for level in LEVELS]
 
+    def one(queue: str, how: str = ONE) -> Sample:
+        return runs.sample("cubic", queue=queue, how=how)
 
-def claims_of_windows(builder, runs: Grid, windows: Grid, rules: Grid, tried: dict[str, Grid]) -> list[Claim]:
-    """The hypotheses about the number of windows, the level and the loss recovery."""
-    queues = windows.values("queue")
-
-    def cubic(queue: str, coupling: str, n: str, level: str) -> Sample:
+    def beside(queue: str, n: str, level: str, coupling: str) -> Sample:
         return windows.sample("cubic", queue=queue, coupling=coupling, windows=n, level=level)
-
-    def enough(queue: str, coupling: str, n: str, level: str) -> Part:
-        one = runs.sample("cubic", queue=queue, how=ONE)
-        return above(
-            f"{queue}: TCP CUBIC beside {n} windows, {coupling}, level {level}, less 0.85 times beside {ONE}, Mbit/s",
-            0.0,
-            (cubic(queue, coupling, n, level) - one * 0.85).estimate,
-        )
 
     def counting(queue: str, each: str, how: str) -> Sample:
         return rules.sample("cubic", queue=queue, rules=each, how=how)
 
-    law = [
-        within(
-            f"{queue}: TCP CUBIC beside {n} independent windows, level {level}, {BY_TIME}, of n shares",
-            0.8,
-            1.2,
-            (
-                cubic(queue, "independent", n, level) / shares(runs, {"queue": queue, "how": ONE}, int(n))
-            ).estimate,
+    def of_one(queue: str, how: str) -> dict[str, Estimate]:
+        return {f"{queue}: {how} over {ONE}: goodput of TCP CUBIC": one(queue, how).over(one(queue))}
+
+    def of_windows(queue: str, n: str, level: str, coupling: str) -> dict[str, Estimate]:
+        told = f"{queue}: {n} windows, {coupling}, level {level}, over {ONE}: goodput of TCP CUBIC"
+        return {told: beside(queue, n, level, coupling).over(one(queue))}
+
+    law = {
+        f"{queue}, {n} windows, level {level}, {BY_TIME}: TCP CUBIC over n shares, less 1": beside(
+            queue, n, level, "independent"
         )
-        for queue in queues
-        for n in NUMBERS
-        for level in LEVELS
-    ] + [
-        within(
-            f"{queue}: TCP CUBIC beside {n} independent windows, level 0, {each}, of n shares",
-            0.8,
-            1.2,
-            (
-                counting(queue, each, f"{word} subflows, independent")
-                / shares(rules, {"queue": queue, "rules": each, "how": ONE}, int(n))
-            ).estimate,
+        / shares(runs, {"queue": queue, "how": ONE}, int(n))
+        - 1
+        for queue, n, level in everywhere
+    } | {
+        f"{queue}, {n} windows, level 0, {each}: TCP CUBIC over n shares, less 1": counting(
+            queue, each, f"{word} subflows, independent"
         )
+        / shares(rules, {"queue": queue, "rules": each, "how": ONE}, int(n))
+        - 1
         for queue in queues
         for each in rules.values("rules")
         for n, word in NUMBERS.items()
-    ]
-    return [
-        builder.claim(
-            "DS-15",
-            law,
-            note="At CoDel four windows take more than four shares: the smaller a window of CUBIC, the less it has of what sets it "
-            f"apart from Reno. A TCP with Reno's window has {of_shares(tried['reno'], INDEPENDENT)} of the law there. At drop-tail three "
-            "and four windows of Linux 6.1 take less than their shares. With one of its rules as RFC 9260 has it the TCP has, beside three and "
-            "four windows: "
-            + "; ".join(
-                f"{rule} "
-                + " and ".join(
-                    of_shares(tried["linux-rules"], f"{NUMBERS[n]} subflows, independent", rule=rule)
-                    for n in ("3", "4")
+    }
+    levels = {
+        f"{queue}, {n} windows, {coupling}: level 1 over level 0, less 1": beside(queue, n, "1", coupling)
+        / beside(queue, n, "0", coupling)
+        - 1
+        for queue in queues
+        for coupling in couplings
+        for n in NUMBERS
+    }
+    plain = {
+        f"{queue}, {each}: {PLAIN}: over beside {ONE}, less 1": counting(queue, each, PLAIN)
+        / counting(queue, each, ONE)
+        - 1
+        for queue in queues
+        for each in rules.values("rules")
+    }
+    alone = {}
+    for queue in apart.values("queue"):
+        for n in apart.values("associations"):
+            beside_them = apart.sample("cubic", queue=queue, associations=n)
+            if n == max(apart.values("associations")):
+                alone[f"{queue}: {n} associations over {ONE}: goodput of TCP CUBIC"] = beside_them.over(
+                    one(queue)
                 )
-                for rule in tried["linux-rules"].values("rule")
+            alone[f"{queue}, {n}: associations over independent windows, less 1"] = (
+                beside_them / beside(queue, str(n), "0", "independent") - 1
             )
-            + " of the law; none of them alone is the cause.",
-        ),
-        builder.claim(
-            "DS-16",
-            [enough(queue, "adaptive", n, level) for queue in queues for n in NUMBERS for level in LEVELS],
-        ),
-        builder.claim(
-            "DS-17",
-            [enough(queue, "Phi = n^2", "2", level) for queue in queues for level in LEVELS],
-            note="At CoDel two windows leave CUBIC 86 % of what one does at both levels, and the interval reaches below 85 %.",
-        ),
-        builder.claim(
-            "DS-18",
-            [
-                within(
-                    f"{queue}: TCP CUBIC beside {n} windows, {coupling}, level 1 over level 0",
-                    0.9,
-                    1.1,
-                    (cubic(queue, coupling, n, "1") / cubic(queue, coupling, n, "0")).estimate,
-                )
-                for queue in queues
-                for coupling in windows.values("coupling")
-                for n in NUMBERS
-            ],
-            note="At level 0 there is a SACK for every second packet of the association, at level 1 for every second of a subflow. With "
-            "one for each packet four windows under Phi = n^2 at drop-tail leave CUBIC "
-            + " and ".join(
-                f"{tried['every-packet'].at('cubic', level=level).text(1)} Mbit/s at level {level}"
-                for level in LEVELS
-            )
-            + ", instead of "
-            + " and ".join(cubic("drop-tail", "Phi = n^2", "4", level).estimate.text(1) for level in LEVELS)
-            + ".",
-        ),
-        builder.claim(
-            "DS-19",
-            [
-                within(
-                    f"{queue}: TCP CUBIC beside {PLAIN}, {each}, over beside {ONE}",
-                    0.9,
-                    1.1,
-                    (counting(queue, each, PLAIN) / counting(queue, each, ONE)).estimate,
-                )
-                for queue in queues
-                for each in rules.values("rules")
-            ],
-            note="Where the queue keeps the order the packets of both leave at the same times: no run differs.",
-        ),
-    ]
+    found = {
+        "DS-10": measures.together(of_one(queue, INDEPENDENT) for queue in queues),
+        "DS-11": measures.together(of_one(queue, how) for queue in queues for how in COUPLED),
+        "DS-15": law,
+        "DS-16": measures.together(of_windows(*each, "adaptive") for each in everywhere),
+        "DS-17": measures.together(of_windows(*each, "Phi = n^2") for each in everywhere if each[1] == "2"),
+        "DS-18": levels,
+        "DS-19": plain,
+        "DS-30": alone,
+    }
+    return [builder.claim(each, parts) for each, parts in found.items()]
 
 
 def figure_of_windows(runs: Grid, windows: Grid) -> Figure:

@@ -1,10 +1,10 @@
-"""Queues that look at code points: from runs to verdicts, figures and findings."""
+"""Queues that look at code points: from runs to grades, figures and findings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from matplotlib.figure import Figure
 
-from anabranch_lab.judge.claims import Claim, above
+from anabranch_lab.judge.claims import Claim, ClaimBuilder
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run.grid import Grid
@@ -99,123 +99,57 @@ def finding(runs: Grid, queue: str) -> str:
     )
 
 
-def claims(builder, runs: Grid) -> list[Claim]:
+def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
     """The hypotheses of claims.toml that name this experiment."""
-    served = [queue for queue in SERVED if queue in runs.values("queue")]
-    counting = [rules for rules in COUNTING if rules in runs.values("rules")]
+    there, known = runs.values("queue"), runs.values("rules")
+    served, calls, priority = (
+        [queue for queue in names if queue in there]
+        for names in (SERVED, FOR_CALLS, ("priority", "L4S-like"))
+    )
+    rules = [each for each in (*COUNTING, BY_TIME) if each in known]
 
     def place(queue: str, rules: str, how: str) -> dict:
         return {"queue": queue, "rules": rules, "how": how}
 
-    def compare(
-        part, measure: str, one: str, other: str, factor: float, queues: Sequence[str], rules: Sequence[str]
-    ) -> list:
+    def over(
+        measure: str, pairs: Iterable[tuple[str, str]], queues: Sequence[str], rules: Sequence[str] = rules
+    ):
         return [
-            part(
+            measures.over(
                 runs,
                 measure,
                 place(queue, each, one),
                 place(queue, each, other),
-                factor,
-                f"{queue}, {each}: {one} against {other}",
+                f"{queue}, {each}: {one} over {other}",
             )
+            for one, other in pairs
             for queue in queues
             for each in rules
         ]
 
-    everywhere, all_rules = (
-        runs.values("queue"),
-        [each for each in (*COUNTING, BY_TIME) if each in runs.values("rules")],
-    )
-    priority = [queue for queue in ("priority", "L4S-like") if queue in everywhere]
-    return [
-        builder.claim(
-            "DS-6",
-            [
-                above(
-                    f"{queue}, {rules}, {measures.NAMES['spurious']}",
-                    0.0,
-                    runs.at("spurious", **place(queue, rules, PLAIN)),
-                )
-                for queue in priority
-                for rules in counting
-            ]
-            + compare(measures.no_more, "total", PLAIN, ONE, 0.9, priority, counting),
-        ),
-        builder.claim(
-            "DS-7",
-            [
-                part
-                for how in LEVELS
-                for part in compare(measures.no_more, "audio_p99", how, ONE, 0.7, served, all_rules)
-            ],
-        ),
-        builder.claim(
-            "DS-8",
-            [
-                part
-                for how in LEVELS
-                for part in (
-                    *compare(measures.no_more, "audio_p99", how, APART, 1.1, served, all_rules),
-                    *compare(measures.no_less, "total", how, APART, 0.95, everywhere, all_rules),
-                )
-            ],
-        ),
-        builder.claim(
-            "DS-9",
-            [
-                part
-                for how in LEVELS
-                for part in compare(measures.no_less, "total", how, ONE, 0.95, everywhere, all_rules)
-            ],
-        ),
-        builder.claim(
-            "DS-25",
-            [
-                part
-                for three, four in zip(THREE, LEVELS, strict=True)
-                for part in compare(measures.no_more, "audio_p99", three, four, 1.1, served, all_rules)
-            ],
-        ),
-        builder.claim(
-            "DS-26",
-            [
-                part
-                for how in (TWO_PLAIN, THREE_PLAIN)
-                for part in (
-                    *(
-                        above(
-                            f"{queue}, {rules}, {how}, {measures.NAMES['spurious']}",
-                            0.0,
-                            runs.at("spurious", **place(queue, rules, how)),
-                        )
-                        for queue in priority
-                        for rules in counting
-                    ),
-                    *compare(measures.no_more, "total", how, ONE, 0.9, priority, counting),
-                )
-            ],
-        ),
-        builder.claim(
-            "DS-27",
-            [
-                part
-                for how in TWO
-                for part in (
-                    *compare(
-                        measures.no_more,
-                        "audio_p99",
-                        how,
-                        APART,
-                        1.1,
-                        [queue for queue in FOR_CALLS if queue in everywhere],
-                        all_rules,
-                    ),
-                    *compare(measures.no_less, "total", how, APART, 0.95, everywhere, all_rules),
-                )
-            ],
-        ),
-    ]
+    def reordered(ways: Sequence[str]):
+        counting = [each for each in COUNTING if each in known]
+        vain = [
+            measures.at(runs, "spurious", place(queue, each, how), f"{queue}, {each}: {how}")
+            for how in ways
+            for queue in priority
+            for each in counting
+        ]
+        return vain + over("total", [(how, ONE) for how in ways], priority, counting)
+
+    beside_one = [(how, ONE) for how in LEVELS]
+    found = {
+        "DS-6": reordered([PLAIN]),
+        "DS-7": over("audio_p99", beside_one, served),
+        "DS-8": over("audio_p99", [(how, APART) for how in LEVELS], served)
+        + over("total", [(how, APART) for how in LEVELS], there),
+        "DS-9": over("total", beside_one, there),
+        "DS-25": over("audio_p99", zip(THREE, LEVELS, strict=True), served),
+        "DS-26": reordered([TWO_PLAIN, THREE_PLAIN]),
+        "DS-27": over("audio_p99", [(how, APART) for how in TWO], calls)
+        + over("total", [(how, APART) for how in TWO], there),
+    }
+    return [builder.claim(each, measures.together(parts)) for each, parts in found.items()]
 
 
 def figure(runs: Grid, shown: Sequence[str], at: dict, *, log: bool) -> Figure:

@@ -1,8 +1,8 @@
-"""Reordering between code points: from runs to verdicts, figures and findings."""
+"""Reordering between code points: from runs to grades, figures and findings."""
 
 from matplotlib.figure import Figure
 
-from anabranch_lab.judge.claims import Claim, above, below
+from anabranch_lab.judge.claims import Claim, ClaimBuilder
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run.grid import Grid
@@ -20,15 +20,20 @@ LEVELS = ("two subflows, level 0", "two subflows, level 1")
 COUNTING = ("rfc9260", "linux-6.1")
 """Loss recovery that counts missing reports."""
 BY_TIME = "rfc9260-rack"
+NOTES = {
+    "DS-3": "Where more than one code point carries is measured, it is what had waited since the first ten seconds (DS-28).",
+    "DS-5": "Max.Burst: of a frame of 12 kB four packets leave at once, and the rest wait a round trip for a SACK. At level 0 any other "
+    "subflow's SACK comes before.",
+}
 
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = results.grid("delays", measures.MEASURES)
-    start, builder = results.grid("start", measures.MEASURES), claim_builder(results)
+    start = results.grid("start", measures.MEASURES)
     shown = ("spurious", "total", "audio_p99", "video_p99", "video_in_time")
     return Analysis(
-        claims=[*claims(builder, runs), start_claim(builder, start)],
+        claims=claims(claim_builder(results), runs, start),
         tables=[
             measures.table(
                 "Every point",
@@ -97,137 +102,59 @@ def finding(runs: Grid, rules: str, begins: str = "Losses") -> str:
     return f"{begins} found as in {rules}, the file's path {later - SHORT:g} ms longer than the call's, nothing lost: {told}."
 
 
-def claims(builder, runs: Grid) -> list[Claim]:
+def claims(builder: ClaimBuilder, runs: Grid, start: Grid) -> list[Claim]:
     """The hypotheses of claims.toml that name this experiment."""
-    later = [each for each in runs.values("later") if each - SHORT >= 10]
-    counting = [rules for rules in COUNTING if rules in runs.values("rules")]
+    every, rules = runs.values("later"), runs.values("rules")
+    later = [each for each in every if each - SHORT >= 10]
+    counting = [(delay, each) for delay in later for each in COUNTING if each in rules]
+    subflows = [(delay, each, how) for delay in every for each in rules for how in LEVELS]
 
     def place(delay: float, rules: str, how: str) -> dict:
         return {"later": delay, "rules": rules, "how": how}
 
-    def told(delay: float, rules: str) -> str:
-        return f"{rules}, {delay - SHORT:g} ms"
+    def over(
+        measure: str, delay: float, rules: str, how: str, other: dict | None = None
+    ) -> dict[str, Estimate]:
+        other = other or place(delay, rules, ONE)
+        told = f"{rules}, {delay - SHORT:g} ms: {how} over {other['how'] if other['how'] == ONE else 'no difference'}"
+        return measures.over(runs, measure, place(delay, rules, how), other, told)
 
-    return [
-        builder.claim(
-            "DS-1",
-            [
-                above(
-                    f"{told(delay, rules)}, {measures.NAMES['spurious']}",
-                    0.0,
-                    runs.at("spurious", **place(delay, rules, PLAIN)),
-                )
-                for delay in later
-                for rules in counting
-            ],
-        ),
-        builder.claim(
-            "DS-2",
-            [
-                measures.no_more(
-                    runs,
-                    "total",
-                    place(delay, rules, PLAIN),
-                    place(delay, rules, ONE),
-                    0.8,
-                    told(delay, rules),
-                )
-                for delay in later
-                for rules in counting
-            ],
-        ),
-        builder.claim(
-            "DS-3",
-            [
-                measures.no_less(
-                    runs,
-                    "total",
-                    place(delay, BY_TIME, PLAIN),
-                    place(delay, BY_TIME, ONE),
-                    0.95,
-                    told(delay, BY_TIME),
-                )
-                for delay in runs.values("later")
-            ]
-            + [
-                part
-                for delay in runs.values("later")
-                for part in (
-                    below(
-                        f"{told(delay, BY_TIME)}, {measures.NAMES['spurious']}",
-                        1.0,
-                        runs.at("spurious", **place(delay, BY_TIME, PLAIN)),
-                    ),
-                    measures.no_more(
-                        runs,
-                        "audio_p99",
-                        place(delay, BY_TIME, PLAIN),
-                        place(delay, BY_TIME, ONE),
-                        1.1,
-                        told(delay, BY_TIME),
-                    ),
-                )
-            ],
-            note="Where more than one code point carries is measured, it is what had waited since the first ten seconds (DS-28).",
-        ),
-        builder.claim(
-            "DS-4",
-            [
-                measures.no_less(
-                    runs,
-                    "total",
-                    place(delay, rules, how),
-                    place(delay, rules, ONE),
-                    0.99,
-                    f"{told(delay, rules)}, {how}",
-                )
-                for delay in runs.values("later")
-                for rules in runs.values("rules")
-                for how in LEVELS
-            ],
-        ),
-        builder.claim(
-            "DS-5",
-            [
-                measures.no_more(
-                    runs,
-                    "video_p99",
-                    place(delay, rules, how),
-                    place(SHORT, rules, how),
-                    1.2,
-                    f"{told(delay, rules)}, {how}",
-                )
-                for delay in later
-                for rules in runs.values("rules")
-                for how in LEVELS
-            ],
-            note="Max.Burst: of a frame of 12 kB four packets leave at once, and the rest wait a round trip for a "
-            "SACK. At level 0 any other subflow's SACK comes before. Tried at level 1 behind a priority "
-            "queue, one seed each: no Max.Burst, pacing, a SACK for each packet, the rules of Linux 6.1; each "
-            "has 26 ms instead of 51.",
-        ),
-    ]
+    def vain(delay: float, rules: str) -> dict[str, Estimate]:
+        return measures.at(runs, "spurious", place(delay, rules, PLAIN), f"{rules}, {delay - SHORT:g} ms")
 
-
-def start_claim(builder, start: Grid) -> Claim:
-    """The hypothesis about the first ten seconds."""
-    later = start.values("later")[-1]
-
-    def place(how: str) -> dict:
-        return {"later": later, "rules": BY_TIME, "how": how}
-
-    told = f"the first ten seconds, {BY_TIME}, {later - SHORT:g} ms"
-    return builder.claim(
-        "DS-28",
-        [
-            above(f"{told}, {measures.NAMES['spurious']}", 0.0, start.at("spurious", **place(PLAIN))),
-            measures.no_more(start, "total", place(PLAIN), place(ONE), 0.8, f"{told}, {PLAIN}"),
+    latest = start.values("later")[-1]
+    first = {how: place(latest, BY_TIME, how) for how in (ONE, PLAIN, *LEVELS)}
+    told = f"the first ten seconds, {latest - SHORT:g} ms"
+    found = {
+        "DS-1": [vain(*each) for each in counting],
+        "DS-2": [over("total", *each, PLAIN) for each in counting],
+        "DS-3": [
+            part
+            for delay in every
+            for part in (
+                over("total", delay, BY_TIME, PLAIN),
+                vain(delay, BY_TIME),
+                over("audio_p99", delay, BY_TIME, PLAIN),
+            )
+        ],
+        "DS-4": [over("total", *each) for each in subflows],
+        "DS-5": [
+            over("video_p99", delay, each, how, place(SHORT, each, how))
+            for delay, each, how in subflows
+            if delay in later
+        ],
+        "DS-28": [
+            measures.at(start, "spurious", first[PLAIN], f"{told}: {PLAIN}"),
             *(
-                measures.no_less(start, "total", place(how), place(ONE), 0.99, f"{told}, {how}")
-                for how in LEVELS
+                measures.over(start, "total", first[how], first[ONE], f"{told}: {how} over {ONE}")
+                for how in (PLAIN, *LEVELS)
             ),
         ],
-    )
+    }
+    return [
+        builder.claim(each, measures.together(parts), note=NOTES.get(each, ""))
+        for each, parts in found.items()
+    ]
 
 
 def figure(runs: Grid, measure: str) -> Figure:

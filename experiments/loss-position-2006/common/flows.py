@@ -9,10 +9,11 @@ from anabranch_lab.run.results import Results
 
 SETS = {"low": (40, 5), "medium": (1000, 40), "high": (10000, 300)}
 """The display sets: kbit/s and ms of a link."""
+FAST, TIMER, NOTHING = "fast retransmit", "timer", "nothing"
+"""What repairs a loss."""
 
 MEASURES = {
     "time": "1000 * " + grid.of_flow("flow", "end_s"),
-    "last": "1000 * " + grid.of_flow("flow", "completion_s"),
     "packets": grid.of_link("down", "arrivals"),
     "fast": grid.of_flow("flow", "fast_retransmits"),
     "timeouts": grid.of_flow("flow", "timeouts"),
@@ -25,9 +26,7 @@ class Flow:
     """One flow with one packet lost, or none."""
 
     time: float
-    """Until the client knows that nothing more comes, from its opening, ms: the report's transmission time."""
-    last: float
-    """Until the client has the last byte, ms."""
+    """Until the client knows that nothing more comes, from its opening, ms: the report's transmission time. Infinite where the run ends before."""
     packets: int
     """All that the server sent."""
     fast: int
@@ -61,26 +60,26 @@ class Row:
         """How much later than without a loss, ms."""
         return self.flows[position].time - self.flows[0].time
 
+    def repair(self, position: Any, needless: int = 0) -> str:
+        """What repairs a loss; `needless`: so often the timer expires for no reason. A packet without data has a timer of its own."""
+        flow = self.flows[position]
+        if flow.timeouts > needless:
+            return TIMER
+        if flow.fast:
+            return FAST
+        return NOTHING if self.extra(position) <= 1 else TIMER
+
+    def waits(self) -> list[Any]:
+        """Where some timer was needed."""
+        return [k for k in self.positions if self.repair(k) == TIMER]
+
     def timed_out(self) -> list[Any]:
         """Where data waited for the retransmission timer."""
-        return [position for position in self.positions if self.flows[position].timeouts]
-
-    def waits(self, least: float = 150.0) -> list[Any]:
-        """Where some timer was needed: that for data, or, without a fast retransmit, one for a packet without data."""
-        timed = set(self.timed_out())
-        return [k for k in self.positions if k in timed or (not self[k].fast and self.extra(k) > least)]
+        return [k for k in self.positions if self.flows[k].timeouts]
 
     def fast(self) -> list[Any]:
         """Where fast retransmit repaired it, and no timer was needed."""
         return [k for k in self.positions if self.flows[k].fast and not self.flows[k].timeouts]
-
-    def free(self) -> list[Any]:
-        """What is no later than without a loss."""
-        return [k for k in self.positions if self.extra(k) <= 0.01]
-
-    def times(self) -> list[float]:
-        """Transmission times by position, 0 first."""
-        return [flow.time for flow in self.flows.values()]
 
 
 class Table:
@@ -92,37 +91,25 @@ class Table:
         found: dict[tuple, dict[Any, Flow]] = {}
         for row in results.rows(sweep, grid.sql(axes, MEASURES)):
             place = tuple(row[name] for name in self.names)
-            found.setdefault(place, {})[row[over]] = _flow(row)
+            time = float("inf") if row["time"] is None else float(row["time"])
+            counts = {name: int(row[name]) for name in ("packets", "fast", "timeouts", "again")}
+            found.setdefault(place, {})[row[over]] = Flow(time, **counts)
         self.rows = {place: Row(dict(sorted(flows.items()))) for place, flows in found.items()}
 
     def at(self, **at: Any) -> Row:
-        """One row; `set` stands for the bandwidth and delay of a display set."""
-        if "set" in at:
-            at["bandwidth"], at["delay"] = SETS[at.pop("set")]
+        """One row."""
         return self.rows[tuple(at[name] for name in self.names)]
-
-    def has(self, **at: Any) -> bool:
-        """Whether that row is there: a quick look leaves some out."""
-        if "set" in at:
-            at["bandwidth"], at["delay"] = SETS[at.pop("set")]
-        return tuple(at[name] for name in self.names) in self.rows
 
     def where(self, **at: Any) -> list[tuple[dict[str, Any], Row]]:
         """The rows with these values, each with all of its own."""
         places = [(dict(zip(self.names, place, strict=True)), row) for place, row in self.rows.items()]
         return [(place, row) for place, row in places if all(place[name] == at[name] for name in at)]
 
-    def __len__(self) -> int:
-        """How many flows."""
-        return sum(len(row.flows) for row in self.rows.values())
 
-
-def _flow(row: Mapping[str, Any]) -> Flow:
-    whole = {name: int(row[name]) for name in ("packets", "fast", "timeouts", "again")}
-    # A flow that never ends, as far as the run goes, has no time.
-    missing = float("nan")
-    times = {name: missing if row[name] is None else float(row[name]) for name in ("time", "last")}
-    return Flow(**times, **whole)
+def trip(display: str, back: int) -> float:
+    """Milliseconds that a packet of 1500 bytes and its answer of `back` bytes take."""
+    rate, delay = SETS[display]
+    return 2 * delay + (1500 + back) * 8 / rate
 
 
 def text(positions: Sequence[Any]) -> str:

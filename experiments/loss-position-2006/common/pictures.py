@@ -54,7 +54,7 @@ def by_position(name: str, title: str, rows: Callable[[str], Mapping[str, Row]],
 def ours(table: Table, places: Mapping[str, Mapping[str, Any]], title: str) -> Sheet:
     """Our own times, a row for each position, for each place low, medium and high."""
     head = ["lost", *(f"{name}, {display}" for name in places for display in SETS)]
-    found = [table.at(set=display, **at) for at in places.values() for display in SETS]
+    found = [table.at(display=display, **at) for at in places.values() for display in SETS]
     rows = [["none" if k == 0 else str(k), *(f"{row[k].time:.0f}" for row in found)] for k in list(found[0])]
     note = "Milliseconds, of our own runs. The report's are in figures that are lost: nothing here was compared with them."
     return Sheet(title, head, rows, note, open=False)
@@ -159,3 +159,11 @@ def sequence(
 def recorded(results: Results, sweep: str, unit: int, **at: Any) -> Record:
     """The events of one point of a recorded sweep; `unit` is what a packet of data adds to a sequence number."""
     return Record(results.rows(sweep, "SELECT * FROM runs", kind="trace", at=at), unit)
+
+
+def all_recorded(results: Results, sweep: str, unit: int) -> dict[str, Record]:
+    """Every flow of a recorded sweep, by the name of its place; `unit` is what a packet of data adds to a sequence number."""
+    return {
+        point.at["place"]: recorded(results, sweep, unit, **point.at)
+        for point, _ in results.points(results.plan.sweep(sweep))
+    }

@@ -1,4 +1,4 @@
-"""Clean engines: from runs to verdicts, figures and a finding."""
+"""Clean engines: from runs to grades, figures and a finding."""
 
 from anabranch_lab.judge.experiment import Analysis, Table, claim_builder
 from anabranch_lab.run.results import Results
@@ -26,11 +26,7 @@ NAMES = {
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     runs = {protocol: flows.Table(results, protocol) for protocol in NAMES}
-    runs |= {
-        "tcp-window": flows.Table(results, "whole-window"),
-        "tcp-eager": flows.Table(results, "eager-probe"),
-        "two-subflows": flows.Table(results, "two-subflows"),
-    }
+    runs["two-subflows"] = flows.Table(results, "two-subflows")
     spreads = {protocol: spread(results, f"{protocol}-again") for protocol in NAMES}
     events = results.rows(
         "window", "SELECT * FROM runs WHERE entity LIKE '%sender' ORDER BY time_ns", kind="trace"
@@ -57,45 +53,29 @@ def analyse(results: Results) -> Analysis:
 
 def spread(results: Results, sweep: str) -> float:
     """Largest difference between replications of a flow, ms."""
-    names = [axis.name for axis in results.plan.sweep(sweep).axes]
     runs = results.grid(sweep, {"time": flows.MEASURES["time"]})
-    assert names == list(runs.axes)
     return max(max(cell["time"]) - min(cell["time"]) for cell in runs.cells.values())
 
 
 def tail(runs: dict[str, flows.Table]) -> Table:
     """What a loss near the end costs, flavour by flavour."""
-    places = [15, 16, 17, 18, 19, 20]
+    places = range(15, 21)
     rows = []
     for protocol, flavours in NAMES.items():
         for flavour, name in flavours.items():
-            row = runs[protocol].at(flavour=flavour, set="medium")
-            rows.append(
-                [
-                    name,
-                    f"{row[0].time:.0f}",
-                    f"{row.extra(1):.0f}",
-                    *(f"{row.extra(k):.0f}" for k in places),
-                    f"{worst(runs[protocol], flavour):.0f}",
-                ]
-            )
+            row = runs[protocol].at(flavour=flavour, display="medium")
+            rows.append([name, f"{row[0].time:.0f}", *(f"{row.extra(k):.0f}" for k in (1, *places))])
     return Table(
         "Medium: what a lost packet costs at the end of a flow, ms",
-        ["flavour", "no loss", "1 lost", *(f"{k} lost" for k in places), "17 lost: mean of the grid"],
+        ["flavour", "no loss", "1 lost", *(f"{k} lost" for k in places)],
         rows,
         "SCTP: 15 to 18 are DATA, 19 is SHUTDOWN. TCP: 15 to 19 are data, the last with FIN. Position 20 is the last packet.",
     )
 
 
-def worst(table: flows.Table, flavour: str) -> float:
-    """What the loss of 17 costs, over the whole grid, ms."""
-    rows = [row for _, row in table.where(flavour=flavour)]
-    return sum(row.extra(17) for row in rows) / len(rows)
-
-
 def tail_cost(runs: dict[str, flows.Table], protocol: str, flavour: str) -> str:
     """What the loss of one of the last four data packets costs, on average, ms."""
-    row = runs[protocol].at(flavour=flavour, set="medium")
+    row = runs[protocol].at(flavour=flavour, display="medium")
     last = range(15, 19) if protocol == "sctp" else range(16, 20)
     return f"{sum(row.extra(k) for k in last) / 4:.0f}"
 
@@ -116,9 +96,9 @@ def findings(runs: dict[str, flows.Table]) -> list[str]:
         return tail_cost(runs, protocol, flavour)
 
     def waits(protocol: str, flavour: str) -> str:
-        return flows.text(runs[protocol].at(flavour=flavour, set="medium").waits())
+        return flows.text(runs[protocol].at(flavour=flavour, display="medium").waits())
 
-    again = runs["sctp"].at(flavour="rfc9260", set="medium")
+    again = runs["sctp"].at(flavour="rfc9260", display="medium")
     return [
         "What twenty years of RFCs did to the tail: little in SCTP, until losses are found by time. At medium one of the last four DATA "
         f"packets lost costs {cost('sctp', 'rfc2960')} ms on average by the rules of 2000, {cost('sctp', 'rfc9260')} ms by those of 2022, "

@@ -23,7 +23,8 @@ def all_figures(
             display: str, protocol: str = protocol, flavours: Mapping[str, str] = flavours
         ) -> Mapping[str, Any]:
             return {
-                name: runs[protocol].at(flavour=flavour, set=display) for flavour, name in flavours.items()
+                name: runs[protocol].at(flavour=flavour, display=display)
+                for flavour, name in flavours.items()
             }
 
         title = f"Beyond the report: {protocol.upper()} by the rules, then and now"

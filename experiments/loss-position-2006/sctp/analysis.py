@@ -1,46 +1,36 @@
-"""SCTP: from runs to verdicts, figures and a finding."""
+"""SCTP: from runs to grades, figures and a finding."""
 
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run.results import Results
 
 from ..common import flows, pictures
-from . import figures, judge, spurious
+from . import figures, judge
 
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     stacks = {"KAME": flows.Table(results, "kame"), "LKSCTP": flows.Table(results, "lksctp")}
-    mistakes = {
-        "KAME": flows.Table(results, "kame-mistakes"),
-        "LKSCTP": flows.Table(results, "lksctp-mistakes"),
-    }
-    records = {
-        point.at["place"]: pictures.recorded(results, "recorded", 1, **point.at)
-        for point, _ in results.points(results.plan.sweep("recorded"))
-    }
-    tried = {name: flows.Table(results, name) for name in ("kame-rules", "kame-values", "client-initial")}
-    recorded = {
-        (point.at["rule"], point.at["place"]): pictures.recorded(results, sweep, 1, **point.at)
-        for sweep in ("kame-rules-recorded", "kame-values-recorded", "lksctp-rules-recorded")
-        for point, _ in results.points(results.plan.sweep(sweep))
-    }
-    races = results.grid("race", {"time": flows.MEASURES["time"]})
-    late = {
-        case: (
-            races.sample("time", case=case, position=2) - races.sample("time", case=case, position=0)
-        ).values
-        for case in ("baseline", "minimum RTO 200 ms")
-    }
-    more = figures.surplus(stacks)
+    whole = results.grid("nothing-lost", {"time": flows.MEASURES["time"]})
+    records, records_mtu = (
+        pictures.all_recorded(results, sweep, 1) for sweep in ("recorded", "recorded-mtu")
+    )
+    claims = judge.claims(
+        claim_builder(results),
+        stacks["KAME"],
+        flows.Table(results, "kame-mtu"),
+        stacks["LKSCTP"],
+        whole,
+        results.grid("race", {name: flows.MEASURES[name] for name in ("time", "again")}),
+        records,
+        records_mtu,
+    )
+    more = figures.surplus(whole)
     medium = {
-        name: table.at(stack="as it was", case="baseline", set="medium") for name, table in stacks.items()
+        name: table.at(stack="as it was", case="baseline", display="medium") for name, table in stacks.items()
     }
     return Analysis(
-        claims=[
-            *judge.claims(claim_builder(results), stacks, mistakes, tried),
-            *spurious.claims(claim_builder(results), stacks, mistakes, records, late, tried, recorded),
-        ],
-        figures=figures.all_figures(stacks, records),
+        claims=claims,
+        figures=figures.all_figures(stacks, whole, records, {claim.id: claim for claim in claims}),
         tables=[
             pictures.ours(
                 table,

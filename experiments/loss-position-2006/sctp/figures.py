@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
+from anabranch_lab.judge.claims import Claim
 from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.grid import Grid
 from anabranch_lab.show import plots
 
 from ..common import pictures
@@ -37,63 +39,69 @@ SEQUENCES = {
 }
 
 
-PRINTED_BURSTS = {"KAME, high, 10 lost": 4, "KAME, high, 9 lost": 5}
-"""Figs. 22 and 23: how many bursts the report counts."""
+FIGURES_22_23 = ("KAME, high, 10 lost", "KAME, high, 9 lost")
+"""The flows whose bursts are counted."""
 BURST = 0.3
 """Seconds, half of a round trip at high: what leaves within them is a burst."""
 
 
-def all_figures(stacks: Mapping[str, Table], records: Mapping[str, Record]) -> list[Entry]:
+def all_figures(
+    stacks: Mapping[str, Table], whole: Grid, records: Mapping[str, Record], claims: Mapping[str, Claim]
+) -> list[Entry]:
     """In the order of the report."""
+    bursts = {part.at: part for part in claims["H-F22"].parts}
     entries = [
         Entry(
             "figure-10",
             "Fig. 10: additional time that KAME needs, nothing lost",
             "Both stacks as they were, baseline. A line for each bandwidth.",
-            lambda: comparison(stacks),
+            lambda: comparison(whole, claims["H-S-1"]),
         )
     ]
     for (stack, case), (name, title) in TITLES.items():
 
         def rows(display: str, stack: str = stack, case: str = case) -> Mapping[str, Row]:
             lines = {
-                "as it was": stacks[stack].at(stack="as it was", case=case, set=display),
-                "without its mistakes": stacks[stack].at(stack="without mistakes", case=case, set=display),
+                "as it was": stacks[stack].at(stack="as it was", case=case, display=display),
+                "without its mistakes": stacks[stack].at(
+                    stack="without mistakes", case=case, display=display
+                ),
             }
             if case != "baseline":
                 lines["baseline, as it was"] = stacks[stack].at(
-                    stack="as it was", case="baseline", set=display
+                    stack="as it was", case="baseline", display=display
                 )
             return lines
 
         entries.append(pictures.by_position(name, title, rows))
     for place, (name, title) in SEQUENCES.items():
         record = records[place]
-        printed = PRINTED_BURSTS.get(place)
-        caption = (
-            f"{len(record.bursts(BURST))} bursts, where the report counts {printed}."
-            if printed is not None
-            else ""
-        )
+        part = bursts.get(f"{place.split(', ')[-1]}: bursts") if place in FIGURES_22_23 else None
+        caption = "" if part is None else f"Bursts: {part.measured}; expected {part.expected}."
         entries.append(pictures.sequence(name, title, lambda record=record: record, caption=caption))
     return entries
 
 
-def surplus(stacks: Mapping[str, Table]) -> dict[int, dict[int, float]]:
+def surplus(whole: Grid) -> dict[int, dict[int, float]]:
     """Per cent that KAME needs more than LKSCTP, by bandwidth and delay."""
-    found: dict[int, dict[int, float]] = {}
-    for place, kame in stacks["KAME"].where(stack="as it was", case="baseline"):
-        lksctp = stacks["LKSCTP"].at(**place)
-        cell = found.setdefault(place["bandwidth"], {})
-        cell[place["delay"]] = 100 * (kame[0].time / lksctp[0].time - 1)
-    return found
+
+    def time(stack: str, bandwidth: int, delay: int) -> float:
+        return whole.sample("time", stack=stack, bandwidth=bandwidth, delay=delay).values[0]
+
+    return {
+        bandwidth: {
+            delay: 100 * (time("KAME", bandwidth, delay) / time("LKSCTP", bandwidth, delay) - 1)
+            for delay in whole.values("delay")
+        }
+        for bandwidth in whole.values("bandwidth")
+    }
 
 
-def comparison(stacks: Mapping[str, Table]) -> Figure:
+def comparison(whole: Grid, claim: Claim) -> Figure:
     """Figure 10."""
     figure, (axes,) = plots.panels(1, height=4.2)
     figure.set_figwidth(7.2)
-    for index, (bandwidth, cells) in enumerate(surplus(stacks).items()):
+    for index, (bandwidth, cells) in enumerate(surplus(whole).items()):
         colour = (*plots.CYCLE, plots.OTHER)[index % 7]
         axes.plot(
             list(cells),
@@ -103,6 +111,7 @@ def comparison(stacks: Mapping[str, Table]) -> Figure:
             color=colour,
             label=f"{bandwidth} kbit/s",
         )
+    plots.published(axes, claim, {"10 Mbit/s, 5 ms: % more": 5})
     plots.label(axes, "Fig. 10: KAME against LKSCTP", "link delay, ms", "additional time, %")
     axes.legend()
     return figure

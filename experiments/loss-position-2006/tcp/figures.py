@@ -24,11 +24,11 @@ def all_figures(runs: Table, records: Mapping[str, Record]) -> list[Entry]:
 
         def rows(display: str, case: str = case) -> Mapping[str, Row]:
             lines = {
-                "as it was": runs.at(stack="as it was", case=case, set=display),
-                "without its mistakes": runs.at(stack="without mistakes", case=case, set=display),
+                "as it was": runs.at(stack="as it was", case=case, display=display),
+                "without its mistakes": runs.at(stack="without mistakes", case=case, display=display),
             }
             if case != "baseline":
-                lines["baseline, as it was"] = runs.at(stack="as it was", case="baseline", set=display)
+                lines["baseline, as it was"] = runs.at(stack="as it was", case="baseline", display=display)
             return lines
 
         entries.append(pictures.by_position(name, title, rows))

@@ -57,6 +57,6 @@ class Ways:
         """A value for each seed."""
         return self.of(how).sample(measure, how=how, network=path, loss=loss)
 
-    def curve(self, measure: str, how: str, path: str):
+    def curve(self, measure: str, how: str, path: str) -> dict[float, Estimate]:
         """Over the loss probability."""
-        return self.of(how).curve(measure, over="loss", how=how, network=path)
+        return {loss: self.at(measure, how, path, loss) for loss in self.losses}

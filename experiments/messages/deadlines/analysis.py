@@ -1,18 +1,19 @@
-"""Deadlines: from runs to verdicts, a figure and a finding."""
+"""Deadlines: from runs to grades, a figure and a finding."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, above
+from anabranch_lab.judge.claims import Claim, ClaimBuilder
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run import grid
-from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
 
 from ..common import drawing
+from ..common.comparing import LOSSY
 
 MEASURES = {
     # Per cent of the frames made.
@@ -22,9 +23,6 @@ MEASURES = {
     "bulk": f"{grid.of_source('both', 'bulk', 'delivered_bytes')} * 8 / 40e6",
     "other": f"{grid.of_flow('other', 'goodput_payload_run_bps')} / 1e6",
 }
-
-LOSSY = 0.01
-"""From this probability on a loss is an everyday event."""
 
 
 def analyse(results: Results) -> Analysis:
@@ -80,38 +78,30 @@ def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
     """The hypotheses of claims.toml that name this experiment."""
     lossy = [loss for loss in runs.values("loss") if loss >= LOSSY]
 
-    def sample(measure: str, reliability: str, subflows: str, loss: float):
+    def sample(measure: str, reliability: str, subflows: str, loss: float) -> Sample:
         return runs.sample(measure, loss=loss, reliability=reliability, subflows=subflows)
 
-    def more(one: tuple[str, str], other: tuple[str, str]) -> list[Part]:
-        return [
-            above(
-                f"loss {loss:g}: {one[0]}, {one[1]} minus {other[0]}, {other[1]}, % in time",
-                0.0,
-                (sample("in_time", *one, loss) - sample("in_time", *other, loss)).estimate,
+    def more(one: tuple[str, str], other: tuple[str, str]) -> dict[str, Sample]:
+        return {
+            f"loss {loss:g}: {one[0]}, {one[1]} minus {other[0]}, {other[1]}, % in time": sample(
+                "in_time", *one, loss
             )
+            - sample("in_time", *other, loss)
             for loss in lossy
-        ]
+        }
 
+    paid = {
+        f"loss {loss:g}, {subflows}, goodput of {flow}: timed over full": sample(
+            flow, "timed", subflows, loss
+        ).over(sample(flow, "full", subflows, loss))
+        for loss in lossy
+        for subflows in ("one", "two")
+        for flow in ("bulk", "other")
+    }
     return [
         builder.claim("M-8", more(("timed", "one"), ("full", "one"))),
         builder.claim("M-9", more(("timed", "two"), ("timed", "one"))),
-        builder.claim(
-            "M-10",
-            [
-                above(
-                    f"loss {loss:g}, {subflows} subflow{'s' * (subflows == 'two')}: "
-                    f"{flow} with timed minus 0.95 times {flow} with full, Mbit/s",
-                    0.0,
-                    (
-                        sample(flow, "timed", subflows, loss) - sample(flow, "full", subflows, loss) * 0.95
-                    ).estimate,
-                )
-                for loss in lossy
-                for subflows in ("one", "two")
-                for flow in ("bulk", "other")
-            ],
-        ),
+        builder.claim("M-10", paid),
     ]
 
 
@@ -122,7 +112,7 @@ def figure(runs: Grid) -> Figure:
 
     def draw(axes: Axes, measure: str, subflows: str, style: str = "-", note: str = "") -> None:
         for reliability, colour, marker in looks:
-            curve = runs.curve(measure, over="loss", reliability=reliability, subflows=subflows)
+            curve = {loss: at(runs, measure, reliability, subflows, loss) for loss in runs.values("loss")}
             drawing.over_loss(axes, curve, reliability + note, colour, marker, style)
 
     for axes, subflows, title in ((one, "one", "(a) one subflow"), (two, "two", "(b) two subflows")):

@@ -1,4 +1,4 @@
-"""Head-of-line blocking: from runs to verdicts, figures and a finding."""
+"""Head-of-line blocking: from runs to grades, figures and a finding."""
 
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run.grid import Grid

@@ -1,15 +1,16 @@
-"""Signalling: from runs to verdicts, figures and a finding."""
+"""Signalling: from runs to grades, figures and a finding."""
 
 from matplotlib.figure import Figure
 
-from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, above, below
+from anabranch_lab.judge.claims import Claim, ClaimBuilder
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
-from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
 
 from ..common import drawing
+from ..common.comparing import LOSSY, minus, over
 
 # Milliseconds, of one run: the mean over the trunks of each one's percentile; the longest of all.
 MEASURES = {
@@ -17,9 +18,6 @@ MEASURES = {
     "p99": "1e3 * avg(latency_p99_s) FILTER (kind = 'source')",
     "longest": "1e3 * max(latency_max_s) FILTER (kind = 'source')",
 }
-
-LOSSY = 0.01
-"""From this probability on a loss is an everyday event."""
 
 SHOWN = ("TCP", "TCP, linux-6.1", "one stream", "a stream each", "a stream each, RACK", "unordered")
 """Ways that are drawn; the other is in the tables."""
@@ -72,58 +70,26 @@ def finding(runs: Grid, network: str, rate: str) -> str:
 
 def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
     """The hypotheses of claims.toml that name this experiment."""
-    lossy = [loss for loss in runs.values("loss") if loss >= LOSSY]
     rates = list(runs.values("rate"))
-    return [
-        builder.claim("M-11", longer(runs, "p99", "one stream", "a stream each", rates[1:], lossy)),
-        builder.claim("M-12", longer(runs, "p99", "TCP", "a stream each", rates, lossy)),
-        builder.claim("M-13", longer(runs, "longest", "a stream each", "a stream each, RACK", rates, lossy)),
-        builder.claim("M-14", as_good(runs, "p99", "a stream each", "unordered", rates, lossy, 1.1)),
-        builder.claim("M-15", as_good(runs, "p50", "a stream each", "TCP", rates, [0], 1.01)),
-    ]
 
+    def of(measure: str, how: str, network: str, rate: str, loss: float) -> Sample:
+        return runs.sample(measure, network=network, rate=rate.removesuffix("/s"), loss=loss, how=how)
 
-def sample(runs: Grid, measure: str, how: str, network: str, rate: str, loss: float):
-    """A value for each seed."""
-    return runs.sample(measure, network=network, rate=rate, loss=loss, how=how)
+    def places(rates: list[str], losses: list[float]) -> list[tuple]:
+        return [
+            (net, f"{rate}/s", loss) for net in runs.values("network") for rate in rates for loss in losses
+        ]
 
-
-def longer(
-    runs: Grid, measure: str, slow: str, fast: str, rates: list[str], losses: list[float]
-) -> list[Part]:
-    """One way takes longer than another, seed by seed."""
-    return [
-        above(
-            f"{network}, {rate}/s, loss {loss:g}: {slow} minus {fast}, {measure}, ms",
-            0.0,
-            (
-                sample(runs, measure, slow, network, rate, loss)
-                - sample(runs, measure, fast, network, rate, loss)
-            ).estimate,
-        )
-        for network in runs.values("network")
-        for rate in rates
-        for loss in losses
-    ]
-
-
-def as_good(
-    runs: Grid, measure: str, one: str, other: str, rates: list[str], losses: list[float], factor: float
-) -> list[Part]:
-    """One way takes at most that many times as long as another."""
-    return [
-        below(
-            f"{network}, {rate}/s, loss {loss:g}: {one} minus {factor:g} times {other}, {measure}, ms",
-            0.0,
-            (
-                sample(runs, measure, one, network, rate, loss)
-                - sample(runs, measure, other, network, rate, loss) * factor
-            ).estimate,
-        )
-        for network in runs.values("network")
-        for rate in rates
-        for loss in losses
-    ]
+    lossy = [loss for loss in runs.values("loss") if loss >= LOSSY]
+    everywhere = places(rates, lossy)
+    found = {
+        "M-11": minus(of, "p99", "one stream", "a stream each", places(rates[1:], lossy)),
+        "M-12": minus(of, "p99", "TCP", "a stream each", everywhere),
+        "M-13": minus(of, "longest", "a stream each", "a stream each, RACK", everywhere),
+        "M-14": over(of, "p99", "a stream each", "unordered", everywhere),
+        "M-15": over(of, "p50", "a stream each", "TCP", places(rates, [0])),
+    }
+    return [builder.claim(identifier, measured) for identifier, measured in found.items()]
 
 
 def figure(runs: Grid, measure: str, label: str) -> Figure:
@@ -132,7 +98,10 @@ def figure(runs: Grid, measure: str, label: str) -> Figure:
     drawn, panels = plots.panels(len(rates))
     for axes, rate, letter in zip(panels, rates, "abc", strict=False):
         for how, colour, marker in zip(SHOWN, (*plots.CYCLE, "black"), "osPv^D", strict=False):
-            curve = runs.curve(measure, over="loss", network=DRAWN_NETWORK, rate=rate, how=how)
+            curve = {
+                loss: runs.at(measure, network=DRAWN_NETWORK, rate=rate, how=how, loss=loss)
+                for loss in runs.values("loss")
+            }
             drawing.over_loss(axes, curve, how, colour, marker)
         plots.label(axes, f"({letter}) {rate} messages a second", "packets lost, %", label, log_y=True)
     panels[0].legend(fontsize="small")

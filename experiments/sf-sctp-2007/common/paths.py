@@ -1,57 +1,60 @@
 """Measures, models and figures of the experiments with two paths (II, III and X-1)."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run import grid
 from anabranch_lab.run.grid import Grid
 from anabranch_lab.show import plots
-from anabranch_lab.stats import Estimate
+from anabranch_lab.stats import Estimate, slope
 
-from .estimates import jackknife
+from . import estimates
 
 PACKET = 12_000.0
 """Bits of a packet of 1500 bytes."""
 
 
-def _of_lost(flow: str, indications: str) -> str:
-    """SQL: loss indications, of a subflow say, by as much as the flow had more of them than packets that were lost.
+def _rate(expression: str) -> str:
+    return f"{expression} / {PACKET}"
 
-    Losses are counted for a whole flow alone. What the sender took for losses and were none must not pass for luck.
-    """
-    lost = grid.of_flow(flow, "packets_lost")
-    told = f"({grid.of_flow(flow, 'fast_retransmits')} + {grid.of_flow(flow, 'timeouts')})"
-    return f"{indications} * coalesce({lost} / nullif({told}, 0), 1)"
+
+def _retransmits(flow: str) -> str:
+    return f"{grid.of_flow(flow, 'fast_retransmits')} / {grid.of_flow(flow, 'packets_sent')}"
 
 
 MEASURES = {
     # Packets a second.
-    "original": f"{grid.of_flow('original', 'goodput_wire_run_bps')} / {PACKET}",
-    "sf": f"{grid.of_flow('sf', 'goodput_wire_run_bps')} / {PACKET}",
-    "shared": f"{grid.of_flow('shared', 'goodput_wire_run_bps')} / {PACKET}",
-    "sf1": f"{grid.of_subflow('sf', 0, 'goodput_wire_run_bps')} / {PACKET}",
-    "sf2": f"{grid.of_subflow('sf', 1, 'goodput_wire_run_bps')} / {PACKET}",
+    "original": _rate(grid.of_flow("original", "goodput_wire_run_bps")),
+    "sf": _rate(grid.of_flow("sf", "goodput_wire_run_bps")),
+    "shared": _rate(grid.of_flow("shared", "goodput_wire_run_bps")),
+    "sf1": _rate(grid.of_subflow("sf", 0, "goodput_wire_run_bps")),
+    "sf2": _rate(grid.of_subflow("sf", 1, "goodput_wire_run_bps")),
     # Fast retransmits for each packet sent (Eq. 5.2).
-    "fr_original": "sum(fast_retransmits) FILTER (kind = 'flow' AND name = 'original')"
-    " / sum(packets_sent) FILTER (kind = 'flow' AND name = 'original')",
-    "fr_sf": "sum(fast_retransmits) FILTER (kind = 'flow' AND name = 'sf')"
-    " / sum(packets_sent) FILTER (kind = 'flow' AND name = 'sf')",
-    "fr_shared": "sum(fast_retransmits) FILTER (kind = 'flow' AND name = 'shared')"
-    " / sum(packets_sent) FILTER (kind = 'flow' AND name = 'shared')",
-    # Fast retransmits beyond the packets that were lost, for each packet sent: 0 when every one has its loss.
-    "false_shared": "(sum(fast_retransmits) FILTER (kind = 'flow' AND name = 'shared')"
-    " - sum(packets_lost) FILTER (kind = 'flow' AND name = 'shared'))"
-    " / sum(packets_sent) FILTER (kind = 'flow' AND name = 'shared')",
-    # Packets that links lost, for each packet sent.
-    "losses_original": _of_lost("original", grid.of_flow("original", "loss_indication_rate")),
-    "losses_sf1": _of_lost("sf", grid.of_subflow("sf", 0, "loss_indication_rate")),
-    "losses_sf2": _of_lost("sf", grid.of_subflow("sf", 1, "loss_indication_rate")),
+    "fr_original": _retransmits("original"),
+    "fr_sf": _retransmits("sf"),
+    "fr_shared": _retransmits("shared"),
     "timeouts": "sum(timeouts) FILTER (kind = 'flow')",
 }
+
+
+def measures(p1: float, p2: str | float) -> dict[str, str]:
+    """These and, for each flow, how many packets the paths lost of it beyond what their probabilities ask for (`by_flow`)."""
+
+    def luck(flow: str, path: str, p: str | float) -> str:
+        lost, came = (grid.of_share(path, flow, column) for column in ("drops_error", "arrivals"))
+        return f"coalesce({lost}, 0) - ({p}) * coalesce({came}, 0)"
+
+    first, second = ("path-1", p1), ("path-2", p2)
+    return {
+        **MEASURES,
+        "luck of original": luck("original", *first),
+        "luck of sf1": luck("sf", *first),
+        "luck of sf2": luck("sf", *second),
+        "luck of shared": f"{luck('shared', *first)} + {luck('shared', *second)}",
+    }
 
 
 def root_law(p: float, rtt: float) -> float:
@@ -59,25 +62,36 @@ def root_law(p: float, rtt: float) -> float:
     return math.sqrt(1.5 / p) / rtt
 
 
-def fitted(runs: Grid, flows: Mapping[str, tuple[float, float]], **at: object) -> Estimate:
-    """Throughput over the models, without the luck of the losses; flows have their loss rate and their round trip.
+def level(runs: Grid, flow: str, unit: float = 1.0, **at: float) -> Estimate:
+    """Throughput of a flow in some unit, without the luck of its losses."""
+    return (runs.sample(flow, **at) / unit).controlled(runs.sample(f"luck of {flow}", **at))
 
-    Throughput goes with the root of the losses that fell. Those of all seeds together are few in a hundred from what was to be
-    expected, which is as much as the claim is about: their root is taken out.
-    """
-    samples = [runs.sample(name, **at) for flow in flows for name in (flow, f"losses_{flow}")]
-    rows = np.array([sample.values for sample in samples], dtype=float).T
-    model = sum(root_law(p, rtt) for p, rtt in flows.values())
 
-    def over(values: np.ndarray) -> float:
-        """Each flow: the mean throughput, and the losses a packet (weighted by packets)."""
-        total = 0.0
-        for index, (p, _) in enumerate(flows.values()):
-            rate, losses = values[:, 2 * index], values[:, 2 * index + 1]
-            total += float(rate.mean()) * math.sqrt(float((rate * losses).sum() / rate.sum()) / p)
-        return total / model
+def retransmitted(runs: Grid, p: float, **at: float) -> Estimate:
+    """Fast retransmits a packet of the shared association, over the losses a packet that are to be expected."""
+    return (runs.sample("fr_shared", **at) / p).controlled(runs.sample("luck of shared", **at))
 
-    return jackknife(rows, over, max(sample.least for sample in samples))
+
+def together(
+    runs: Grid, flows: Sequence[str], measure: Callable[[Sequence[float]], float], **at: float
+) -> Estimate:
+    """A measure of the throughputs of several flows at one point, without the luck of their losses."""
+    pairs = [(runs.sample(flow, **at), runs.sample(f"luck of {flow}", **at)) for flow in flows]
+    return estimates.without_luck(pairs, measure)
+
+
+def along(
+    runs: Grid, flow: str, axis: str, measure: Callable[[Sequence[float], Sequence[float]], float]
+) -> Estimate:
+    """A measure of one flow's curve, of x and y, without the luck of its losses."""
+    curve, luck = runs.curve(flow, over=axis), runs.curve(f"luck of {flow}", over=axis)
+    pairs = [(curve.sample(x), luck.sample(x)) for x in curve.x]
+    return estimates.without_luck(pairs, lambda means: measure(curve.x, means))
+
+
+def change(x: Sequence[float], y: Sequence[float]) -> float:
+    """By which part of its mean the straight line through a curve rises from the first point to the last."""
+    return slope(x, y) * (max(x) - min(x)) * len(y) / math.fsum(y)
 
 
 def figures(
@@ -92,29 +106,18 @@ def figures(
 ) -> list[Entry]:
     """Figs. 5.5 to 5.7, panel (a) or (b)."""
 
-    def draw(measures: Mapping[str, str], y: str, log_y: bool) -> Figure:
-        engines = runs.values("engine")
-        figure, panels = plots.panels(len(engines))
-        for axes, engine in zip(panels, engines, strict=True):
-            for (measure, name), colour in zip(measures.items(), plots.CYCLE, strict=False):
-                curve = runs.curve(measure, over=axis, engine=engine)
-                x = [to_x(v) for v in curve.x]
-                axes.errorbar(
-                    x,
-                    curve.means,
-                    yerr=curve.halves,
-                    label=name,
-                    color=colour,
-                    marker="o",
-                    markersize=4,
-                    capsize=2,
-                )
-                if measure in models:
-                    plots.model(
-                        axes, x, [models[measure](v) for v in x], name=f"model of {name}", color=colour
-                    )
-            plots.label(axes, engine, label, y, log_x=log, log_y=log_y)
-        plots.legend_below(panels[0], 3)
+    def draw(shown: Mapping[str, str], y: str, log_y: bool) -> Figure:
+        figure, (axes,) = plots.panels(1)
+        for (measure, name), colour in zip(shown.items(), plots.CYCLE, strict=False):
+            curve = runs.curve(measure, over=axis)
+            x = [to_x(v) for v in curve.x]
+            look = {"label": name, "color": colour, "marker": "o", "markersize": 4, "capsize": 2}
+            axes.errorbar(x, curve.means, yerr=curve.halves, **look)
+            if measure in models:
+                values = [models[measure](v) for v in x]
+                plots.model(axes, x, values, name=f"model of {name}", color=colour)
+        plots.label(axes, "", label, y, log_x=log, log_y=log_y)
+        plots.legend_below(axes, 3)
         return figure
 
     flows = {"sf1": "SF_1", "sf2": "SF_2", "shared": "SF-SCTP-shared"}
@@ -122,22 +125,10 @@ def figures(
     rates = {"fr_original": "original", "fr_sf": "SF-SCTP", "fr_shared": "SF-SCTP-shared"}
     told = "Means and 95 % intervals; dotted lines are the models."
     return [
-        Entry(
-            f"figure-5-5{part}",
-            f"Fig. 5.5({part}): throughput of the flows",
-            told,
-            lambda: draw(flows, "throughput, packets/s", log),
-        ),
-        Entry(
-            f"figure-5-6{part}",
-            f"Fig. 5.6({part}): throughput of the associations",
-            told,
-            lambda: draw(whole, "throughput, packets/s", log),
-        ),
-        Entry(
-            f"figure-5-7{part}",
-            f"Fig. 5.7({part}): rate of fast retransmits",
-            told,
-            lambda: draw(rates, "fast retransmits\nper packet sent", True),
-        ),
+        Entry(f"figure-5-{number}{part}", f"Fig. 5.{number}({part}): {what}", told, draws)
+        for number, what, draws in (
+            (5, "throughput of the flows", lambda: draw(flows, "throughput, packets/s", log)),
+            (6, "throughput of the associations", lambda: draw(whole, "throughput, packets/s", log)),
+            (7, "rate of fast retransmits", lambda: draw(rates, "fast retransmits\nper packet sent", True)),
+        )
     ]

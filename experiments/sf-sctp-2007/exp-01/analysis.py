@@ -48,83 +48,82 @@ MEASURES = {
     "model_shared": _model("shared"),
     "model_sf_be": _model("sf", 0),
     "model_sf_non_be": _model("sf", 1),
-    # Timeouts of the association in best effort, for each of its fast retransmits.
-    "late": f"{grid.of_flow('original', 'timeouts')} / nullif({grid.of_flow('original', 'fast_retransmits')}, 0)",
     # Of every packet of the background.
     "p_be": _lost("be-%"),
     "p_non_be": _lost("non-be-%"),
 }
+PRINTED = tuple(f"{tenths / 10:g}" for tenths in range(1, 10))
+"""The shares that the figures have, 10 to 90 %; 5 % is drawn besides, and judged by nothing."""
+HALF = "50 % of the queue"
+"""The other reading of "the bandwidth share of non-BE is 50 %": that of the queue, and not equal losses."""
 
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    both = results.grid("shares", MEASURES)
-    runs = both.only(engine=results.plan.engines[0])
-    claims = claim_builder(results)
-    times = runs.sample("sf", marked="0.9").over(runs.sample("shared", marked="0.9"))
+    runs = results.grid("shares", MEASURES).only(engine=results.plan.engines[0])
+    builder = claim_builder(results)
+    times = _over(runs, "sf", "shared", "0.9")
     low, high = (_curve(runs, name).at(0.9) for name in ("p_be", "p_non_be"))
-    alike = parity(runs)
+    found = _parity(runs)
     return Analysis(
         claims=[
-            claims.claim(
+            builder.claim(
                 "Z-I-1",
                 {
-                    f"{name}, a = {a}: simulated / model": runs.sample(name, marked=a).over(
-                        runs.sample(f"model_{name}", marked=a)
-                    )
+                    f"{name}, a = {a}: simulated / model": _over(runs, name, f"model_{name}", a)
                     for name in ("original", "shared", "sf_be", "sf_non_be")
                     for a in PRINTED
                 },
                 note="The model has no timeouts: it is for rates of loss well below those of short queues.",
             ),
-            claims.claim(
+            builder.claim(
                 "Z-I-2",
-                {
-                    f"shared / original, a = {a}": runs.sample("shared", marked=a).over(
-                        runs.sample("original", marked=a)
-                    )
-                    for a in PRINTED
-                },
+                {f"shared / original, a = {a}": _over(runs, "shared", "original", a) for a in PRINTED},
+                note="Half of the shared association's packets lose less where marked packets have more of the queue, and more where "
+                "they have next to nothing: Eq. 4.27 has no one ratio either.",
             ),
-            claims.claim(
+            builder.claim(
                 "Z-I-3",
                 {"SF-SCTP / shared, a = 0.9": times},
-                note="The rates of Fig. 5.1 are lost; the bottleneck has 130 Mbit/s here, which was chosen so that both classes lose as unequally as "
-                "the printed ratio needs.",
+                note="The rates of Fig. 5.1 are lost; the bottleneck was chosen so that both classes lose as unequally as the printed ratio needs.",
             ),
-            claims.claim(
+            builder.claim(
                 "Z-I-4",
-                {
-                    f"SF-SCTP / {name} at parity": at_parity(runs, name, alike)
-                    for name in ("shared", "original")
+                {f"SF-SCTP / {name}": _between(runs, name, found) for name in ("shared", "original")},
+                note="No parity was found."
+                if math.isnan(found)
+                else f"Both classes lose alike at a = {found:.2f}; between points.",
+                readings={
+                    HALF: {
+                        f"SF-SCTP / {name}": _over(runs, "sf", name, "0.5") for name in ("shared", "original")
+                    }
                 },
-                note=f"Both classes lose alike at a = {alike:.2f}; between points.",
             ),
-            claims.claim("Z-I-5", classes(runs, alike)),
+            builder.claim("Z-I-5", classes(runs, found)),
         ],
         figures=[
             Entry(
                 "figure-5-2",
                 "Fig. 5.2: throughput of BE and non-BE flows",
                 "Means and 95 % intervals; dotted lines are the models.",
-                lambda: figure_5_2(both),
+                lambda: figure_5_2(runs),
             ),
             Entry(
                 "figure-5-3",
                 "Fig. 5.3: throughput of the associations",
                 "Means and 95 % intervals.",
-                lambda: figure_5_3(both),
+                lambda: figure_5_3(runs),
             ),
         ],
         findings=[
-            f"With 90 % of the queue for marked packets SF-SCTP gets {times.text(1)} times what the shared association gets; best effort then loses "
-            f"{100 * low.mean:.2g} %, marked packets {100 * high.mean:.2g} %.",
+            f"With 90 % of the queue for marked packets SF-SCTP gets {times.text(1)} times what the shared association gets; best effort "
+            f"then loses {100 * low.mean:.2g} %, marked packets {100 * high.mean:.2g} %.",
         ],
     )
 
 
-PRINTED = tuple(f"{tenths / 10:g}" for tenths in range(1, 10))
-"""The shares that the figures have, 10 to 90 %; 5 % is drawn besides, and judged by nothing."""
+def _over(runs: Grid, name: str, other: str, a: str):
+    return runs.sample(name, marked=a).over(runs.sample(other, marked=a))
 
 
 def _curve(runs: Grid, name: str) -> Curve:
@@ -133,20 +132,19 @@ def _curve(runs: Grid, name: str) -> Curve:
     return dataclasses.replace(curve, x=tuple(float(x) for x in curve.x))
 
 
-def parity(runs: Grid) -> float:
-    """The share at which both classes of the background lose alike, by linear interpolation of the logarithms; not a number if there is none."""
+def _parity(runs: Grid) -> float:
+    """The share at which both classes of the background lose alike, by linear interpolation of the logarithms; no number where they never do."""
     be, marked = (_curve(runs, name) for name in ("p_be", "p_non_be"))
-    if not (be.means.min() > 0 and marked.means.min() > 0):
-        return math.nan
-    gap = np.log(be.means / marked.means)
-    for i in range(len(gap) - 1):
-        if gap[i] <= 0 < gap[i + 1]:
-            return float(be.x[i] + (be.x[i + 1] - be.x[i]) * -gap[i] / (gap[i + 1] - gap[i]))
+    if be.means.min() > 0 and marked.means.min() > 0:
+        gap = np.log(be.means / marked.means)
+        for i in range(len(gap) - 1):
+            if gap[i] <= 0 < gap[i + 1]:
+                return float(be.x[i] + (be.x[i + 1] - be.x[i]) * -gap[i] / (gap[i + 1] - gap[i]))
     return math.nan
 
 
-def at_parity(runs: Grid, name: str, a: float) -> Measured:
-    """SF-SCTP over another association where both classes lose alike."""
+def _between(runs: Grid, name: str, a: float) -> Measured:
+    """What SF-SCTP gets over what another association gets, between two points."""
     if math.isnan(a):
         return math.nan
     sf, other = (_curve(runs, each) for each in ("sf", name))
@@ -154,51 +152,43 @@ def at_parity(runs: Grid, name: str, a: float) -> Measured:
     return ratio(*values, max(sf.least, other.least))
 
 
-def classes(runs: Grid, a: float) -> dict[str, Measured]:
-    """Marked packets beyond parity; the throughput of either class from each share to the next, Mbit/s."""
+def classes(runs: Grid, parity: float) -> dict[str, Measured]:
+    """Z-I-5: who gets more beyond parity, and what the next share brings to both classes."""
     mine, yours = (_curve(runs, name) for name in ("sf_non_be", "shared_non_be"))
-    beyond = [x for x in mine.x if x > a]
     more: dict[str, Measured] = {
         f"non-BE: SF-SCTP minus shared, a = {x:g}, Mbit/s": (mine.sample(x) - yours.sample(x)) * 1e-6
-        for x in beyond
+        for x in mine.x
+        if x > parity
     }
-    be, non_be = (
-        {each: runs.sample(name, marked=each) * 1e-6 for each in PRINTED} for name in ("sf_be", "sf_non_be")
-    )
+    if not more:
+        # Nowhere do both lose alike: nothing lies beyond.
+        more = {"non-BE: SF-SCTP minus shared, no a": math.nan}
+
+    def next_one(name: str, a: str, b: str) -> Sample:
+        return (runs.sample(name, marked=b) - runs.sample(name, marked=a)) * 1e-6
+
     return {
-        "points beyond parity": float(len(beyond)),
-        **(more or {"non-BE: SF-SCTP minus shared, nowhere beyond parity": math.nan}),
+        **more,
         **{
-            f"{name} throughput, a = {more} minus a = {less}": rate[more] - rate[less]
-            for name, rate in (("BE", be), ("non-BE", non_be))
-            for less, more in itertools.pairwise(PRINTED)
+            f"{told}, a = {b} minus a = {a}, Mbit/s": next_one(name, a, b)
+            for name, told in (("sf_be", "BE"), ("sf_non_be", "non-BE"))
+            for a, b in itertools.pairwise(PRINTED)
         },
     }
 
 
 def _draw(runs: Grid, shown: dict[str, str], modelled: bool) -> Figure:
-    engines = runs.values("engine")
-    figure, panels = plots.panels(len(engines))
-    for axes, engine in zip(panels, engines, strict=True):
-        mine = runs.only(engine=engine)
-        for (measure, name), colour in zip(shown.items(), plots.CYCLE, strict=False):
-            curve = _curve(mine, measure)
-            axes.errorbar(
-                curve.x,
-                curve.means / 1e6,
-                yerr=curve.halves / 1e6,
-                label=name,
-                color=colour,
-                marker="o",
-                markersize=4,
-                capsize=2,
-            )
-            if modelled and f"model_{measure}" in MEASURES:
-                means = _curve(mine, f"model_{measure}").means / 1e6
-                if all(math.isfinite(v) for v in means):
-                    plots.model(axes, curve.x, list(means), name=f"model of {name}", color=colour)
-        plots.label(axes, engine, "share of the queue for non-BE, a", "throughput, Mbit/s", log_y=True)
-    plots.legend_below(panels[0])
+    figure, (axes,) = plots.panels(1)
+    for (measure, name), colour in zip(shown.items(), plots.CYCLE, strict=False):
+        curve = _curve(runs, measure)
+        look = {"label": name, "color": colour, "marker": "o", "markersize": 4, "capsize": 2}
+        axes.errorbar(curve.x, curve.means / 1e6, yerr=curve.halves / 1e6, **look)
+        if modelled and f"model_{measure}" in MEASURES:
+            means = _curve(runs, f"model_{measure}").means / 1e6
+            if np.isfinite(means).all():
+                plots.model(axes, curve.x, list(means), name=f"model of {name}", color=colour)
+    plots.label(axes, "", "share of the queue for non-BE, a", "throughput, Mbit/s", log_y=True)
+    plots.legend_below(axes)
     return figure
 
 

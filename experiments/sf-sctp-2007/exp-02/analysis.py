@@ -6,16 +6,15 @@ from anabranch_lab.run.results import Results
 from ..common import paths
 
 P1, RTT = 1e-3, 0.5
-FEW = (1e-5, 1e-4, 1e-3)
-"""Loss probabilities of the second path that the thesis speaks of."""
+PRINTED = (1e-5, 1e-4, 1e-3)
+"""Losses of the second path that the text has."""
 
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    both = results.grid("losses", paths.MEASURES)
-    runs = both.only(engine=results.plan.engines[0])
-    claims = claim_builder(results)
-    first, times = runs.curve("sf1", over="p2"), runs.sample("sf2", p2=1e-5).over(runs.sample("sf1", p2=1e-5))
+    runs = results.grid("losses", paths.measures(P1, '"p2"')).only(engine=results.plan.engines[0])
+    builder = claim_builder(results)
+    times = paths.together(runs, ("sf2", "sf1"), lambda means: means[0] / means[1], p2=1e-5)
     models = {
         "sf1": lambda p2: paths.root_law(P1, RTT),
         "sf2": lambda p2: paths.root_law(p2, RTT),
@@ -24,49 +23,48 @@ def analyse(results: Results) -> Analysis:
         "sf": lambda p2: paths.root_law(P1, RTT) + paths.root_law(p2, RTT),
         "fr_shared": lambda p2: (P1 + p2) / 2,
     }
+    first = {p2: paths.level(runs, "sf1", p2=p2) for p2 in runs.values("p2")}
     return Analysis(
         claims=[
-            claims.claim(
+            builder.claim(
                 "Z-II-1",
                 {
-                    **{
-                        f"SF_1 / model, p2 = {p2:g}": first.sample(p2) / paths.root_law(P1, RTT)
-                        for p2 in first.x
-                    },
-                    "SF_1 from p2 = 1e-5 to 1e-3": first.change(),
+                    **{f"SF_1 at p2 = {p2:g}, packets/s": found for p2, found in first.items()},
+                    "SF_1 over p2": paths.along(runs, "sf1", "p2", paths.change),
                 },
             ),
-            claims.claim("Z-II-2", {"SF_2 / SF_1": times}),
-            claims.claim(
+            builder.claim("Z-II-2", {"SF_2 / SF_1": times}),
+            builder.claim(
                 "Z-II-3",
                 {
-                    at: value
-                    for p2 in FEW
-                    for at, value in (
-                        (
-                            f"fast retransmits / mean loss, p2 = {p2:g}",
-                            runs.sample("fr_shared", p2=p2) / models["fr_shared"](p2),
-                        ),
-                        (
-                            f"throughput / model, p2 = {p2:g}",
-                            runs.sample("shared", p2=p2) / models["shared"](p2),
-                        ),
-                    )
+                    **{
+                        f"fast retransmits over the mean of both losses, p2 = {p2:g}": paths.retransmitted(
+                            runs, (P1 + p2) / 2, p2=p2
+                        )
+                        for p2 in PRINTED
+                    },
+                    **{f"packets/s, p2 = {p2:g}": paths.level(runs, "shared", p2=p2) for p2 in PRINTED},
                 },
             ),
-            claims.claim(
+            builder.claim(
                 "Z-II-4",
                 {
-                    f"SF-SCTP / shared, p2 = {p2:g}": runs.sample("sf", p2=p2).over(
-                        runs.sample("shared", p2=p2)
+                    f"SF-SCTP / shared, p2 = {p2:g}": paths.together(
+                        runs,
+                        ("sf1", "sf2", "shared"),
+                        lambda means: (means[0] + means[1]) / means[2],
+                        p2=p2,
                     )
-                    for p2 in FEW
+                    for p2 in PRINTED
                 },
             ),
-            claims.claim("Z-II-5", {}),
+            builder.claim(
+                "Z-II-5",
+                {f"timeouts a run, p2 = {p2:g}": runs.sample("timeouts", p2=p2) for p2 in PRINTED},
+            ),
         ],
-        figures=paths.figures(both, "p2", "a", lambda p: p, "loss of the second path", models, log=True),
+        figures=paths.figures(runs, "p2", "a", lambda p: p, "loss of the second path", models, log=True),
         findings=[
-            f"With a hundredth of the losses the second subflow gets {times.text(1)} times what the first gets; the first does not notice.",
+            f"With a hundredth of the losses the second subflow gets {times.text(1)} times what the first gets; the first does not notice."
         ],
     )

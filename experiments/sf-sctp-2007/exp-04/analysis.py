@@ -1,4 +1,4 @@
-"""Experiment IV: from runs to verdicts, figures and a finding."""
+"""Experiment IV: from runs to grades, figures and a finding."""
 
 from anabranch_lab.judge.experiment import Analysis, claim_builder, results_of
 from anabranch_lab.run import series
@@ -12,6 +12,7 @@ def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     both = results.grid("subflows", bottleneck.MEASURES)
     runs = both.only(engine=results.plan.engines[0])
+    chunks = results.grid("chunks", bottleneck.MEASURES).only(engine=results.plan.engines[0])
     seen = series.measure(results, "sampled", bottleneck.look)
     trips = results.grid("sampled", {"least": "min(a) FILTER (kind = 'rtt') / 1e9"}, kind="trace")
     together = {
@@ -20,7 +21,7 @@ def analyse(results: Results) -> Analysis:
     closely = series.measure(results, "closely", bottleneck.closely)
     red = series.measure(results_of(results, "exp-08"), "closely", bottleneck.closely)
     used, lost = (runs.curve(measure, over="n") for measure in ("user_data", "drop_rate"))
-    claims = judge.claims(claim_builder(results), runs, seen, trips, together, (closely, red))
+    claims = judge.claims(claim_builder(results), runs, chunks, seen, trips, together, (closely, red))
     return Analysis(
         claims=claims,
         figures=figures.all_figures(results, both, claims[0]),

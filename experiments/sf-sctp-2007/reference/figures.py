@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from anabranch_lab.show import plots
 from anabranch_lab.stats import Estimate
 
+from . import judge
 from .point import Point
 
 
@@ -26,7 +27,7 @@ def ratios(found: list[Point]) -> Figure:
                 plots.SCTP if subflows else plots.TCP,
                 "o" if subflows else "^",
             )
-        axes.axvspan(0.97, 1.03, color=plots.OTHER, alpha=0.15, linewidth=0)
+        axes.axvspan(1 - judge.NEAR, 1 + judge.NEAR, color=plots.OTHER, alpha=0.15, linewidth=0)
         axes.set_yticks(
             range(len(found)),
             [f"{point.experiment}, {point.name}" for point in found] if axes is a else [],

@@ -1,4 +1,4 @@
-"""Basic 1 to 3: from runs to verdicts and Fig. 5.1."""
+"""Basic 1 to 3: from runs to grades and Fig. 5.1."""
 
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run import work
@@ -32,7 +32,7 @@ def analyse(results: Results) -> Analysis:
             + "; ".join(
                 f"{min(v) - 100:+.1f} to {max(v) - 100:+.1f} % longer in {s}" for s, v in share.items()
             )
-            + ". The thesis has +4 to +13, +3 to +6, and no difference.",
+            + ".",
         ],
     )
 

@@ -107,17 +107,17 @@ def look(log: Log, rate: float) -> dict[str, float]:
     data = np.flatnonzero(log.user[~log.dropped])
     synacks = log.flow[(log.kind & (SYN | ACK)) == (SYN | ACK)]
     others = len(np.unique(log.flow)) - 1
-    alone = float((log.size + CAPTURE_HEADER)[_opens_and_closes(log)].sum())
-    riding = np.count_nonzero((log.user > 0) & ((log.kind & FIN) != 0))
+    kept = ~log.dropped
+    alone = float((log.size + CAPTURE_HEADER)[kept & (log.user == 0)].sum())
+    riding = np.count_nonzero(kept & (log.user > 0) & ((log.kind & FIN) != 0))
     return {
         # Seconds without work from the first packet to the last with user data.
         "idle": float(rows.idle[: data[-1] + 1].sum()),
         # Seconds without work once the first ten packets are under way.
         "gaps": float(rows.idle[10 : data[-1] + 1].sum()),
-        # Bytes of packets that open and close connections.
+        # Bytes of packets without user data: they open and close connections.
         "overhead": alone,
-        # Bytes of packets that open and close connections, as the thesis counts them (Fig. 5.3): a FIN that rides with
-        # data counts as a packet of its own.
+        # The same as in Fig. 5.3: a FIN that rides with data counts as a packet of its own.
         "counted": alone + float((ALONE + CAPTURE_HEADER) * riding),
         # Copies of the SYN-ACK for each connection but the first.
         "synacks": float(np.count_nonzero(synacks > 0) / others) if others else np.nan,
@@ -135,18 +135,6 @@ def _overflows(log: Log, rows: Sheet) -> int:
     return int(lost.size > 0) + sum(
         bool(relieved[before:after].any()) for before, after in itertools.pairwise(kept)
     )
-
-
-def _opens_and_closes(log: Log) -> np.ndarray:
-    """Packets without user data. Of the FINs and of the ACKs of a client's FIN the first counts: when clients close all
-    connections at the end, the way up has no room for so many packets at once, and both are sent again.
-    """
-    kept = log.user == 0
-    for what in (FIN, 0):
-        found = np.flatnonzero((log.user == 0) & ((log.kind & (SYN | FIN)) == what))
-        _, firsts = np.unique(log.flow[found], return_index=True)
-        kept[np.setdiff1d(found, found[firsts])] = False
-    return kept
 
 
 def measure(results: Results, sweep: str) -> Grid:

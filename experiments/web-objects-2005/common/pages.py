@@ -58,14 +58,23 @@ def longer(runs: Grid, network: str, scenario: str, protocol: str = "TCP", than:
     return ((mine - base) / base) * 100.0
 
 
-def share(runs: Grid, network: str, scenario: str, measure: str = "R2") -> Sample:
-    """SCTP's result as a percentage of TCP's: Figs. 5.1 and 5.5."""
-    sctp, tcp = (
-        runs.sample(measure, network=network, scenario=scenario, protocol=protocol)
-        for protocol in ("SCTP", "TCP")
-    )
-    return (sctp / tcp) * 100.0
+def share(runs: Grid, network: str, scenario: str, measure: str = "R2", tcp: Grid | None = None) -> Sample:
+    """SCTP's result as a percentage of TCP's: Figs. 5.1 and 5.5; `tcp`: the runs of TCP, where they are others."""
+    at = {"network": network, "scenario": scenario}
+    mine = runs.sample(measure, protocol="SCTP", **at)
+    return (mine / (tcp or runs).sample(measure, protocol="TCP", **at)) * 100.0
 
 
-STACKS = ("linux-2.4", "sctplib-2001")
-"""What the thesis ran: TCP and SCTP."""
+def longer_than_tcp(runs: Grid, network: str, scenario: str) -> Sample:
+    """By how many percent SCTP's R2 is longer."""
+    return share(runs, network, scenario) - 100.0
+
+
+def idle(runs: Grid, packets: Grid, network: str, scenario: str) -> Sample:
+    """Percent of R2 in which the line had nothing to send, with TCP."""
+    whole = runs.sample("R2", network=network, scenario=scenario, protocol="TCP")
+    return packets.sample("idle", network=network, scenario=scenario) / whole * 100.0
+
+
+LEFT_OPEN = "the client closes nothing before the last object (Table 5.1)"
+"""The other reading of when connections are closed."""

@@ -2,10 +2,11 @@
 
 import math
 
-from anabranch_lab.judge.claims import Claim, ClaimBuilder, Part, above, below
+from anabranch_lab.judge.claims import Claim, ClaimBuilder
+from anabranch_lab.judge.comparison import Measured
 from anabranch_lab.run.grid import Curve, Grid
 
-from ..common.pages import STACKS
+ENGINES = "linux-2.4, sctplib-2001"
 
 
 def ratio(runs: Grid, sctp: str = "SCTP", tcp: str = "TCP in parallel") -> Curve:
@@ -26,17 +27,13 @@ def crossover(curve: Curve) -> float:
 
 def claims(builder: ClaimBuilder, runs: Grid, large: Grid) -> list[Claim]:
     """A-X1."""
-    parts: list[Part] = []
+    found: dict[str, Measured] = {}
     for text, grid in (("buffer of 50", runs), ("buffer of 500", large)):
         curve = ratio(grid)
-        slow, fast = curve.x[0], curve.x[-1]
-        parts.append(below(f"{text}, {slow:g} kbit/s: SCTP in % of parallel TCP", 100.0, curve.at(slow)))
-        parts.append(above(f"{text}, {fast:g} kbit/s: SCTP in % of parallel TCP", 100.0, curve.at(fast)))
+        found[f"{text}, slowest line: SCTP in % of parallel TCP"] = curve.sample(curve.x[0])
+        found[f"{text}, fastest line: SCTP in % of parallel TCP"] = curve.sample(curve.x[-1])
     where = ", ".join(
         f"{crossover(ratio(grid)):.0f} kbit/s ({text})" for text, grid in (("50", runs), ("500", large))
     )
-    return [
-        builder.claim(
-            "A-X1", parts, engines=STACKS, note=f"The crossover at 100 ms one way: {where} packets of buffer."
-        )
-    ]
+    note = f"The crossover at 100 ms one way: {where} packets of buffer."
+    return [builder.claim("A-X1", found, engine=ENGINES, note=note)]

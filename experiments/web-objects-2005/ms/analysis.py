@@ -1,4 +1,4 @@
-"""MS 1 to 8: from runs to verdicts, figures and the table of all results."""
+"""MS 1 to 8: from runs to grades, figures and the table of all results."""
 
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run.results import Results
@@ -9,15 +9,14 @@ from . import checklist, figures, judge
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = results.grid("ms", pages.MEASURES)
-    basic = results.grid("basic", pages.MEASURES)
-    variants = {sweep: results.grid(sweep, pages.MEASURES) for sweep in ("no-delay", "buffer-40", "fifty")}
-    claims = judge.claims(claim_builder(results), runs, packets.measure(results, "packets"), variants)
+    runs, basic, left_open = (results.grid(sweep, pages.MEASURES) for sweep in ("ms", "basic", "left-open"))
+    seen, seen_open = (packets.measure(results, sweep) for sweep in ("packets", "left-open"))
+    claims = judge.claims(claim_builder(results), runs, seen, (left_open, seen_open))
     fifty = {n: pages.longer(runs, n, "MS 6").estimate for n in pages.NETWORKS}
     many = {n: pages.share(runs, n, "MS 8").estimate for n in pages.NETWORKS}
     return Analysis(
         claims=claims,
-        figures=figures.all_figures(runs),
+        figures=figures.all_figures(runs, {claim.id: claim for claim in claims}),
         tables=[checklist.table(basic, runs)],
         findings=[
             "With 300 connections of one packet each, SCTP needs "
@@ -25,6 +24,6 @@ def analyse(results: Results) -> Analysis:
             + " of TCP's time; the number of streams hardly changes SCTP's own.",
             "Fifty connections take "
             + ", ".join(f"{found.text(1)} % ({network})" for network, found in fifty.items())
-            + " longer than one; the thesis prints 2 to 21 %.",
+            + " longer than one.",
         ],
     )

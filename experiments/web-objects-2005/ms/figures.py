@@ -1,8 +1,11 @@
 """Figs. 5.2 and 5.5."""
 
+from collections.abc import Mapping
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from anabranch_lab.judge.claims import Claim
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run.grid import Grid
 from anabranch_lab.show import plots
@@ -10,7 +13,7 @@ from anabranch_lab.show import plots
 from ..common.pages import NETWORKS, OBJECTS, longer, share
 
 
-def all_figures(runs: Grid) -> list[Entry]:
+def all_figures(runs: Grid, claims: Mapping[str, Claim]) -> list[Entry]:
     """In the order of the thesis."""
     return [
         Entry(
@@ -23,8 +26,8 @@ def all_figures(runs: Grid) -> list[Entry]:
         Entry(
             "figure-5-5",
             "Fig. 5.5: SCTP's R2 in percent of TCP's",
-            "Means and 95 % intervals (smaller than the marks).",
-            lambda: figure_5_5(runs),
+            "Means and 95 % intervals (smaller than the marks); crosses are published values with their tolerance.",
+            lambda: figure_5_5(runs, claims["A-F55"]),
         ),
     ]
 
@@ -73,7 +76,7 @@ def _intervals(axes: Axes, runs: Grid, protocol: str, colour: str) -> None:
     circles.set_ylim(-10, 290)
 
 
-def figure_5_5(runs: Grid) -> Figure:
+def figure_5_5(runs: Grid, claim: Claim) -> Figure:
     """A line for each network."""
     figure, (axes,) = plots.panels(1, height=4.0)
     figure.set_size_inches(7.2, 4.0)
@@ -89,6 +92,9 @@ def figure_5_5(runs: Grid) -> Figure:
             markersize=4.5,
             capsize=2.5,
         )
+    names = list(OBJECTS)
+    printed = {"MS 6, least of the networks, %": "MS 6", "B1, MS 8, %": "MS 8"}
+    plots.published(axes, claim, {at: 1 + names.index(scenario) for at, scenario in printed.items()})
     plots.label(axes, "Fig. 5.5: SCTP R2 result in percentage of TCP", "", "SCTP's R2, % of TCP's")
     axes.set_xticks(
         range(1, len(OBJECTS) + 1), [f"{name}\n{count}" for name, count in OBJECTS.items()], fontsize=9

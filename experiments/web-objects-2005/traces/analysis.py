@@ -9,25 +9,24 @@ from . import figures, judge, tables
 
 def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
-    runs = results.grid("ms", pages.MEASURES)
-    seen = packets.measure(results, "packets")
-    variants = {"patient": packets.measure(results, "patient")}
-    habits = {
-        sweep: (results.grid(sweep, pages.MEASURES), packets.measure(results, sweep))
-        for sweep in ("strict-window", "closes-in-turn")
-    }
+    runs, left_open = (results.grid(sweep, pages.MEASURES) for sweep in ("ms", "left-open"))
+    seen, seen_open = (packets.measure(results, sweep) for sweep in ("packets", "left-open"))
     fifty = {"network": "B1", "scenario": "MS 6"}
-    logs = {sweep: packets.logs(results, sweep, fifty) for sweep in ("packets", "slow-server", "slow-line")}
-    idle = {n: judge.idle(runs, seen, n, "MS 8").text(0) for n in pages.NETWORKS}
+    logs = tuple(packets.logs(results, sweep, fifty) for sweep in ("packets", "left-open"))
+    claims = judge.claims(claim_builder(results), (runs, seen), (left_open, seen_open), logs)
+    by_id = {claim.id: claim for claim in claims}
+    printed = {part.at: part.value for part in by_id["A-MS8"].parts}
+    idle = ", ".join(
+        f"{pages.idle(runs, seen, network, 'MS 8').estimate.text(0)} % ({network}; printed {printed[f'{network}, % idle']:.0f})"
+        for network in pages.NETWORKS
+    )
     return Analysis(
-        claims=judge.claims(claim_builder(results), runs, seen, variants, logs),
+        claims=claims,
         figures=figures.all_figures(results),
-        tables=[*tables.all_tables(runs, seen, logs["packets"]), tables.habits(runs, seen, habits)],
+        tables=tables.all_tables(runs, seen, next(iter(logs[1].values())), by_id),
         findings=[
-            "Opening connections one after the other leaves the line without work: with 300 of them for "
-            + ", ".join(f"{found} % ({network})" for network, found in idle.items())
-            + " of the time. The thesis prints 35, 27, 69, 48 and 51 %.",
-            "Its log (Table 5.1) shows two habits of its Linux 2.4 that decide the numbers: a last segment leaves with its FIN "
-            "although the window is full, and the client left its side of finished connections open.",
+            f"Opening connections one after the other leaves the line without work: with 300 of them for {idle} of the time.",
+            "The printed log (Table 5.1) shows two habits of its Linux 2.4 and its client: a last segment leaves with its FIN although the window is "
+            "full, and the client left its side of finished connections open, where the text closes each at once.",
         ],
     )

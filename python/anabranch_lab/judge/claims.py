@@ -1,6 +1,7 @@
 """Claims with their grades, as out/claims.json has them."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -143,10 +144,16 @@ def _part(compared: Comparison, graded: grades.Graded) -> Part:
         graded.grade,
         graded.why,
         compared.expected.value,
-        compared.band,
-        compared.factor,
+        # From one run and with too few of ours its band has no end: nothing is shown then.
+        compared.band if compared.band and all(map(math.isfinite, compared.band)) else None,
+        _finite(compared.factor),
         compared.expected.cause,
     )
+
+
+def _finite(factor: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
+    """A factor without an interval is none."""
+    return factor if factor and all(map(math.isfinite, factor)) else None
 
 
 def _one_a_cause(parts: Sequence[Part]) -> list[Part]:

@@ -98,6 +98,11 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
         return _share(expected, at, measured)
     if isinstance(measured, Signs):
         return _signs(expected, at, measured)
+    if expected.share is not None or expected.sign:
+        asked = "a share of cases" if expected.share is not None else "signs"
+        raise ValueError(
+            f"{at}: claims.toml asks for {asked}, and something else is measured: nothing would be compared"
+        )
     if isinstance(measured, str) or expected.equals is not None:
         holds = str(measured) == str(expected.equals)
         return Comparison(expected, at, str(measured), None, None, _certain(holds), None, None)

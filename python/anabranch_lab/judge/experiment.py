@@ -3,12 +3,14 @@
 import importlib
 import re
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 
 from ..plan import folders, plan
 from ..run.results import Results
-from ..show import overview
+from ..show import claim_figures, overview
+from . import declared
 from .claims import Claim, ClaimBuilder
 from .exhibits import Figure, Table
 
@@ -21,6 +23,7 @@ __all__ = [
     "claim_builder",
     "other_analyses",
     "results_of",
+    "used",
 ]
 
 
@@ -42,19 +45,42 @@ class Analysis:
 def claim_builder(results: Results) -> ClaimBuilder:
     """What the judges of an experiment make their claims with."""
     study = folders.study_of(results.plan)
-    engine = results.plan.engines[0] if results.plan.engines else ""
+    plan = results.plan
+    engine = plan.engines[0] if plan.engines else ", ".join(plan.every_engine())
     return ClaimBuilder(study.number, engine, study.claims, quick=results.quick)
 
 
 def analyse(results: Results) -> Analysis:
-    """Runs the experiment's own analysis over what is on disk; without one, every flow's goodput (`overview`)."""
+    """Runs the experiment's own analysis over what is on disk; without one, every flow's goodput (`overview`).
+
+    Claims that say themselves what is measured (`declared`) are judged and drawn in either case.
+    """
     if (results.plan.folder / "analysis.py").is_file():
         found = _module(results.plan).analyse(results)
+        alone = False
     else:
         tables, figures = overview.everything(results)
         found = Analysis(claims=[], tables=tables, figures=figures, headline=tables[0] if tables else None)
+        alone = True
+    _judge_declared(results, found, alone)
     results.analyses[results.plan.name] = found
     return found
+
+
+def _judge_declared(results: Results, found: Analysis, alone: bool) -> None:
+    """Adds the claims that need no Python; `alone`: there is none, so every claim must be such a one."""
+    builder = claim_builder(results)
+    judged = {claim.id for claim in found.claims}
+    short = results.plan.name.rpartition("/")[2]
+    mine = [
+        declared.judge(results, builder, entry)
+        for entry in folders.study_of(results.plan).claims.values()
+        if entry.experiment == short and entry.id not in judged and (alone or declared.declared(entry))
+    ]
+    found.claims += mine
+    found.figures[:0] = [claim_figures.figure(results, claim) for claim in mine if claim.parts]
+    if alone:
+        found.findings += declared.findings(mine)
 
 
 def results_of(results: Results, name: str) -> Results:
@@ -64,6 +90,19 @@ def results_of(results: Results, name: str) -> Results:
     if full not in study.experiments:
         raise plan.PlanError(f"no experiment `{full}`; there are {', '.join(study.experiments)}")
     return results.of(folders.load(study.folder / name))
+
+
+def used(chosen: Sequence[Results]) -> list[Results]:
+    """The sweeps of other experiments that the analyses of these need (`uses` of their plans), where they are not among them."""
+    found = []
+    there = {results.plan.name for results in chosen}
+    for results in chosen:
+        for name, sweeps in results.plan.uses.items():
+            other = results_of(results, name).plan
+            if other.name not in there:
+                needed = tuple(other.sweep(sweep) for sweep in sweeps)
+                found.append(results.of(replace(other, sweeps=needed)))
+    return found
 
 
 def other_analyses(results: Results) -> dict[str, Analysis]:

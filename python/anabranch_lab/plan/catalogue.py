@@ -65,6 +65,10 @@ class Expected:
     """Why nothing can be said."""
     cause: str = ""
     """What makes it fail, where other parts fail by the same: they are one part then."""
+    sweep: str = ""
+    """Where no Python judges it: the sweep that it is taken from (`judge/declared.py`) ..."""
+    measure: str = ""
+    """... and what is measured there, such as `goodput of upload, Mbit/s`; `at` is the point then."""
 
     @property
     def threshold(self) -> tuple[float, bool] | None:
@@ -142,6 +146,8 @@ class Entry:
     """Why no run can decide the whole of it."""
     one_run: float = field(default=1.0, compare=False)
     """The standard deviation of a published run over that of one of ours."""
+    file: str = field(default="", compare=False)
+    """Where it stands."""
 
     def expected(self, at: str) -> Expected:
         """What is expected of a part: the one of that name, or whose pattern fits."""
@@ -167,12 +173,19 @@ class Entry:
         ]
 
 
-_REQUIRED = {"id", "experiment", "where", "statement", "kind"}
-_OPTIONAL = {"parts", "tolerance", "counts_as", "seen", "counted_with", "not_testable"}
+_REQUIRED = {"id", "experiment", "statement"}
+_PUBLISHED = {"where"}
+"""What a claim of a publication has besides."""
+_TEXTS = {"id", "experiment", "statement", "where", "kind", "counts_as", "counted_with", "not_testable"}
+_OF_PARTS = ("sweep", "measure")
+"""What all parts of a claim have that do not say it themselves."""
+_OPTIONAL = {"parts", "kind", "tolerance", "counts_as", "seen", "counted_with", "not_testable", *_OF_PARTS}
 
 
 def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str, Entry]:
-    """Reads a study's claims.toml; by identifier, in its order. `experiment` judges those that name none; `study` is its number."""
+    """Reads a claims.toml; by identifier, in its order. `experiment` judges those that name none; `study` is the number of the publication,
+    `own` where there is none.
+    """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -189,25 +202,35 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
             table.setdefault("experiment", experiment)
         where = f"{path}: claim {table.get('id', f'number {number}')}"
         legacy = table.pop("expected", None)  # MIGRATION
-        _names(table, _REQUIRED, _OPTIONAL, where)
+        for key in _TEXTS & set(table):
+            if not isinstance(table[key], str):
+                raise PlanError(f"{where}: `{key}` is a text, not {table[key]!r}")
+        given = table.get("parts", [])
+        if not isinstance(given, list) or not all(isinstance(part, dict) for part in given):
+            raise PlanError(f"{where}: `parts` is a list of tables, not {given!r}")
+        if table.get("counts_as", OWN) not in SORTS:
+            raise PlanError(f"{where}: counts_as `{table['counts_as']}`; there are {', '.join(SORTS)}")
+        ours = table.get("counts_as", _sort(table, study)) == OWN
+        _names(table, _REQUIRED if ours else _REQUIRED | _PUBLISHED, _OPTIONAL | _PUBLISHED, where)
+        table.setdefault("where", OWN)
+        table.setdefault("kind", "N" if any("value" in part for part in given) else "S")
         if not set(table["kind"].split("/")) <= set(KINDS):
             raise PlanError(f"{where}: kind `{table['kind']}`; there are {', '.join(KINDS)}")
         table.setdefault("counts_as", _sort(table, study))
-        if table["counts_as"] not in SORTS:
-            raise PlanError(f"{where}: counts_as `{table['counts_as']}`; there are {', '.join(SORTS)}")
         if table["id"] in entries:
             raise PlanError(f"{where}: it stands there twice")
-        table["parts"] = tuple(_parts(table.get("parts", []), where))
+        shared = {key: table.pop(key) for key in _OF_PARTS if key in table}
+        table["parts"] = tuple(_parts([shared | part for part in given], where))
         if not table["parts"] and not table.get("not_testable") and not legacy:  # MIGRATION
             raise PlanError(f"{where}: neither `parts` nor `not_testable`: nothing could be judged")
-        entries[table["id"]] = Entry(**table, one_run=one_run)
+        entries[table["id"]] = Entry(**table, one_run=one_run, file=str(path))
     return entries
 
 
 def _names(table: Mapping[str, Any], required: set[str], optional: set[str], where: str) -> None:
     missing, unknown = sorted(required - set(table)), sorted(set(table) - required - optional)
     if missing:
-        raise PlanError(f"{where}: `{missing[0]}` is missing; a claim has {', '.join(sorted(required))}")
+        raise PlanError(f"{where}: `{missing[0]}` is missing; needed are {', '.join(sorted(required))}")
     if unknown:
         raise PlanError(
             f"{where}: unknown `{unknown[0]}`; there are {', '.join(sorted(required | optional))}"
@@ -219,6 +242,9 @@ def _parts(given: Sequence[Mapping[str, Any]], where: str) -> Iterator[Expected]
     for number, table in enumerate(given, start=1):
         at = table.get("at", "")
         place = f"{where}: part {at or number}"
+        for key in ("at", *_OF_PARTS):
+            if not isinstance(table.get(key, ""), str):
+                raise PlanError(f"{place}: `{key}` is a text, not {table[key]!r}")
         _names(table, {"at"}, set(Expected.__dataclass_fields__) - {"at"}, place)
         if at in seen:
             raise PlanError(f"{place}: it stands there twice")
@@ -241,7 +267,10 @@ def _part(table: dict[str, Any], place: str) -> Expected:
     elif "tolerance" in table:
         raise PlanError(f"{place}: a `tolerance` without a `value`")
     if "range" in table:
-        low, high = (float(each) for each in table["range"])
+        given = table["range"]
+        if not isinstance(given, list) or [type(each) in (int, float) for each in given] != [True, True]:
+            raise PlanError(f"{place}: `range` is [low, high], not {given!r}")
+        low, high = (float(each) for each in given)
         if not low < high:
             raise PlanError(f"{place}: the range {low:g} to {high:g} is empty")
         table["range"] = (low, high)
@@ -267,11 +296,11 @@ def _tolerance(given: Any, value: float, place: str) -> tuple[float, float]:
 
 def _sort(table: Mapping[str, Any], study: str) -> str:
     """What a claim counts as that does not say so."""
-    if study == "own" or table["where"].startswith(("own", "beyond")):
+    if study == "own" or str(table.get("where", "")).startswith(("own", "beyond")):
         return OWN
-    if table["kind"] == "T":
+    if table.get("kind") == "T":
         return CONSISTENCY
-    return DERIVED if table["kind"] == "D" else PUBLISHED
+    return DERIVED if table.get("kind") == "D" else PUBLISHED
 
 
 def missing(entries: Mapping[str, Entry], found: Iterable[Any], experiments: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from . import catalogue, configuration, plan
 
 PLAN = "plan.toml"
+CLAIMS = "claims.toml"
 
 
 def checkout(start: Path | None = None) -> Path | None:
@@ -66,27 +67,36 @@ class Study:
         return self.number == plan.OWN
 
 
+def places(folder: Path) -> list[Path]:
+    """The folders of the studies in a folder, sorted by their names."""
+    return sorted({path.parent for name in (PLAN, configuration.STUDY) for path in folder.glob(f"*/{name}")})
+
+
 def studies(folder: Path) -> list[Study]:
-    """Every study, sorted by its name."""
-    places = {path.parent for name in (PLAN, configuration.STUDY) for path in folder.glob(f"*/{name}")}
-    return [study_at(place) for place in sorted(places)]
+    """Every study of a folder, sorted by its name."""
+    return [study_at(place) for place in places(folder)]
+
+
+def experiments(study: Path) -> list[Path]:
+    """The folders of the experiments of the study in this folder: its own, where it is one experiment."""
+    if (study / configuration.STUDY).is_file():
+        return sorted(path.parent for path in study.glob(f"*/{PLAN}"))
+    return [study]
 
 
 def study_at(folder: Path) -> Study:
     """The study in this folder."""
-    file = folder / "claims.toml"
     if (folder / configuration.STUDY).is_file():
         head = defaults(folder)
         about, findings = _abstract(head.get("about", {}), folder / configuration.STUDY)
-        claims = catalogue.load(file, study=head.get("study", plan.OWN))
-        names = sorted(
-            (path.parent.name for path in folder.glob(f"*/{PLAN}")),
-            key=lambda name: (_ours(name, claims.values()), name),
-        )
+        number = _number(head.get("study", plan.OWN), head.get("reference", ""))
+        names = [path.name for path in experiments(folder)]
+        claims = _claims(folder, names, number)
+        names.sort(key=lambda name: (_ours(name, claims.values()), name))
         return Study(
             folder.name,
             folder,
-            head.get("study", plan.OWN),
+            number,
             head.get("title", folder.name),
             head.get("reference", ""),
             head.get("short", head.get("title", folder.name)),
@@ -99,12 +109,13 @@ def study_at(folder: Path) -> Study:
             configuration.parse(head.get(configuration.KEY, ()), folder / configuration.STUDY),
         )
     one = load(folder)
-    claims = catalogue.load(file, one.name, one.study)
+    number = _number(one.study, one.reference)
+    claims = _of_experiment(folder, one.name, number)
     about, findings = _abstract(one.about, folder / PLAN)
     return Study(
         one.name,
         folder,
-        one.study,
+        number,
         one.title,
         one.reference,
         one.short or one.title,
@@ -116,6 +127,37 @@ def study_at(folder: Path) -> Study:
     )
 
 
+def _number(said: str, reference: str) -> str:
+    """The number of the publication that a study judges: without a `reference` there is none, and all it says is its own."""
+    return said if reference else plan.OWN
+
+
+def _claims(folder: Path, names: list[str], number: str) -> dict[str, catalogue.Entry]:
+    """The claims of a study: of its own claims.toml, and of those of its experiments."""
+    alone = names[0] if len(names) == 1 else None
+    found = catalogue.load(folder / CLAIMS, alone, number)
+    for name in names:
+        for entry in _of_experiment(folder / name, name, number).values():
+            if entry.id in found:
+                other = found[entry.id].experiment
+                raise plan.PlanError(
+                    f"{folder / name / CLAIMS}: claim {entry.id}: another one of {other} is called so"
+                )
+            found[entry.id] = entry
+    return found
+
+
+def _of_experiment(folder: Path, name: str, number: str) -> dict[str, catalogue.Entry]:
+    """The claims that stand beside a plan: it judges them."""
+    found = catalogue.load(folder / CLAIMS, name, number)
+    for entry in found.values():
+        if entry.experiment != name:
+            raise plan.PlanError(
+                f"{folder / CLAIMS}: claim {entry.id}: experiment `{entry.experiment}`; here it can only be {name}"
+            )
+    return found
+
+
 def _ours(experiment: str, claims: Iterable[catalogue.Entry]) -> bool:
     """Whether all that an experiment judges is our own."""
     sorts = {entry.counts_as for entry in claims if entry.experiment == experiment}
@@ -124,6 +166,8 @@ def _ours(experiment: str, claims: Iterable[catalogue.Entry]) -> bool:
 
 def _abstract(about: Mapping[str, Any], file: Path) -> tuple[dict[str, str], tuple[str, ...]]:
     """The texts of `[about]`, and its list of findings."""
+    if not isinstance(about, Mapping):
+        raise plan.PlanError(f"{file}: [about] is a table of texts, not {about!r}")
     texts = dict(about)
     findings = texts.pop("findings", [])
     if not (isinstance(findings, list) and all(isinstance(each, str) and each for each in findings)):
@@ -169,31 +213,12 @@ def at(place: Path) -> list[plan.Plan] | None:
     if (place / PLAN).is_file():
         return [load(place)]
     if (place / configuration.STUDY).is_file():
-        inside = [load(path.parent) for path in sorted(place.glob(f"*/{PLAN}"))]
+        inside = [load(path) for path in experiments(place)]
         if not inside:
             raise plan.PlanError(f"{place}: a study without an experiment: no folder in it has a {PLAN}")
         return inside
     inside = [load(study.folder.parent / name) for study in studies(place) for name in study.experiments]
     return inside or None
-
-
-def select(folder: Path, study: str | None = None, experiment: str | None = None) -> list[str]:
-    """The experiments that a command means: all, those of a study, or one (with or without the study's name)."""
-    every = studies(folder)
-    if study is not None:
-        found = [each for each in every if each.name == study]
-        if not found:
-            raise plan.PlanError(f"no study `{study}`; there are {', '.join(each.name for each in every)}")
-        every = found
-    chosen = [name for each in every for name in each.experiments]
-    if experiment is None:
-        return chosen
-    matching = [
-        name for name in chosen if experiment in (name, name.rpartition("/")[2], name.partition("/")[0])
-    ]
-    if not matching:
-        raise plan.PlanError(f"no experiment `{experiment}`; there are {', '.join(chosen)}")
-    return matching
 
 
 def study_of(each: plan.Plan) -> Study:

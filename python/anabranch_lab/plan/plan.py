@@ -151,6 +151,8 @@ class Plan:
     """Authors and year of what it judges."""
     compares: bool = False
     """Whether it looks at what the other experiments of its study found, and so comes after them."""
+    uses: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Sweeps of other experiments of the study that its analysis needs, by the names of their folders."""
     about: Mapping[str, Any] = field(default_factory=dict)
     """The abstract, where the plan is a study by itself: `question`, `method`, `findings`."""
     glossary: Mapping[str, str] = field(default_factory=dict)
@@ -196,6 +198,33 @@ ELSEWHERE = {
 }
 """Keys that somebody may look for in a plan, and where they belong."""
 
+KEYS = {
+    "title",
+    "study",
+    "reference",
+    "short",
+    "engines",
+    "seeds",
+    "quick_seeds",
+    "quick",
+    "axes",
+    "sweep",
+    "compares",
+    "uses",
+    "sequential",
+    "about",
+    "glossary",
+}
+"""Of a plan."""
+_TEXT, _LIST, _TABLE, _TRUTH = (str, "a text"), (list, "a list"), (dict, "a table"), (bool, "true or false")
+KINDS = {
+    **dict.fromkeys(("title", "study", "reference", "short", "name", "scenario", "reading"), _TEXT),
+    **dict.fromkeys(("engines", "sweep", "skip", "batch"), _LIST),
+    **dict.fromkeys(("quick", "set", "uses"), _TABLE),
+    **dict.fromkeys(("trace", "compares"), _TRUTH),
+}
+"""What the values of some keys are."""
+
 ENGINE = "engine"
 """The axis that `engines` makes."""
 
@@ -226,33 +255,17 @@ RESERVED = frozenset(
 def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -> Plan:
     """Reads an experiment's plan.toml; what it does not say comes from its study."""
     file = folder / "plan.toml"
-    document = {**(study or {}), **read(file)}
+    own = read(file)
+    document = {**(study or {}), **own}
     for key, place in ELSEWHERE.items():
         if key in document:
             raise PlanError(f"{file}: `{key}` belongs in {place}, not in a plan")
-    _only(
-        document,
-        {
-            "title",
-            "study",
-            "reference",
-            "short",
-            "engines",
-            "seeds",
-            "quick_seeds",
-            "quick",
-            "axes",
-            "sweep",
-            "compares",
-            "sequential",
-            "about",
-            "glossary",
-        },
-        str(file),
-    )
+    _only(own, KEYS, str(file))
+    _only(study or {}, KEYS, str(folder.parent / "study.toml"))
+    _kinds(document, str(file))
     seeds = document.get("seeds", SEEDS)
     quick_seeds = document.get("quick_seeds", QUICK_SEEDS)
-    axes = {key: _axis(key, entry) for key, entry in document.get("axes", {}).items()}
+    axes = {key: _axis(key, entry, file) for key, entry in document.get("axes", {}).items()}
     engines = tuple(document.get("engines", ()))
     quick = _quick(document.get("quick", {}), f"[quick] of {file}")
     sweeps = []
@@ -279,14 +292,24 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
             },
             where,
         )
+        _kinds(entry, where)
         for key in ("name", "about"):
             if key not in entry:
                 raise PlanError(f"{where}: `{key}` is missing")
-        unknown = [axis for axis in entry.get("axes", []) if axis not in axes]
+        asked = entry.get("axes", [])
+        if not isinstance(asked, list | Mapping):
+            raise PlanError(f"{where}: `axes` is a list of names, or a table of axes, not {asked!r}")
+        # An axis of one sweep alone may stand in the sweep.
+        there = (
+            {key: _axis(key, each, where) for key, each in asked.items()}
+            if isinstance(asked, Mapping)
+            else axes
+        )
+        unknown = [axis for axis in asked if axis not in there]
         if unknown:
             raise PlanError(f"{where}: no axis `{unknown[0]}`; there are {', '.join(axes)}")
         scenario = folder / entry.get("scenario", "scenario.toml")
-        mine = [axes[axis] for axis in entry.get("axes", [])]
+        mine = [there[axis] for axis in asked]
         compared = entry.get("engines", engines)
         if compared:
             mine.insert(0, _engines(compared, scenario))
@@ -331,6 +354,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
         engines=engines,
         short=document.get("short", ""),
         compares=document.get("compares", False),
+        uses=document.get("uses", {}),
         about=document.get("about", {}),
         glossary=document.get("glossary", {}),
     )
@@ -351,14 +375,23 @@ def _set_values(sweep: Sweep) -> Iterator[tuple[str, str]]:
             yield from leaves(key, value)
 
 
-def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
+def _axis(key: str, entry: Mapping[str, Any], place: Any) -> Axis:
     """An axis: `keys` and `values`, or `values` as a table that says what each of them sets."""
-    _only(entry, {"name", "label", "keys", "values", "choose", "none"}, f"[axes.{key}] of plan.toml")
+    where = f"{place}: [axes.{key}]"
+    if not isinstance(entry, Mapping):
+        raise PlanError(f"{where}: write it with `keys` and `values`, not {entry!r}")
+    _only(entry, {"name", "label", "keys", "values", "choose", "none"}, where)
     name = entry.get("name", key)
     if name.lower() in RESERVED or name == ENGINE:
-        raise PlanError(f"[axes.{key}]: no axis can be called `{name}`")
+        raise PlanError(
+            f"{where}: no axis can be called `{name}`; taken are {', '.join(sorted({*RESERVED, ENGINE}))}"
+        )
     if "values" not in entry:
-        raise PlanError(f"[axes.{key}]: `values` is missing")
+        raise PlanError(f"{where}: `values` is missing")
+    if not isinstance(entry["values"], str | list | Mapping):
+        raise PlanError(
+            f"{where}: `values` is a list, a range such as `1..12`, or a table, not {entry['values']!r}"
+        )
     if isinstance(entry["values"], Mapping):
         values = tuple(entry["values"])
         settings = tuple(dict(each) for each in entry["values"].values())
@@ -366,7 +399,7 @@ def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
         values = _values(entry["values"])
         keys = entry.get("keys")
         if not keys:
-            raise PlanError(f"[axes.{key}]: `keys` is missing")
+            raise PlanError(f'{where}: `keys` is missing, such as ["link.path.rate"]')
         templates = keys if isinstance(keys, Mapping) else dict.fromkeys(keys, "{}")
         none = entry.get("none")
         parts = [(value,) if value != none else () for value in values]
@@ -378,7 +411,7 @@ def _axis(key: str, entry: Mapping[str, Any]) -> Axis:
             for value, chosen in zip(values, parts, strict=True)
         )
     if len(set(values)) != len(values):
-        raise PlanError(f"[axes.{key}]: a value stands there twice")
+        raise PlanError(f"{where}: a value stands there twice")
     return Axis(name, values, settings, entry.get("label", name))
 
 
@@ -594,3 +627,9 @@ def _only(table: Mapping[str, Any], allowed: set[str], where: str) -> None:
     for key in table:
         if key not in allowed:
             raise PlanError(f"{where}: unknown key `{key}`; allowed are {', '.join(sorted(allowed))}")
+
+
+def _kinds(table: Mapping[str, Any], where: str) -> None:
+    for key, (kind, told) in KINDS.items():
+        if key in table and not isinstance(table[key], kind):
+            raise PlanError(f"{where}: `{key}` is {told}, not {table[key]!r}")

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,8 @@ class Task:
     batch: tuple[tuple[tuple[str, str], ...], ...] = ()
     """Of a batch: what each of its runs sets over the scenario."""
     sweep: str = ""
+    file: Path | None = None
+    """The file that the scenario was made from."""
 
     @property
     def runs(self) -> int:
@@ -121,6 +124,7 @@ def tasks(schedules: Sequence[Schedule]) -> tuple[list[Task], int]:
                     schedule.cost(job),
                     job.batch,
                     job.sweep.name,
+                    job.sweep.scenario,
                 )
     missing = [task for task in wanted.values() if not all(path.is_file() for _, path in task.paths())]
     missing.sort(key=lambda task: -task.cost)
@@ -208,7 +212,27 @@ def _check(missing: Sequence[Task]) -> None:
             seen.add(task.key)
             # Of a batch its two ends: thousands of runs that differ in a number would take longer to check than to make.
             for overrides in {task.batch[0], task.batch[-1]} if task.batch else [()]:
-                simulation.check(task.scenario, task.name, overrides)
+                try:
+                    simulation.check(task.scenario, f"{task.file or task.name}", overrides)
+                except ValueError as error:
+                    raise _at_its_line(task, error) from None
+
+
+def _at_its_line(task: Task, error: ValueError) -> ValueError:
+    """The error with its place in the file that somebody wrote; where only what a sweep sets is wrong, with the name of the sweep."""
+    if task.file is None:
+        return error
+    try:
+        simulation.check(task.file.read_text(encoding="utf-8"), str(task.file))
+    except ValueError as own:
+        if _what(own) == _what(error):
+            return own
+    return ValueError(f"{task.file} with what {task.name} sets: {_what(error)}")
+
+
+def _what(error: ValueError) -> str:
+    """An error of a scenario without its place."""
+    return re.sub(r"^.*?:\d+:\d+: ", "", str(error))
 
 
 def _fill(running: dict[Any, Task], executor: Executor, queue: Iterator[Task]) -> None:

@@ -156,7 +156,10 @@ class Results:
     def points(self, sweep: Sweep) -> list[tuple[Point, str]]:
         """Every point of a sweep in this run, with the key of its results."""
         if sweep.name not in self._points:
-            points = list(sweep.points(self.quick))
+            try:
+                points = list(sweep.points(self.quick))
+            except PlanError as error:
+                raise PlanError(f"{self.plan.folder / 'plan.toml'}: sweep `{sweep.name}`: {error}") from None
             if sweep.batch:
                 found = []
                 for batch in _batches(points):

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ..plan import configuration, folders, named
 from ..run import store
 from ..run.progress import PROGRESS
 from . import report
@@ -26,7 +27,10 @@ def add(commands: Any) -> None:
     )
     command.set_defaults(command=run)
     command.add_argument(
-        "out", nargs="?", type=Path, default=Path("out"), help="folder for results (default: out)"
+        "out",
+        nargs="?",
+        type=Path,
+        help="folder for results, or of an experiment or a study (default: the one that you stand in, or the checkout)",
     )
     command.add_argument("--port", type=int, default=8000, help="default 8000; 0 takes a free one")
 
@@ -35,13 +39,20 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Serves until it is interrupted."""
     if not 0 <= options.port < 65536:
         raise ValueError(f"--port {options.port}: 0 to 65535")
-    with server(options.out, options.port) as running:
+    with server(place(options.out), options.port) as running:
         console.print(f"http://{HOST}:{running.server_port}/ (Ctrl-C ends it)", highlight=False)
         try:
             running.serve_forever()
         except KeyboardInterrupt:
             return 0
     return 0
+
+
+def place(given: Path | None) -> Path:
+    """The folder for results that is meant."""
+    if given is None or any((given / name).is_file() for name in (folders.PLAN, configuration.STUDY)):
+        return named.out(given)
+    return given
 
 
 def server(out: Path, port: int) -> http.server.ThreadingHTTPServer:

@@ -100,6 +100,15 @@ def totals(found: Sequence[judged.Claim], names: Mapping[str, str]) -> RichTable
     return table
 
 
+def grades_again(then: Mapping[str, str], now: Mapping[str, str]) -> RichTable:
+    """The grades of a bundle, and those of its rerun."""
+    table = RichTable("claim", "bundle", "rerun", title="Grades")
+    for claim, grade in then.items():
+        cells = [f"[{STYLE.get(each, 'red')}]{each}[/]" for each in (grade, now.get(claim, "none"))]
+        table.add_row(escape(claim), *cells)
+    return table
+
+
 def headline(table: experiment.Table) -> RichTable:
     """The experiment's own table."""
     rich = RichTable(

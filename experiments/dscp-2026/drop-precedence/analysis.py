@@ -1,0 +1,123 @@
+"""Several drop precedences of one class: from runs to grades, figures and findings."""
+
+from anabranch_lab.judge.claims import Claim, ClaimBuilder
+from anabranch_lab.judge.experiment import Analysis, claim_builder
+from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.run.grid import Grid
+from anabranch_lab.run.results import Results
+from anabranch_lab.stats import Estimate
+
+from ..common import drawing, measures
+
+FIRST, THIRD = "AF41 for all", "AF43 for all"
+PLAIN = "three precedences, plain"
+INDEPENDENT = ("level 0, independent", "level 1, independent")
+COUPLED = ("level 0, coupled", "level 1, coupled")
+BY_TIME = "rfc9260-rack"
+TABLE = (
+    "audio_p50",
+    "audio_p99",
+    "video_p50",
+    "video_p99",
+    "audio_in_time",
+    "video_in_time",
+    "total",
+    "spurious",
+)
+BESIDE = (*TABLE, "rivals")
+
+
+def analyse(results: Results) -> Analysis:
+    """What the lab asks an experiment for."""
+    alone = results.grid("alone", measures.CROWD)
+    crowd = results.grid("crowd", measures.CROWD).joined(results.grid("crowd-apart", measures.CROWD))
+    rivals = "Means and 95 % intervals; RACK-TLP; ten connections of TCP (CUBIC, Reno and BBR, three round trips), all of them AF43."
+    return Analysis(
+        claims=claims(claim_builder(results), alone, crowd),
+        tables=[
+            measures.table("Nobody else", alone, TABLE, shown=False),
+            measures.table("Beside ten rivals", crowd, BESIDE),
+        ],
+        figures=[
+            Entry(
+                "figure-dscp-precedence-video",
+                "Video with several drop precedences: 99th percentile",
+                f"{rivals} In (a) nobody else.",
+                lambda: drawing.over_places(
+                    [("nobody else", alone.only(rules=BY_TIME)), ("beside ten rivals", crowd)],
+                    "video_p99",
+                    "queue",
+                    "queue of the class",
+                    log=True,
+                ),
+            ),
+            Entry(
+                "figure-dscp-precedence-rivals",
+                "What is left for the ten rivals",
+                rivals,
+                lambda: drawing.over_places([("ten rivals", crowd)], "rivals", "queue", "queue"),
+            ),
+        ],
+        findings=[
+            *(finding(alone, queue, "nobody else", rules=BY_TIME) for queue in alone.values("queue")),
+            *(finding(crowd, queue, "beside ten rivals") for queue in crowd.values("queue")),
+        ],
+    )
+
+
+def finding(runs: Grid, queue: str, beside: str, **at: str) -> str:
+    """Delays, what goes through and what the rivals have, for each way."""
+    shown = ("audio_p99", "video_p99", "total") + (("rivals",) if "ten" in beside else ())
+
+    def told(how: str) -> str:
+        return ", ".join(measures.text(runs, each, {"queue": queue, "how": how, **at}) for each in shown)
+
+    names = ", ".join(measures.NAMES[each] for each in shown)
+    return (
+        f"{queue}, {beside}: {names}: " + "; ".join(f"{how} {told(how)}" for how in runs.values("how")) + "."
+    )
+
+
+def claims(builder: ClaimBuilder, alone: Grid, crowd: Grid) -> list[Claim]:
+    """The hypotheses of claims.toml that name this experiment."""
+    places = [(queue, rules) for queue in alone.values("queue") for rules in alone.values("rules")]
+    queues = crowd.values("queue")
+
+    def place(queue: str, rules: str, how: str) -> dict[str, str]:
+        return {"queue": queue, "rules": rules, "how": how}
+
+    def beside(measure: str, ones: tuple[str, ...], others: tuple[str, ...]) -> list[dict[str, Estimate]]:
+        return [
+            measures.over(
+                crowd,
+                measure,
+                {"queue": queue, "how": one},
+                {"queue": queue, "how": other},
+                f"{queue}: {one} over {other}",
+            )
+            for queue in queues
+            for one, other in zip(ones, others, strict=True)
+        ]
+
+    found = {
+        "DS-31": [
+            part
+            for queue, rules in places
+            for part in (
+                measures.at(alone, "spurious", place(queue, rules, PLAIN), f"{queue}, {rules}: {PLAIN}"),
+                measures.over(
+                    alone,
+                    "total",
+                    place(queue, rules, PLAIN),
+                    place(queue, rules, THIRD),
+                    f"{queue}, {rules}: {PLAIN} over {THIRD}",
+                ),
+            )
+        ],
+        "DS-32": beside("audio_p99", (PLAIN,), (THIRD,)),
+        "DS-33": beside("video_p99", INDEPENDENT, (PLAIN, PLAIN)),
+        "DS-34": beside("video_p99", INDEPENDENT, COUPLED),
+        "DS-35": beside("rivals", COUPLED, (THIRD, THIRD)),
+        "DS-36": beside("rivals", (FIRST,), (PLAIN,)),
+    }
+    return [builder.claim(each, measures.together(parts)) for each, parts in found.items()]
