@@ -201,7 +201,6 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
         if experiment is not None:
             table.setdefault("experiment", experiment)
         where = f"{path}: claim {table.get('id', f'number {number}')}"
-        legacy = table.pop("expected", None)  # MIGRATION
         for key in _TEXTS & set(table):
             if not isinstance(table[key], str):
                 raise PlanError(f"{where}: `{key}` is a text, not {table[key]!r}")
@@ -221,7 +220,7 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
             raise PlanError(f"{where}: it stands there twice")
         shared = {key: table.pop(key) for key in _OF_PARTS if key in table}
         table["parts"] = tuple(_parts([shared | part for part in given], where))
-        if not table["parts"] and not table.get("not_testable") and not legacy:  # MIGRATION
+        if not table["parts"] and not table.get("not_testable"):
             raise PlanError(f"{where}: neither `parts` nor `not_testable`: nothing could be judged")
         entries[table["id"]] = Entry(**table, one_run=one_run, file=str(path))
     return entries

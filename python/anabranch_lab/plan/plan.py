@@ -288,7 +288,6 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 "quick",
                 "batch",
                 "reading",
-                "variant",  # MIGRATION
             },
             where,
         )
