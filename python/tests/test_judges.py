@@ -13,7 +13,7 @@ import worlds_short_flows
 import worlds_thesis
 from test_satellite import IDS as SATELLITE
 
-from anabranch_lab.judge import claims, experiment, grades
+from anabranch_lab.judge import experiment, grades
 from anabranch_lab.models import renewal
 from anabranch_lab.plan import catalogue, folders
 from anabranch_lab.run import series
