@@ -32,7 +32,7 @@ SIZE = {"value": 10.0, "tolerance": (1.0, 1.0), "no_effect": 1.0}
     [
         (10.0, 0.5, "A"), (10.4, 0.5, "A"), (10.8, 0.5, "C"), (12.0, 0.5, "B"), (11.4, 0.5, "C"), (7.0, 0.5, "B"),
         # The opposite of what is published, and nothing where something is.
-        (-3.0, 0.5, "D"), (0.2, 0.5, "D"),
+        (-3.0, 0.5, "D"), (0.2, 0.5, "D"), (0.5, 0.1, "D"),
         # Neither known to be something nor to be nothing.
         (0.7, 0.8, "C"), (10.0, 5.0, "C"),
     ],

@@ -169,18 +169,21 @@ def _direction(expected: Expected, known: Estimate) -> Test | None:
     if threshold is None:
         return None
     bound, more = threshold
-    holds = _strictly(_chance_below if more else _chance_above, known, bound)
-    opposite = (_chance_above if more else _chance_below)(known, bound)
-    fails = _two_sided(opposite)
-    if expected.no_effect:
-        # No effect where one is claimed: the interval lies within the claim's own tolerance of none (two one-sided tests).
-        none = max(
-            _chance_below(known, bound - expected.no_effect), _chance_above(known, bound + expected.no_effect)
+    holds = _two_sided(_strictly(_chance_below if more else _chance_above, known, bound))
+    fails = _two_sided((_chance_above if more else _chance_below)(known, bound))
+    # A published value that is itself hardly an effect is not contradicted by none.
+    if expected.no_effect and (expected.value is None or not _reaches(expected, bound)):
+        # No effect where one is claimed: the interval lies within the claim's own tolerance of none (two one-sided tests). It may still differ from none.
+        none = _two_sided(
+            max(
+                _chance_below(known, bound - expected.no_effect),
+                _chance_above(known, bound + expected.no_effect),
+            )
         )
-        # Another finding of the same size of effect is none of it.
-        outside = expected.value is None or not _reaches(expected, bound)
-        fails = min(fails, _two_sided(none)) if outside else fails
-    return Test(_two_sided(holds), fails)
+        if none <= 1 - stats.LEVEL:
+            holds = 1.0
+        fails = min(fails, none)
+    return Test(holds, fails)
 
 
 def _reaches(expected: Expected, bound: float) -> bool:
