@@ -197,7 +197,7 @@ def deterministic(told):
         place = model.Bottleneck(rate / 8, 0.1, queue, n=n, phi=value)
         low, up = (bound.throughput * 8e-6 for bound in (place.low(), place.up()))
         return {
-            "goodput": 10 - 0.004 * n if told == "XVI" else low + (up - low) * 0.5 + 1e-4 * n * (n > 1),
+            "goodput": 10 - 0.006 * n if told == "XVI" else low + (up - low) * 0.5 + 1e-4 * n * (n > 1),
             # Above P_rr, and with many subflows below P_up, which is no bound.
             "fr": 0.96 * model.p_low(place) if n == 1 else 1.05 * model.p_rr(place),
             "timeouts": 0.0,
