@@ -23,13 +23,21 @@ class Estimate:
     sd: float
     least: int = LEAST
     """Values that it takes to judge it."""
+    freedom: int = 0
+    """Degrees of freedom of its interval, where they are not one fewer than its values."""
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom of its interval."""
+        return self.freedom or self.n - 1
 
     def half_at(self, level: float) -> float:
         """Half width of its interval at another level than 95 %."""
         if self.n < 2 or self.half == 0 or not math.isfinite(self.half):
             return self.half
-        freedom = self.n - 1
-        return self.half * t_quantile((1 + level) / 2, freedom) / t_quantile((1 + LEVEL) / 2, freedom)
+        return (
+            self.half * t_quantile((1 + level) / 2, self.degrees) / t_quantile((1 + LEVEL) / 2, self.degrees)
+        )
 
     @property
     def low(self) -> float:
@@ -82,7 +90,7 @@ def controlled(values: Sequence[float], control: Sequence[float], least: int = L
     at_nothing = float(y.mean() - slope_ * x.mean())
     left = y - y.mean() - slope_ * off
     error = math.sqrt(float((left * left).sum()) / (n - 2) * (1 / n + float(x.mean()) ** 2 / square))
-    return Estimate(at_nothing, t_quantile((1 + LEVEL) / 2, n - 2) * error, n, plain.sd, least)
+    return Estimate(at_nothing, t_quantile((1 + LEVEL) / 2, n - 2) * error, n, plain.sd, least, n - 2)
 
 
 def paired(first: Sequence[float], second: Sequence[float]) -> Estimate:

@@ -83,7 +83,7 @@ def test_few_runs_give_no_grade():
 def test_what_cannot_be_tested_says_why():
     part = Expected("c", not_testable="the queue is not printed")
     found = builder(made := entry(NUMBER, part)).claim(made.id, {"a": measured(10.0), "c": measured(1.0)})
-    assert (found.grade, found.held_text) == ("A", "1 of 1 part")
+    assert (found.grade, found.held_text) == ("A", "1 of 1 part, 1 not testable")
     assert found.parts[1].why == "the queue is not printed"
     whole = entry(not_testable="printed values exclude each other")
     assert builder(whole).claim("X-1", {}).grade == "N"
@@ -94,6 +94,7 @@ def test_parts_that_fail_for_one_cause_are_one():
     found = builder(made := entry(*parts)).claim(made.id, {"a": 1, "b": 2, "c": 3})
     assert [(part.at, part.grade) for part in found.parts] == [("a", "A"), ("b", "D")]
     assert found.held_text == "1 of 2 parts"
+    assert "2 parts fail by it" in found.parts[1].why
 
 
 def test_another_reading_is_shown_and_not_counted():
@@ -172,6 +173,14 @@ PLAIN = '[[claim]]\nid = "C-1"\nexperiment = "e"\nwhere = "w"\nstatement = "s"\n
         ("parts = [{ at = 'x', above = 1 }]", "unknown `above`; there are at, "),
         ("parts = [{ at = 'x', share = 0.5 }, { at = 'x', share = 0.6 }]", "it stands there twice"),
         ("note = 'x'", "unknown `note`"),
+        ("parts = [{ at = 'x', not_testable = '' }]", "nothing can fail"),
+        ("parts = [{ at = 'x', more_than = 0, less_than = 10 }]", "cannot stand in one part"),
+        ("parts = [{ at = 'x', value = 10, tolerance = 1, same = 100 }]", "cannot stand in one part"),
+        ("parts = [{ at = 'x', value = 0, tolerance = 1 }]", "a `value` of 0 has no direction"),
+        ("parts = [{ at = 'x', value = 1, tolerance = inf }]", "tolerance inf"),
+        ("parts = [{ at = 'x', more_than = -inf }]", "`more_than` is a number"),
+        ("parts = [{ at = 'x', share = 95 }]", "allowed are 0 to 1"),
+        ("counted_with = 'C-1'\nparts = [{ at = 'x', share = 0.5 }]", "counted_with"),
     ],
 )
 def test_a_wrong_list_is_refused(tmp_path, text, message):

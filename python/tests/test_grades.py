@@ -46,6 +46,9 @@ def test_a_size_below_nothing_and_one_beside_another_zero():
     assert grade(near(10.0), value=-10.0, tolerance=(1.0, 1.0), no_effect=1.0) == "D"
     ratio = {"value": 4.0, "tolerance": (0.6, 0.6), "more_than": 1.0, "no_effect": 0.6}
     assert [grade(near(mean, 0.1), **ratio) for mean in (4.0, 3.0, 1.1, 0.5)] == ["A", "B", "D", "D"]
+    # What lies inside the band is never no effect, whatever the tolerance is: 13 within 8 reaches down to 5.
+    assert grade(near(7.0, 0.3), value=13.0, tolerance=(8.0, 8.0), no_effect=8.0) == "A"
+    assert grade(near(4.0, 0.3), value=13.0, tolerance=(8.0, 8.0), no_effect=8.0) == "D"
     # A published value that says there is hardly an effect is not contradicted by none.
     assert grade(near(1.0, 0.1), value=1.1, tolerance=(0.3, 0.3), more_than=1.0, no_effect=0.3) != "D"
 
@@ -60,7 +63,7 @@ def test_tolerances_of_either_side():
     [
         ({"more_than": 1.0}, {2.0: "A", 1.2: "C", 0.0: "D"}),
         ({"less_than": 1.0}, {2.0: "D", 1.2: "C", 0.0: "A"}),
-        ({"more_than": 0.0, "no_effect": 1.0}, {2.0: "A", 0.3: "D", 0.7: "A"}),
+        ({"more_than": 0.0, "no_effect": 1.0}, {2.0: "A", 0.3: "D", 0.7: "C"}),
         ({"range": (5.0, 7.0)}, {6.0: "A", 7.0: "C", 9.0: "B"}),
         ({"same": 2.0}, {0.5: "A", 1.8: "C", 4.0: "D"}),
     ],
@@ -139,6 +142,22 @@ def test_holm_keeps_the_likeliest_and_never_more_than_each_by_itself(chances):
     assert all(stands) or min(chances) > 0.05 / len(chances) or any(stands)
 
 
+def test_a_value_from_one_run_that_may_as_well_be_none_claims_no_direction():
+    runs = stats.Estimate(-3.0, 0.9, 30, 2.4)
+    one = {"value": 2.0, "tolerance": (1.0, 1.0), "no_effect": 1.0}
+    assert grade(runs, **one) == "D"
+    assert grade(runs, **one, one_run=True) == "C"
+    assert grade(runs, **one, one_run=True, more_than=0.0) == "D"
+
+
+def test_counts_are_numbers_and_texts_ask_for_equals():
+    assert grade(240.0, equals=240) == "A"
+    with pytest.raises(ValueError, match="a text is measured"):
+        grade("None", more_than=0.0)
+    with pytest.raises(ValueError, match="not a mean of runs"):
+        grade(near(240.0), equals=240)
+
+
 TRIALS = 600
 
 
@@ -156,7 +175,9 @@ def test_wrong_grades_are_as_rare_as_promised(n):
     rng = np.random.default_rng(2007 + n)
     edge = Expected("x", value=10.0, tolerance=(1.0, 1.0), no_effect=1.0)
     above = Expected("x", more_than=0.0)
-    wrong = dict.fromkeys(("inside", "outside", "direction", "one of twenty", "reproduced"), 0)
+    wrong = dict.fromkeys(
+        ("inside", "outside", "direction", "one of twenty", "reproduced", "hardly", "luck"), 0
+    )
     for _ in range(TRIALS):
         one = grades.grade([compare(edge, "x", drawn(rng, 11.0, 2.0, n))])[0].grade
         wrong["inside"] += one == "A"
@@ -172,6 +193,14 @@ def test_wrong_grades_are_as_rare_as_promised(n):
             "A",
             "D",
         )
+        # An effect within what counts as none is neither reproduced nor another size of it.
+        wrong["hardly"] += grades.grade([compare(edge, "x", drawn(rng, 0.9, 2.0, n))])[0].grade in ("A", "B")
+        luck = rng.normal(0.0, 1.0, (20, n))
+        parts = [
+            compare(above, "x", stats.controlled(list(rng.normal(0.0, 0.3, n) - each), list(each)))
+            for each in luck
+        ]
+        wrong["luck"] += any(each.grade in ("A", "D") for each in grades.grade(parts))
     # Of 600 claims 5 % are 30; 2.6 standard deviations of chance more are 44.
     assert {name: count for name, count in wrong.items() if count > 44} == {}
 

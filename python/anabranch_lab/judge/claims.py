@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,9 @@ class Claim:
     def held_text(self) -> str:
         """`56 of 64 parts`."""
         held, of = self.held
-        return f"{held} of {of} {'part' if of == 1 else 'parts'}" if of else ""
+        without = len(self.parts) - of
+        told = f"{held} of {of} {'part' if of == 1 else 'parts'}" if of else ""
+        return ", ".join(filter(None, (told, f"{without} not testable" if without else "")))
 
     @property
     def short(self) -> list[Part]:
@@ -157,15 +159,21 @@ def _finite(factor: tuple[float, float, float] | None) -> tuple[float, float, fl
 
 
 def _one_a_cause(parts: Sequence[Part]) -> list[Part]:
-    """Of parts that fail for one cause only the first: they are one part. What holds stands by itself."""
-    kept, known = [], set()
+    """Parts that fail for one cause are one part: the worst of them, at the place of the first, which says how many. What holds stands by itself."""
+    worst = (grades.D, grades.C, grades.B)
+    failing: dict[str, list[Part]] = {}
     for part in parts:
-        fails = part.cause and part.grade in (grades.B, grades.C, grades.D)
-        if fails and part.cause in known:
-            continue
-        if fails:
-            known.add(part.cause)
-        kept.append(part)
+        if part.cause and part.grade in worst:
+            failing.setdefault(part.cause, []).append(part)
+    kept = []
+    for part in parts:
+        same = failing.get(part.cause, []) if part.grade in worst else []
+        if not same:
+            kept.append(part)
+        elif part is same[0]:
+            chosen = min(same, key=lambda each: worst.index(each.grade))
+            more = f"{part.cause}; {len(same)} parts fail by it" if len(same) > 1 else part.cause
+            kept.append(replace(chosen, why="; ".join(filter(None, (chosen.why, more)))))
     return kept
 
 

@@ -8,7 +8,7 @@ likely if it were right. `grades.py` makes grades of them.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import stats
 from ..plan.catalogue import Expected
@@ -94,6 +94,8 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
     """
     if isinstance(measured, Sample):
         measured = measured.estimate
+    if expected.not_testable and isinstance(measured, str):
+        return Comparison(expected, at, measured, None, None, None, None, None)
     if isinstance(measured, Share):
         return _share(expected, at, measured)
     if isinstance(measured, Signs):
@@ -103,9 +105,10 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
         raise ValueError(
             f"{at}: claims.toml asks for {asked}, and something else is measured: nothing would be compared"
         )
-    if isinstance(measured, str) or expected.equals is not None:
-        holds = str(measured) == str(expected.equals)
-        return Comparison(expected, at, str(measured), None, None, _certain(holds), None, None)
+    if expected.equals is not None:
+        return _exact(expected, at, measured)
+    if isinstance(measured, str):
+        raise ValueError(f"{at}: a text is measured ({measured!r}), and claims.toml has no `equals` for it")
     if isinstance(measured, Estimate):
         known, seeds, least = measured, measured.n, measured.least
     elif isinstance(measured, Plain):
@@ -123,12 +126,22 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
         known.mean,
         known.half if math.isfinite(known.half) and isinstance(measured, Estimate) else None,
         seeds,
-        _direction(expected, known),
+        _direction(expected, known, spread),
         None if band is None else _size(known, band),
         band,
         spread,
         seeds is None or seeds >= least,
     )
+
+
+def _exact(expected: Expected, at: str, measured: Measured) -> Comparison:
+    """A count, a text: equal or not."""
+    if not isinstance(measured, str | int | float):
+        raise ValueError(f"{at}: `equals` takes a number or a text, not a mean of runs")
+    wanted = expected.equals
+    both = isinstance(measured, int | float) and isinstance(wanted, int | float)
+    holds = measured == wanted if both else str(measured) == str(wanted)
+    return Comparison(expected, at, str(measured), None, None, _certain(bool(holds)), None, None)
 
 
 def _exactly(value: float) -> Estimate:
@@ -143,16 +156,16 @@ def _chance_below(known: Estimate, bound: float) -> float:
     """How likely a mean that is measured so far above `bound` would be if it were `bound`: one-sided."""
     if not math.isfinite(known.half):
         return 1.0
-    error = known.half / stats.t_quantile((1 + stats.LEVEL) / 2, known.n - 1) if known.half else 0.0
+    error = known.half / stats.t_quantile((1 + stats.LEVEL) / 2, known.degrees) if known.half else 0.0
     off = known.mean - bound
     if error == 0:
         # What lies exactly on a bound is within it.
         return 0.0 if off >= 0 else 1.0
-    return 1 - stats.t_cdf(off / error, known.n - 1)
+    return 1 - stats.t_cdf(off / error, known.degrees)
 
 
 def _chance_above(known: Estimate, bound: float) -> float:
-    return _chance_below(Estimate(-known.mean, known.half, known.n, known.sd, known.least), -bound)
+    return _chance_below(replace(known, mean=-known.mean), -bound)
 
 
 def _strictly(chance: Callable[[Estimate, float], float], known: Estimate, bound: float) -> float:
@@ -164,32 +177,28 @@ def _two_sided(one_sided: float) -> float:
     return min(1.0, 2 * one_sided)
 
 
-def _direction(expected: Expected, known: Estimate) -> Test | None:
+def _direction(expected: Expected, known: Estimate, spread: float) -> Test | None:
+    """Whether there is an effect in the direction that is claimed: one larger than what counts as none (`no_effect`).
+
+    The opposite and an effect that is known to be smaller than that are no effect alike; what may be either is open.
+    """
     threshold = expected.threshold
     if threshold is None:
         return None
     bound, more = threshold
-    holds = _two_sided(_strictly(_chance_below if more else _chance_above, known, bound))
-    fails = _two_sided((_chance_above if more else _chance_below)(known, bound))
-    # A published value that is itself hardly an effect is not contradicted by none.
-    if expected.no_effect and (expected.value is None or not _reaches(expected, bound)):
-        # No effect where one is claimed: the interval lies within the claim's own tolerance of none (two one-sided tests). It may still differ from none.
-        none = _two_sided(
-            max(
-                _chance_below(known, bound - expected.no_effect),
-                _chance_above(known, bound + expected.no_effect),
-            )
-        )
-        if none <= 1 - stats.LEVEL:
-            holds = 1.0
-        fails = min(fails, none)
-    return Test(holds, fails)
-
-
-def _reaches(expected: Expected, bound: float) -> bool:
-    """Whether the tolerance of a published value reaches the value that would be no effect."""
-    low, high = expected.edges
-    return low <= bound <= high
+    none = expected.no_effect
+    if expected.value is not None or expected.range is not None:
+        # A measure inside the band is never no effect; the band ends nearer to none where one published run says it.
+        low, high = expected.edges
+        room = (low - spread - bound) if more else (bound - high - spread)
+        if room <= 0 and not expected.explicit:
+            # The published value may as well be none: it claims no direction.
+            return None
+        none = min(none, max(0.0, room))
+    bound += none if more else -none
+    holds = _strictly(_chance_below if more else _chance_above, known, bound)
+    fails = (_chance_above if more else _chance_below)(known, bound)
+    return Test(_two_sided(holds), _two_sided(fails))
 
 
 def _band(expected: Expected, known: Estimate, one_run: float) -> tuple[tuple[float, float] | None, float]:

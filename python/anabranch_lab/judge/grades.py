@@ -71,6 +71,8 @@ def _part(each: Comparison, index: int, known: dict[tuple[int, str], bool | None
     if not each.judged:
         return Graded(NOT_JUDGED, f"{each.seeds} seeds are too few")
     direction = known.get((index, "direction")) if each.direction is not None else True
+    if each.spread > 2 * each.expected.width and not each.expected.explicit:
+        return Graded(C, f"one published run says it within ±{each.spread:.3g} only")
     if direction is False:
         return Graded(D, "the opposite, or no effect", False)
     if each.size is None:
@@ -98,12 +100,12 @@ def _part(each: Comparison, index: int, known: dict[tuple[int, str], bool | None
 def overall(graded: Sequence[Graded]) -> str:
     """The grade of a claim: one part that is contradicted contradicts it; one whose direction is open leaves it open."""
     found = [each for each in graded if each.grade != N]
-    if not graded or any(each.grade == NOT_JUDGED for each in found):
-        return NOT_JUDGED
-    if not found:
+    if graded and not found:
         return N
     if any(each.grade == D for each in found):
         return D
+    if not graded or any(each.grade == NOT_JUDGED for each in found):
+        return NOT_JUDGED
     if any(each.grade == C and each.direction is None for each in found):
         return C
     if any(each.grade == B for each in found):

@@ -1,5 +1,6 @@
 """The list of a study's claims: what is expected of which experiment, with its tolerance. It is written here and nowhere else."""
 
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,6 +70,11 @@ class Expected:
     """Where no Python judges it: the sweep that it is taken from (`judge/declared.py`) ..."""
     measure: str = ""
     """... and what is measured there, such as `goodput of upload, Mbit/s`; `at` is the point then."""
+
+    @property
+    def explicit(self) -> bool:
+        """Whether its direction is written, and does not follow from the side of 0 that its value is on."""
+        return self.more_than is not None or self.less_than is not None
 
     @property
     def threshold(self) -> tuple[float, bool] | None:
@@ -223,6 +229,12 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
         if not table["parts"] and not table.get("not_testable"):
             raise PlanError(f"{where}: neither `parts` nor `not_testable`: nothing could be judged")
         entries[table["id"]] = Entry(**table, one_run=one_run, file=str(path))
+    for entry in entries.values():
+        leader = entries.get(entry.counted_with)
+        if entry.counted_with and (leader is None or leader.counted_with or leader is entry):
+            raise PlanError(
+                f"{path}: claim {entry.id}: `counted_with` is {entry.counted_with}; allowed is another claim of this file that has none itself"
+            )
     return entries
 
 
@@ -253,10 +265,10 @@ def _parts(given: Sequence[Mapping[str, Any]], where: str) -> Iterator[Expected]
 
 def _part(table: dict[str, Any], place: str) -> Expected:
     for name in NUMBERS:
-        if name in table and (not isinstance(table[name], int | float) or isinstance(table[name], bool)):
+        if name in table and not _is_number(table[name]):
             raise PlanError(f"{place}: `{name}` is a number, not {table[name]!r}")
     if "value" in table:
-        if not isinstance(table["value"], int | float):
+        if not _is_number(table["value"]):
             raise PlanError(f"{place}: `value` is a number, not {table['value']!r}; `equals` takes a text")
         if "tolerance" not in table:
             raise PlanError(f'{place}: a `value` has a `tolerance`: a number, "15 %", or [below, above]')
@@ -267,7 +279,7 @@ def _part(table: dict[str, Any], place: str) -> Expected:
         raise PlanError(f"{place}: a `tolerance` without a `value`")
     if "range" in table:
         given = table["range"]
-        if not isinstance(given, list) or [type(each) in (int, float) for each in given] != [True, True]:
+        if not isinstance(given, list) or [_is_number(each) for each in given] != [True, True]:
             raise PlanError(f"{place}: `range` is [low, high], not {given!r}")
         low, high = (float(each) for each in given)
         if not low < high:
@@ -275,10 +287,28 @@ def _part(table: dict[str, Any], place: str) -> Expected:
         table["range"] = (low, high)
     if table.get("sign", "more") not in ("more", "less"):
         raise PlanError(f"{place}: sign `{table['sign']}`; there are more, less")
-    asks = {"value", "range", "more_than", "less_than", "same", "equals", "share", "sign", "not_testable"}
-    if not asks & set(table):
-        raise PlanError(f"{place}: nothing can fail: give one of {', '.join(sorted(asks))}")
+    directions, others = ("more_than", "less_than"), ("value", "range", "same", "equals", "share", "sign")
+    given = [name for name in (*directions, *others) if name in table]
+    if not given and not table.get("not_testable"):
+        raise PlanError(
+            f"{place}: nothing can fail: give one of {', '.join(sorted((*directions, *others, 'not_testable')))}"
+        )
+    # A size and a direction belong together; two of a kind would be judged by one of them alone.
+    if set(directions) <= set(given) or sum(name in given for name in others) > 1:
+        raise PlanError(f"{place}: {' and '.join(given)} cannot stand in one part: make two of it")
+    if set(given) & set(directions) and set(given) & {"same", "equals", "share", "sign"}:
+        raise PlanError(f"{place}: {' and '.join(given)} cannot stand in one part: make two of it")
+    for name, low, high in (("no_effect", 0.0, math.inf), ("same", 0.0, math.inf), ("share", 0.0, 1.0)):
+        if name in table and not low <= table[name] <= high:
+            raise PlanError(f"{place}: `{name}` is {table[name]:g}; allowed are {low:g} to {high:g}")
+    if table.get("value") == 0:
+        raise PlanError(f"{place}: a `value` of 0 has no direction: `same` says by how much it may differ")
     return Expected(**table)
+
+
+def _is_number(given: Any) -> bool:
+    """A number that ends: neither a truth value nor an infinity."""
+    return isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
 
 
 def _tolerance(given: Any, value: float, place: str) -> tuple[float, float]:
@@ -287,7 +317,7 @@ def _tolerance(given: Any, value: float, place: str) -> tuple[float, float]:
     for side in sides:
         if isinstance(side, str) and (match := re.fullmatch(r"([0-9.]+) ?%", side)):
             side = abs(value) * float(match[1]) / 100
-        if not isinstance(side, int | float) or side < 0:
+        if not _is_number(side) or side < 0:
             raise PlanError(f'{place}: tolerance {given!r}; write a number, "15 %", or [below, above]')
         found.append(float(side))
     return found[0], found[1]
