@@ -60,7 +60,7 @@ def _panel(axes: Axes, rows: Sequence[Claim], down: int) -> None:
         axes.text(
             MOST + 0.25,
             row,
-            claim.held_text.removesuffix("s").removesuffix(" part"),
+            "{} of {}".format(*claim.held),
             ha="left",
             va="center",
             fontsize=7,
