@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from anabranch_lab.judge.claims import Claim, ClaimBuilder
-from anabranch_lab.judge.comparison import Share
 from anabranch_lab.run.grid import Grid
 from anabranch_lab.stats import Estimate
 
@@ -59,9 +58,10 @@ def synchronous(
 ) -> Claim:
     """Z-IV-5, for experiments IV to VII."""
 
-    def share(place: str, of: str, among: str) -> Share:
-        part, whole = (closely.sample(name, place=place).values for name in (of, among))
-        return Share(round(sum(part)), round(sum(whole)), len(whole))
+    def share(place: str, of: str, among: str) -> Estimate:
+        """Of all runs together; falls of one run depend on one another, so the interval is that of runs."""
+        part, whole = (closely.sample(name, place=place) for name in (of, among))
+        return part.over(whole)
 
     index, index_red = (together[sweep].sample("index", n=4) for sweep in ("sampled", "sampled-red"))
     # The same instrument on a queue that is said to grow again: it must tell the two apart.
@@ -87,5 +87,5 @@ def synchronous(
         },
         note="Synchronisation is the mean correlation of two windows of one association. A fall of the aggregate is that of its "
         "subflows: they are cut a few tenths of a second apart and grow meanwhile. What a cut leaves is read from ssthresh. Falls by a tenth of the "
-        "highest aggregate count, and drains by ten packets, as in Z-VIII-3. Shares take the falls of one run for independent of one another.",
+        "highest aggregate count, and drains by ten packets, as in Z-VIII-3.",
     )

@@ -1,6 +1,6 @@
 """Experiment V: from runs to grades, figures and a finding."""
 
-from anabranch_lab.judge.comparison import Measured, Plain
+from anabranch_lab.judge.comparison import Measured
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run import series
 from anabranch_lab.run.grid import Grid
@@ -66,7 +66,7 @@ def lengths(runs: Grid) -> dict[str, Measured]:
     for measure in ("user_data", "drop_rate"):
         one, four = (runs.curve(measure, over="queue", n=n) for n in (1, 4))
         for n, curve in ((1, one), (4, four)):
-            parts[f"{measure} over the queue, n = {n}"] = Plain(curve.rank(), len(curve.seeds), curve.least)
+            parts[f"{measure} over the queue, n = {n}"] = curve.ranked()
         more = four - one
         parts |= {f"{measure}, n = 4 minus n = 1, queue {queue:g}": more.at(queue) for queue in more.x}
     return parts

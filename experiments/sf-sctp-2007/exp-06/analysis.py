@@ -1,6 +1,6 @@
 """Experiment VI: from runs to grades, figures and a finding."""
 
-from anabranch_lab.judge.comparison import Measured, Plain
+from anabranch_lab.judge.comparison import Measured
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run import series
 from anabranch_lab.run.grid import Grid
@@ -43,7 +43,7 @@ def rates(runs: Grid, seen: Grid) -> dict[str, Measured]:
     for n in (1, 4):
         used, lost = (runs.curve(name, over="rate", n=n) for name in ("user_data", "drop_rate"))
         for name, curve in (("utilisation", bottleneck.of_rate(used)), ("drop rate", lost)):
-            parts[f"{name} over the rate, n = {n}"] = Plain(curve.rank(), len(curve.seeds), curve.least)
+            parts[f"{name} over the rate, n = {n}"] = curve.ranked()
     for name in ("QSD", "cycle"):
         parts[f"{name}: 20 minus 10 Mbit/s, s"] = seen.sample(name, rate=20) - seen.sample(name, rate=10)
     return parts

@@ -1,6 +1,6 @@
 """Experiment VII: from runs to grades, figures and a finding."""
 
-from anabranch_lab.judge.comparison import Measured, Plain
+from anabranch_lab.judge.comparison import Measured
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run import series
 from anabranch_lab.run.grid import Grid
@@ -58,7 +58,7 @@ def delays(runs: Grid, seen: Grid) -> dict[str, Measured]:
     for n in (1, 4):
         for name, measure in (("utilisation", "user_data"), ("drop rate", "drop_rate")):
             curve = runs.curve(measure, over="delay", n=n)
-            parts[f"{name} over the delay, n = {n}"] = Plain(curve.rank(), len(curve.seeds), curve.least)
+            parts[f"{name} over the delay, n = {n}"] = curve.ranked()
     for name in ("QBU", "QSD"):
         parts[f"{name}: 70 minus 20 ms, s"] = seen.sample(name, delay=70) - seen.sample(name, delay=20)
     return parts

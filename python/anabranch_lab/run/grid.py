@@ -91,6 +91,10 @@ def load(table: pa.Table, axes: Sequence[str], measures: Sequence[str], least: i
     return Grid(tuple(axes), tuple(measures), cells, least)
 
 
+RESAMPLED = 400
+"""Times that runs are drawn again for a bootstrap."""
+
+
 @dataclass(frozen=True)
 class Sample:
     """One measure at one point: a value for each seed."""
@@ -216,6 +220,16 @@ class Curve:
     def rank(self) -> float:
         """Spearman's rank correlation of the means with x."""
         return stats.spearman(self.x, [float(mean) for mean in self.means])
+
+    def ranked(self) -> Estimate:
+        """Spearman's rank correlation of the means with x, with the middle 95 % of what runs drawn again give (bootstrap)."""
+        n = len(self.seeds)
+        if n == 1:
+            return Estimate(self.rank(), math.inf, 1, math.nan, self.least)
+        drawn = np.random.default_rng(1).integers(0, n, (RESAMPLED, n))
+        found = np.array([stats.spearman(self.x, list(means)) for means in self.values[drawn].mean(axis=1)])
+        low, high = (float(value) for value in np.quantile(found, (0.025, 0.975)))
+        return Estimate((low + high) / 2, (high - low) / 2, n, float(found.std()), self.least)
 
     def ranks(self) -> Estimate:
         """Spearman's rank correlation of each seed's curve with x; mean and 95 % interval."""
