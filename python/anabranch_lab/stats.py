@@ -115,8 +115,9 @@ def ratio(first: Sequence[float], second: Sequence[float], least: int = LEAST) -
     if n == 0 or below == 0:
         raise ValueError("no ratio: no values, or a divisor of 0")
     whole = above / below
-    if n == 1:
-        return Estimate(whole, math.inf, 1, math.nan, least)
+    # Without a seed that carries all of the divisor there is no ratio: nothing says how far it would vary.
+    if n == 1 or any(below == b for b in second):
+        return Estimate(whole, math.inf, n, math.nan, least)
     # Jackknife (Quenouille, Tukey): the pseudo-values of n seeds are about independent.
     pseudo = [n * whole - (n - 1) * (above - a) / (below - b) for a, b in zip(first, second, strict=True)]
     return estimate(pseudo, least)

@@ -160,6 +160,11 @@ def test_a_control_that_says_nothing_is_left_alone():
         stats.controlled(values, [0.0])
 
 
+def test_a_ratio_whose_divisor_is_all_of_one_seed_has_no_bound():
+    found = stats.ratio([0.0, 3.0, 0.0], [0.0, 4.0, 0.0])
+    assert (found.mean, found.half) == (0.75, math.inf)
+
+
 def test_a_ratio_without_luck_covers_with_five_seeds():
     """Experiments XIII and XIV: the ratio of two means, each without the luck of its losses."""
     experiment._module(folders.find(folders.root() / "experiments", "sf-sctp-2007/exp-13"))
