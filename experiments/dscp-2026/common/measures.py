@@ -35,6 +35,25 @@ CROWD = {
 }
 """The same beside the ten rivals of crowd.toml."""
 
+CALL_TABLE = (
+    "audio_p50",
+    "audio_p99",
+    "video_p50",
+    "video_p99",
+    "audio_in_time",
+    "video_in_time",
+    "total",
+    "spurious",
+)
+"""Columns of a table of calls that nobody competes with."""
+
+CALL_BESIDE = (*CALL_TABLE, "rivals")
+"""The same beside rivals."""
+
+COUPLED = ("level 0, coupled", "level 1, coupled")
+INDEPENDENT = ("level 0, independent", "level 1, independent")
+"""Names of senders of an axis `how`: subflows of level 0 (the sender alone) and 1 (both ends), their windows coupled or not."""
+
 NAMES = {
     "audio_p50": "audio, 50 %, ms",
     "audio_p99": "audio, 99 %, ms",

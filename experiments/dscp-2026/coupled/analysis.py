@@ -12,23 +12,10 @@ from anabranch_lab.stats import Estimate
 from ..common import drawing, measures
 
 ONE, APART = "one code point", "two associations"
-COUPLED = ("level 0, coupled", "level 1, coupled")
-INDEPENDENT = ("level 0, independent", "level 1, independent")
 ALONE, CROWD = "alone", "beside ten rivals"
 UNMARKED, MARKS = "none", ("classic", "L4S")
 OLD = "CoDel"
 """The queue that marks ECT(1) as it marks ECT(0)."""
-TABLE = (
-    "audio_p50",
-    "audio_p99",
-    "video_p50",
-    "video_p99",
-    "audio_in_time",
-    "video_in_time",
-    "total",
-    "spurious",
-)
-BESIDE = (*TABLE, "rivals")
 
 
 def analyse(results: Results) -> Analysis:
@@ -42,10 +29,12 @@ def analyse(results: Results) -> Analysis:
     return Analysis(
         claims=claims(claim_builder(results), grids, marks),
         tables=[
-            measures.table("Nobody else", grids[ALONE], TABLE),
-            measures.table("Beside ten rivals", grids[CROWD], BESIDE),
-            measures.table("Queues that mark, nobody else", marks[ALONE], TABLE, shown=False),
-            measures.table("Queues that mark, beside ten rivals", marks[CROWD], BESIDE, shown=False),
+            measures.table("Nobody else", grids[ALONE], measures.CALL_TABLE),
+            measures.table("Beside ten rivals", grids[CROWD], measures.CALL_BESIDE),
+            measures.table("Queues that mark, nobody else", marks[ALONE], measures.CALL_TABLE, shown=False),
+            measures.table(
+                "Queues that mark, beside ten rivals", marks[CROWD], measures.CALL_BESIDE, shown=False
+            ),
         ],
         figures=[
             Entry(
@@ -128,7 +117,7 @@ def claims(builder: ClaimBuilder, grids: dict[str, Grid], marks: dict[str, Grid]
         ]
 
     def against(other: str) -> list[tuple[str, str]]:
-        return [(how, other) for how in COUPLED]
+        return [(how, other) for how in measures.COUPLED]
 
     def marked(measure: str, how: str, place: str, ecn: str, beside: str) -> dict[str, Estimate]:
         """With ECN over without."""
@@ -141,24 +130,26 @@ def claims(builder: ClaimBuilder, grids: dict[str, Grid], marks: dict[str, Grid]
     everywhere = [(place, ecn, beside) for place in queues for ecn in MARKS for beside in marks]
 
     def levels(place: str, ecn: str, beside: str) -> dict[str, Estimate]:
-        zero, one = ({"where": place, "how": how, "ecn": ecn} for how in COUPLED)
+        zero, one = ({"where": place, "how": how, "ecn": ecn} for how in measures.COUPLED)
         grid, told = marks[beside], f"{place}, {beside}, ECN {ecn}: level 0 over level 1"
         total = (grid.sample("total", **zero) / grid.sample("total", **one) - 1).estimate
         return {f"{told}, less 1: all user data": total} | measures.over(grid, "audio_p99", zero, one, told)
 
     found = {
-        "DS-37": over("audio_p99", zip(COUPLED, INDEPENDENT, strict=True), served, both),
+        "DS-37": over("audio_p99", zip(measures.COUPLED, measures.INDEPENDENT, strict=True), served, both),
         "DS-38": over("total", against(ONE), where, alone),
         "DS-39": over("audio_p99", against(ONE), served, crowd),
         "DS-40": over("rivals", against(ONE), shared, crowd),
         "DS-41": [
             marked(measure, how, place, ecn, beside)
-            for how in COUPLED
+            for how in measures.COUPLED
             for place, ecn, beside in everywhere
             for measure in ("audio_p99", "total")
         ],
         "DS-42": [levels(*each) for each in everywhere],
-        "DS-43": [marked("rivals", how, OLD, "L4S", CROWD) for how in (ONE, *COUPLED) if OLD in queues],
+        "DS-43": [
+            marked("rivals", how, OLD, "L4S", CROWD) for how in (ONE, *measures.COUPLED) if OLD in queues
+        ],
         "DS-44": over("audio_p99", against(APART), served, both),
     }
     return [builder.claim(each, measures.together(parts)) for each, parts in found.items()]

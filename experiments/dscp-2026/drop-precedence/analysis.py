@@ -11,20 +11,7 @@ from ..common import drawing, measures
 
 FIRST, THIRD = "AF41 for all", "AF43 for all"
 PLAIN = "three precedences, plain"
-INDEPENDENT = ("level 0, independent", "level 1, independent")
-COUPLED = ("level 0, coupled", "level 1, coupled")
 BY_TIME = "rfc9260-rack"
-TABLE = (
-    "audio_p50",
-    "audio_p99",
-    "video_p50",
-    "video_p99",
-    "audio_in_time",
-    "video_in_time",
-    "total",
-    "spurious",
-)
-BESIDE = (*TABLE, "rivals")
 
 
 def analyse(results: Results) -> Analysis:
@@ -35,8 +22,8 @@ def analyse(results: Results) -> Analysis:
     return Analysis(
         claims=claims(claim_builder(results), alone, crowd),
         tables=[
-            measures.table("Nobody else", alone, TABLE, shown=False),
-            measures.table("Beside ten rivals", crowd, BESIDE),
+            measures.table("Nobody else", alone, measures.CALL_TABLE, shown=False),
+            measures.table("Beside ten rivals", crowd, measures.CALL_BESIDE),
         ],
         figures=[
             Entry(
@@ -115,9 +102,9 @@ def claims(builder: ClaimBuilder, alone: Grid, crowd: Grid) -> list[Claim]:
             )
         ],
         "DS-32": beside("audio_p99", (PLAIN,), (THIRD,)),
-        "DS-33": beside("video_p99", INDEPENDENT, (PLAIN, PLAIN)),
-        "DS-34": beside("video_p99", INDEPENDENT, COUPLED),
-        "DS-35": beside("rivals", COUPLED, (THIRD, THIRD)),
+        "DS-33": beside("video_p99", measures.INDEPENDENT, (PLAIN, PLAIN)),
+        "DS-34": beside("video_p99", measures.INDEPENDENT, measures.COUPLED),
+        "DS-35": beside("rivals", measures.COUPLED, (THIRD, THIRD)),
         "DS-36": beside("rivals", (FIRST,), (PLAIN,)),
     }
     return [builder.claim(each, measures.together(parts)) for each, parts in found.items()]
