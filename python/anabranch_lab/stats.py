@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,11 +23,11 @@ class Estimate:
     sd: float
     least: int = LEAST
     """Values that it takes to judge it."""
-    freedom: int = 0
+    freedom: float = 0
     """Degrees of freedom of its interval, where they are not one fewer than its values."""
 
     @property
-    def degrees(self) -> int:
+    def degrees(self) -> float:
         """Degrees of freedom of its interval."""
         return self.freedom or self.n - 1
 
@@ -48,6 +48,11 @@ class Estimate:
     def high(self) -> float:
         """Upper end of the interval."""
         return self.mean + self.half
+
+    def times(self, factor: float) -> "Estimate":
+        """The same in another unit."""
+        size = abs(factor)
+        return replace(self, mean=factor * self.mean, half=size * self.half, sd=size * self.sd)
 
     def text(self, digits: int = 1) -> str:
         """Mean and half width, as a table shows them; in words where a run had nothing to measure."""
@@ -98,6 +103,26 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Estimate:
     if len(first) != len(second):
         raise ValueError(f"pairs need two series of one length, not {len(first)} and {len(second)}")
     return estimate([a - b for a, b in zip(first, second, strict=True)])
+
+
+def unpaired(first: Sequence[float], second: Sequence[float], least: int = LEAST) -> Estimate:
+    """The difference of the means of two groups of runs that differ in size and spread (Welch 1947).
+
+    A group of fewer than two runs says nothing: not a number then.
+    """
+    n = len(first) + len(second)
+    if min(len(first), len(second)) < 2:
+        return Estimate(math.nan, math.inf, n, math.nan, least)
+    mine, other = estimate(first), estimate(second)
+    parts = [each.sd**2 / each.n for each in (mine, other)]
+    error = math.sqrt(sum(parts))
+    freedom = (
+        error**4 / sum(part**2 / (each.n - 1) for part, each in zip(parts, (mine, other), strict=True))
+        if error
+        else n - 2
+    )
+    half = t_quantile((1 + LEVEL) / 2, freedom) * error
+    return Estimate(mine.mean - other.mean, half, n, error * math.sqrt(n), least, freedom)
 
 
 def prediction_half(sample: Estimate) -> float:
@@ -171,16 +196,6 @@ def sign_test(differences: Sequence[float]) -> float:
     if n == 0:
         return 1.0
     return sum(math.comb(n, k) for k in range(positive, n + 1)) / 2**n
-
-
-def wilson(successes: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share: ends stay within 0 and 1, also with no failure at all."""
-    if n < 1 or not 0 <= successes <= n:
-        raise ValueError(f"no share: {successes} of {n}")
-    z = 1.959963984540054
-    centre = (successes + z * z / 2) / (n + z * z)
-    half = z / (n + z * z) * math.sqrt(successes * (n - successes) / n + z * z / 4)
-    return centre - half, centre + half
 
 
 def autocorrelation(values: Sequence[float], longest: int) -> np.ndarray:

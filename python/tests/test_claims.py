@@ -171,7 +171,7 @@ PLAIN = '[[claim]]\nid = "C-1"\nexperiment = "e"\nwhere = "w"\nstatement = "s"\n
         ("parts = [{ at = 'x', more_than = 'a' }]", "`more_than` is a number"),
         ("parts = [{ at = 'x', sign = 'up' }]", "there are more, less"),
         ("parts = [{ at = 'x', above = 1 }]", "unknown `above`; there are at, "),
-        ("parts = [{ at = 'x', share = 0.5 }, { at = 'x', share = 0.6 }]", "it stands there twice"),
+        ("parts = [{ at = 'x', same = 0.5 }, { at = 'x', same = 0.6 }]", "it stands there twice"),
         ("note = 'x'", "unknown `note`"),
         ("parts = [{ at = 'x', not_testable = '' }]", "nothing can fail"),
         ("parts = [{ at = 'x', more_than = 0, less_than = 10 }]", "cannot stand in one part"),
@@ -179,8 +179,8 @@ PLAIN = '[[claim]]\nid = "C-1"\nexperiment = "e"\nwhere = "w"\nstatement = "s"\n
         ("parts = [{ at = 'x', value = 0, tolerance = 1 }]", "a `value` of 0 has no direction"),
         ("parts = [{ at = 'x', value = 1, tolerance = inf }]", "tolerance inf"),
         ("parts = [{ at = 'x', more_than = -inf }]", "`more_than` is a number"),
-        ("parts = [{ at = 'x', share = 95 }]", "allowed are 0 to 1"),
-        ("counted_with = 'C-1'\nparts = [{ at = 'x', share = 0.5 }]", "counted_with"),
+        ("parts = [{ at = 'x', same = -1 }]", "allowed are 0 and more"),
+        ("counted_with = 'C-1'\nparts = [{ at = 'x', same = 0.5 }]", "counted_with"),
     ],
 )
 def test_a_wrong_list_is_refused(tmp_path, text, message):

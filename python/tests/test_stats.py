@@ -100,10 +100,14 @@ def test_signs():
     assert stats.sign_test([]) == 1
 
 
-def test_the_interval_of_a_share():
-    # 9 of 10 by Wilson's formula: 0.596 to 0.982.
-    assert stats.wilson(9, 10) == pytest.approx((0.5958, 0.9821), abs=1e-4)
-    assert stats.wilson(10, 10)[1] == pytest.approx(1)
+def test_two_groups_of_runs():
+    # Welch's test of two groups: t = 10 / sqrt(2/3 + 1/2), and its degrees of freedom.
+    found = stats.unpaired([11, 12, 13, 14, 10, 12], [1, 2, 3, 2, 1, 3])
+    apart = np.var([11, 12, 13, 14, 10, 12], ddof=1) / 6, np.var([1, 2, 3, 2, 1, 3], ddof=1) / 6
+    assert found.mean == pytest.approx(10)
+    assert found.degrees == pytest.approx(sum(apart) ** 2 / (apart[0] ** 2 / 5 + apart[1] ** 2 / 5))
+    assert found.half == pytest.approx(stats.t_quantile(0.975, found.degrees) * math.sqrt(sum(apart)))
+    assert math.isnan(stats.unpaired([1.0], [2.0, 3.0]).mean)
 
 
 def test_a_period_is_a_peak_of_the_autocorrelation():

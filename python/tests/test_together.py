@@ -4,8 +4,9 @@ import math
 
 from anabranch_lab.judge import grades, together
 from anabranch_lab.judge.claims import ClaimBuilder
-from anabranch_lab.judge.comparison import Share
+from anabranch_lab.judge.comparison import Signs
 from anabranch_lab.plan.catalogue import OWN, Entry, Expected
+from anabranch_lab.run.grid import Sample
 from anabranch_lab.stats import LEAST, Estimate
 
 
@@ -19,8 +20,7 @@ def claims(*measured):
 
 
 def parts(measured):
-    share = isinstance(measured, Share)
-    return (Expected("a", share=0.5) if share else Expected("a", more_than=0.0),)
+    return (Expected("a", sign="more") if isinstance(measured, Signs) else Expected("a", more_than=0.0),)
 
 
 def clear(t):
@@ -39,7 +39,14 @@ def test_what_is_clear_stays_and_what_is_narrow_becomes_open():
 
 
 def test_one_claim_by_itself_keeps_its_grade():
-    for measured in (clear(2.5), clear(1.0), clear(-9.0), 1.0, -1.0, Share(99, 100, 10)):
+    for measured in (
+        clear(2.5),
+        clear(1.0),
+        clear(-9.0),
+        1.0,
+        -1.0,
+        Signs(Sample(tuple(range(12)), (1.0,) * 12)),
+    ):
         (claim,) = claims(measured)
         assert together.grade([claim]) == {claim.id: claim.grade}, measured
 

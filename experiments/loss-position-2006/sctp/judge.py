@@ -1,11 +1,12 @@
 """The claims about SCTP: what the two stacks need a timer for, how long it takes, and what they send again for no reason."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from anabranch_lab.judge.claims import Claim, ClaimBuilder
-from anabranch_lab.judge.comparison import Measured, Plain
+from anabranch_lab.judge.comparison import Measured
 from anabranch_lab.run.grid import Grid, Sample
+from anabranch_lab.stats import unpaired
 
 from ..common import printed
 from ..common.flows import SETS, TIMER, Row, Table, text, trip
@@ -225,21 +226,18 @@ def timers(race: Grid, case: str) -> dict[str, Measured]:
         }
         for name in ("time", "again")
     )
-    times, copies = extra["baseline"].values, again["baseline"].values
-    middle = (min(times) + max(times)) / 2
-    fast, slow = ([i for i, time in enumerate(times) if (time <= middle) == early] for early in (True, False))
-    n, changed = len(times), extra[case] - extra["baseline"]
-
-    def apart(values: Sequence[float]) -> Plain:
-        if not slow:
-            return Plain(0.0, n)
-        means = [sum(values[i] for i in each) / len(each) for each in (fast, slow)]
-        return Plain(means[1] - means[0], n)
-
+    copies, times = again["baseline"], extra["baseline"].values
+    fewest, changed = min(copies.values), extra[case] - extra["baseline"]
+    more = [each > fewest for each in copies.values]
+    fast, slow = (
+        [time for time, late in zip(times, more, strict=True) if late == of] for of in (False, True)
+    )
     return {
-        "low, 2 lost: ms that the order of the timers decides about": apart(times),
-        "low, 2 lost: retransmissions that it decides about": f"{apart(copies).value:g}",
-        "low, 2 lost: share of the runs that are slow": Plain(len(slow) / n, n),
+        "low, 2 lost: ms that the order of the timers decides about": unpaired(slow, fast),
+        "low, 2 lost: retransmissions that it decides about": f"{max(copies.values) - fewest:g}",
+        "low, 2 lost: share of the runs that send more again": Sample(
+            copies.seeds, tuple(map(float, more)), copies.least
+        ),
         "low, 2 lost: what the minimum RTO changes where hosts take the same times, ms": Sample(
             changed.seeds, tuple(abs(value) for value in changed.values)
         ),

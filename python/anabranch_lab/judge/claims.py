@@ -52,6 +52,8 @@ class Claim:
     note: str = ""
     readings: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     """The same parts where the text can be read in another way: shown beside, and not counted."""
+    compared: tuple[Comparison, ...] = ()
+    """What its grade comes from, for a correction over several claims (`together.py`)."""
 
     @property
     def id(self) -> str:
@@ -127,9 +129,13 @@ def word(grade: str, counts_as: str) -> str:
     return (grades.OWN_WORDS if counts_as == OWN else grades.WORDS)[grade]
 
 
-def of(entry: Entry, measured: Mapping[str, Measured]) -> tuple[tuple[Part, ...], str]:
-    """The parts of a claim with their grades, and that of the whole; `measured` by the names of the parts."""
-    compared = [compare(entry.expected(at), at, value, entry.one_run) for at, value in measured.items()]
+def compared(entry: Entry, measured: Mapping[str, Measured]) -> tuple[Comparison, ...]:
+    """What was measured beside what is expected; `measured` by the names of the parts."""
+    return tuple(compare(entry.expected(at), at, value, entry.one_run) for at, value in measured.items())
+
+
+def of(entry: Entry, compared: Sequence[Comparison]) -> tuple[tuple[Part, ...], str]:
+    """The parts of a claim with their grades, and that of the whole."""
     graded = grades.grade(compared)
     parts = _one_a_cause([_part(*both) for both in zip(compared, graded, strict=True)])
     overall = grades.overall(graded)
@@ -184,7 +190,8 @@ class ClaimBuilder:
         self._study = study
         self._engine = engine
         self._entries = entries
-        self._quick = quick
+        self.quick = quick
+        """Whether points may be missing: a look, not a result."""
 
     def claim(
         self,
@@ -205,15 +212,16 @@ class ClaimBuilder:
                 f"no claim {identifier} in the claims.toml of study {self._study}; there are {', '.join(self._entries)}"
             )
         left = entry.without(measured)
-        if left and not self._quick:
+        if left and not self.quick:
             raise PlanError(f"{identifier}: nothing is measured for `{left[0]}` of claims.toml")
-        parts, grade = of(entry, measured)
-        beside = {name: of(entry, values)[0] for name, values in (readings or {}).items()}
-        if self._quick and any(part.half is not None or part.seeds is not None for part in parts):
+        beside = {name: of(entry, compared(entry, values))[0] for name, values in (readings or {}).items()}
+        every = compared(entry, measured)
+        parts, grade = of(entry, every)
+        if self.quick and any(part.half is not None or part.seeds is not None for part in parts):
             # Short runs, few points: what is no arithmetic has no grade then.
             grade = grades.NOT_JUDGED
         engine = self._engine if engine is None else engine
-        return Claim(entry, self._study, engine, parts, grade, note, beside)
+        return Claim(entry, self._study, engine, parts, grade, note, beside, every)
 
 
 def unjudged(entries: Mapping[str, Entry], study: str, found: Iterable[Claim]) -> list[Claim]:

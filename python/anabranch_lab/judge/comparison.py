@@ -1,7 +1,7 @@
 """A part of a claim: what was measured, against what was fixed before.
 
 What is expected stands in the claims.toml of the study and nowhere else; a judge gives what it measured, by the names of the parts. Each
-comparison asks for a *direction* (more than, less than, a sign, a share of cases, an order of packets), for a *size* (a published value with its
+comparison asks for a *direction* (more than, less than, a sign, an order of packets), for a *size* (a published value with its
 tolerance, a published range), or for both. Each question has two probabilities: how likely such runs would be if the statement were wrong, and how
 likely if it were right. `grades.py` makes grades of them.
 """
@@ -17,31 +17,13 @@ from ..stats import Estimate
 
 
 @dataclass(frozen=True)
-class Share:
-    """How many of so many cases; `seeds`: the runs that they come from."""
-
-    successes: int
-    n: int
-    seeds: int | None = None
-
-
-@dataclass(frozen=True)
 class Signs:
     """Differences of which only the sign counts, one a seed: for quantities with a heavy tail."""
 
     differences: Sample
 
 
-@dataclass(frozen=True)
-class Plain:
-    """A value without an interval that comes from several runs, such as a rank correlation of means."""
-
-    value: float
-    seeds: int
-    least: int = stats.LEAST
-
-
-Measured = Estimate | Sample | Share | Signs | Plain | float | int | str
+Measured = Estimate | Sample | Signs | float | int | str
 """What a judge gives for a part. A number or a text by itself: nothing is drawn, one run says it all."""
 
 
@@ -77,6 +59,13 @@ class Comparison:
     """False where there are too few runs."""
 
     @property
+    def crosses(self) -> str:
+        """What an interval that decides nothing does: it reaches over an edge, or too few seeds are all equal."""
+        if self.half == 0 and self.seeds:
+            return f"{self.seeds} equal seeds are too few to be sure of"
+        return "the interval reaches over"
+
+    @property
     def factor(self) -> tuple[float, float, float] | None:
         """Measured over published, with the ends of its interval; nothing without a published number."""
         value = self.expected.value
@@ -96,14 +85,11 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
         measured = measured.estimate
     if expected.not_testable and isinstance(measured, str):
         return Comparison(expected, at, measured, None, None, None, None, None)
-    if isinstance(measured, Share):
-        return _share(expected, at, measured)
     if isinstance(measured, Signs):
         return _signs(expected, at, measured)
-    if expected.share is not None or expected.sign:
-        asked = "a share of cases" if expected.share is not None else "signs"
+    if expected.sign:
         raise ValueError(
-            f"{at}: claims.toml asks for {asked}, and something else is measured: nothing would be compared"
+            f"{at}: claims.toml asks for signs, and something else is measured: nothing would be compared"
         )
     if expected.equals is not None:
         return _exact(expected, at, measured)
@@ -111,8 +97,6 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
         raise ValueError(f"{at}: a text is measured ({measured!r}), and claims.toml has no `equals` for it")
     if isinstance(measured, Estimate):
         known, seeds, least = measured, measured.n, measured.least
-    elif isinstance(measured, Plain):
-        known, seeds, least = _exactly(measured.value), measured.seeds, measured.least
     else:
         known, seeds, least = _exactly(float(measured)), None, 0
     if not math.isfinite(known.mean):
@@ -145,7 +129,8 @@ def _exact(expected: Expected, at: str, measured: Measured) -> Comparison:
 
 
 def _exactly(value: float) -> Estimate:
-    return Estimate(value, 0.0, 2, 0.0, 0)
+    """A number that nothing is drawn for."""
+    return Estimate(value, 0.0, 1, 0.0, 0)
 
 
 def _certain(holds: bool) -> Test:
@@ -156,11 +141,12 @@ def _chance_below(known: Estimate, bound: float) -> float:
     """How likely a mean that is measured so far above `bound` would be if it were `bound`: one-sided."""
     if not math.isfinite(known.half):
         return 1.0
-    error = known.half / stats.t_quantile((1 + stats.LEVEL) / 2, known.degrees) if known.half else 0.0
     off = known.mean - bound
-    if error == 0:
+    if known.half == 0:
+        # Seeds that are all equal say that most runs are so: if half of them lay beyond the bound, each seed would be a toss of a coin (sign test).
         # What lies exactly on a bound is within it.
-        return 0.0 if off >= 0 else 1.0
+        return (0.5**known.n if known.degrees else 0.0) if off >= 0 else 1.0
+    error = known.half / stats.t_quantile((1 + stats.LEVEL) / 2, known.degrees)
     return 1 - stats.t_cdf(off / error, known.degrees)
 
 
@@ -220,21 +206,6 @@ def _size(known: Estimate, band: tuple[float, float]) -> Test:
     return Test(_two_sided(inside), _two_sided(min(below, above)))
 
 
-def _share(expected: Expected, at: str, measured: Share) -> Comparison:
-    n, k = measured.n, measured.successes
-    wanted = expected.share
-    if wanted is None:
-        raise ValueError(f"{at}: a share of cases is measured, and claims.toml has no `share` for it")
-    if n == 0:
-        test = Test(1.0, 1.0)
-    else:
-        at_least = math.fsum(_binomial(n, wanted, i) for i in range(k, n + 1))
-        at_most = math.fsum(_binomial(n, wanted, i) for i in range(k + 1))
-        test = Test(_two_sided(at_least), _two_sided(at_most))
-    enough = measured.seeds is None or measured.seeds >= stats.LEAST
-    return Comparison(expected, at, f"{k} of {n}", None, measured.seeds, test, None, None, judged=enough)
-
-
 def _signs(expected: Expected, at: str, measured: Signs) -> Comparison:
     if not expected.sign:
         raise ValueError(f"{at}: signs are measured, and claims.toml has no `sign` for them")
@@ -253,10 +224,3 @@ def _signs(expected: Expected, at: str, measured: Signs) -> Comparison:
         None,
         judged=n >= measured.differences.least,
     )
-
-
-def _binomial(n: int, p: float, k: int) -> float:
-    if p in (0.0, 1.0):
-        return 1.0 if k == n * p else 0.0
-    log = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    return math.exp(log + k * math.log(p) + (n - k) * math.log1p(-p))

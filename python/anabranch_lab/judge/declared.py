@@ -98,16 +98,21 @@ def asked(plan: Plan, entry: Entry) -> list[Asked]:
         sweep = _sweep(plan, part, where)
         _compared(part, where)
         measure = _measure(part.measure, sweep, where)
-        found.append(Asked(part, sweep, measure, tuple(_places(part.at, sweep, where)), where))
+        # A point that another part names is that part's.
+        places = tuple(
+            place
+            for place in _places(part.at, sweep, where)
+            if place.at == part.at or all(place.at != other.at for other in entry.parts)
+        )
+        found.append(Asked(part, sweep, measure, places, where))
     return found
 
 
 def _compared(part: Expected, where: str) -> None:
     """Refuses what a mean cannot be compared with."""
-    if part.equals is not None or part.share is not None:
-        asked = "equals" if part.equals is not None else "share"
+    if part.equals is not None:
         raise PlanError(
-            f"{where}: `{asked}` needs an analysis.py; a `measure` can have less_than, more_than, range, same, sign, value"
+            f"{where}: `equals` needs an analysis.py; a `measure` can have less_than, more_than, range, same, sign, value"
         )
     if part.sign and " - " not in part.at:
         raise PlanError(f"{where}: `sign` is about the difference of two points: `A - B`")
@@ -134,9 +139,10 @@ def judge(results: Results, builder: ClaimBuilder, entry: Entry) -> Claim:
     for part in asked(results.plan, entry):
         grid = measure(results, part)
         for place in part.places:
-            # A quick look leaves points out.
             if all(_there(grid, point) for point in (place.point, place.other) if point is not None):
                 measured[place.at] = _at(grid, part, place)
+            elif not builder.quick:
+                raise PlanError(f"{part.where}: there are no runs of {place.at}")
         for point in (place.point for place in part.places):
             engines.update(dict.fromkeys([point[ENGINE]] if ENGINE in point else results.plan.every_engine()))
     return builder.claim(entry.id, measured, engine=" ".join(engines))

@@ -76,9 +76,7 @@ def _part(each: Comparison, index: int, known: dict[tuple[int, str], bool | None
     if direction is False:
         return Graded(D, "the opposite, or no effect", False)
     if each.size is None:
-        return (
-            Graded(A, direction=True) if direction else Graded(C, "the interval reaches over the threshold")
-        )
+        return Graded(A, direction=True) if direction else Graded(C, f"{each.crosses} the threshold")
     size = known.get((index, "size"))
     told = None if each.direction is None else direction
     if each.expected.same is not None and size is False:
@@ -86,9 +84,9 @@ def _part(each: Comparison, index: int, known: dict[tuple[int, str], bool | None
     if each.spread > 2 * each.expected.width:
         return Graded(C, f"one published run says it within ±{each.spread:.3g} only", told)
     if direction is None:
-        return Graded(C, "the interval reaches over the threshold")
+        return Graded(C, f"{each.crosses} the threshold")
     if size is None:
-        return Graded(C, "the interval reaches over an edge of the band", told)
+        return Graded(C, f"{each.crosses} an edge of the band", told)
     if size:
         return Graded(A, direction=told)
     factor = each.factor

@@ -33,7 +33,7 @@ SORTS = {
     OWN: "our own hypotheses",
 }
 """What a claim counts as. Only the first two can be reproduced."""
-NUMBERS = ("more_than", "less_than", "no_effect", "same", "share")
+NUMBERS = ("more_than", "less_than", "no_effect")
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,10 @@ class Expected:
     less_than: float | None = None
     no_effect: float = 0.0
     """Closer to the threshold than this is no effect; the tolerance where a value is published."""
-    same: float | None = None
-    """Two things are the same: their difference is no more than this."""
+    same: tuple[float, float] | None = None
+    """Two things are the same: their difference, or their ratio, lies between these."""
     equals: Any = None
     """A count, an order of packets."""
-    share: float | None = None
-    """At least this share of cases."""
     sign: str = ""
     """`more` or `less`: the sign that the seeds agree on."""
     not_testable: str = ""
@@ -91,7 +89,7 @@ class Expected:
     def edges(self) -> tuple[float, float]:
         """The band of a size, without the spread of a published run."""
         if self.same is not None:
-            return -self.same, self.same
+            return self.same
         if self.range is not None:
             return self.range
         below, above = self.tolerance or (0.0, 0.0)
@@ -117,11 +115,10 @@ class Expected:
         if self.less_than is not None:
             told.append(f"< {self.less_than:g}")
         if self.same is not None:
-            told.append(f"the same within {self.same:g}")
+            low, high = self.same
+            told.append(f"the same within {high:g}" if low == -high else f"the same: {low:g} to {high:g}")
         if self.equals is not None:
             told.append(f"= {self.equals}")
-        if self.share is not None:
-            told.append(f"in at least {100 * self.share:g} % of the cases")
         if self.sign:
             told.append(f"{self.sign}, by a sign test")
         if self.one_run:
@@ -277,17 +274,17 @@ def _part(table: dict[str, Any], place: str) -> Expected:
         table.setdefault("no_effect", max(table["tolerance"]))
     elif "tolerance" in table:
         raise PlanError(f"{place}: a `tolerance` without a `value`")
+    if _is_number(table.get("same")):
+        if table["same"] < 0:
+            raise PlanError(f"{place}: `same` is {table['same']:g}; allowed are 0 and more, or [low, high]")
+        table["same"] = (-float(table["same"]), float(table["same"]))
+    elif "same" in table:
+        table["same"] = _interval(table["same"], "same", place)
     if "range" in table:
-        given = table["range"]
-        if not isinstance(given, list) or [_is_number(each) for each in given] != [True, True]:
-            raise PlanError(f"{place}: `range` is [low, high], not {given!r}")
-        low, high = (float(each) for each in given)
-        if not low < high:
-            raise PlanError(f"{place}: the range {low:g} to {high:g} is empty")
-        table["range"] = (low, high)
+        table["range"] = _interval(table["range"], "range", place)
     if table.get("sign", "more") not in ("more", "less"):
         raise PlanError(f"{place}: sign `{table['sign']}`; there are more, less")
-    directions, others = ("more_than", "less_than"), ("value", "range", "same", "equals", "share", "sign")
+    directions, others = ("more_than", "less_than"), ("value", "range", "same", "equals", "sign")
     given = [name for name in (*directions, *others) if name in table]
     if not given and not table.get("not_testable"):
         raise PlanError(
@@ -296,14 +293,23 @@ def _part(table: dict[str, Any], place: str) -> Expected:
     # A size and a direction belong together; two of a kind would be judged by one of them alone.
     if set(directions) <= set(given) or sum(name in given for name in others) > 1:
         raise PlanError(f"{place}: {' and '.join(given)} cannot stand in one part: make two of it")
-    if set(given) & set(directions) and set(given) & {"same", "equals", "share", "sign"}:
+    if set(given) & set(directions) and set(given) & {"same", "equals", "sign"}:
         raise PlanError(f"{place}: {' and '.join(given)} cannot stand in one part: make two of it")
-    for name, low, high in (("no_effect", 0.0, math.inf), ("same", 0.0, math.inf), ("share", 0.0, 1.0)):
+    for name, low, high in (("no_effect", 0.0, math.inf),):
         if name in table and not low <= table[name] <= high:
             raise PlanError(f"{place}: `{name}` is {table[name]:g}; allowed are {low:g} to {high:g}")
     if table.get("value") == 0:
         raise PlanError(f"{place}: a `value` of 0 has no direction: `same` says by how much it may differ")
     return Expected(**table)
+
+
+def _interval(given: Any, name: str, place: str) -> tuple[float, float]:
+    if not isinstance(given, list) or [_is_number(each) for each in given] != [True, True]:
+        raise PlanError(f"{place}: `{name}` is [low, high], not {given!r}")
+    low, high = (float(each) for each in given)
+    if not low < high:
+        raise PlanError(f"{place}: the {name} {low:g} to {high:g} is empty")
+    return low, high
 
 
 def _is_number(given: Any) -> bool:
