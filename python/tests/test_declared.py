@@ -324,7 +324,7 @@ def test_what_an_experiment_uses_of_another_is_made_with_it(folder, tmp_path_fac
     )
     plan = study / "second" / "plan.toml"
     plan.write_text('uses = { first = ["delays"] }\n' + plan.read_text())
-    # 24 + 18 of its own, 6 of them twice, and 18 of the other's.
+    # 48 + 36 of its own, 12 of them twice, and 36 of the other's.
     assert cli.main(["run", str(study / "second")]) == 0
     assert "second: 108 runs made" in capsys.readouterr().out
     assert cli.main(["plan", str(study / "second")]) == 0
@@ -332,7 +332,7 @@ def test_what_an_experiment_uses_of_another_is_made_with_it(folder, tmp_path_fac
     assert cli.main(["report", str(study / "second")]) == 0
     # Of both together each is made once.
     assert cli.main(["run", str(study)]) == 0
-    assert "2 experiments: 18 runs made, all 72 on disk" in capsys.readouterr().out
+    assert "2 experiments: 36 runs made, all 144 on disk" in capsys.readouterr().out
     plan.write_text(plan.read_text().replace("delays", "dealys", 1))
     assert cli.main(["run", str(study / "second")]) == 2
     assert "no sweep `dealys`; there are rates, delays" in capsys.readouterr().err
