@@ -11,18 +11,14 @@ def analyse(results: Results) -> Analysis:
     """What the lab asks an experiment for."""
     stacks = {"KAME": flows.Table(results, "kame"), "LKSCTP": flows.Table(results, "lksctp")}
     whole = results.grid("nothing-lost", {"time": flows.MEASURES["time"]})
-    records, records_mtu = (
-        pictures.all_recorded(results, sweep, 1) for sweep in ("recorded", "recorded-mtu")
-    )
+    records = pictures.all_recorded(results, "recorded", 1)
     claims = judge.claims(
         claim_builder(results),
         stacks["KAME"],
-        flows.Table(results, "kame-mtu"),
         stacks["LKSCTP"],
         whole,
         results.grid("race", {name: flows.MEASURES[name] for name in ("time", "again")}),
         records,
-        records_mtu,
     )
     more = figures.surplus(whole)
     medium = {

@@ -1,6 +1,6 @@
 """The claims about SCTP: what the two stacks need a timer for, how long it takes, and what they send again for no reason."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from anabranch_lab.judge.claims import Claim, ClaimBuilder
@@ -18,52 +18,41 @@ ANSWER = 48
 """Bytes of a packet with a SACK."""
 START = "KAME, high, none lost, minimum RTO 200 ms"
 """The recorded flow of which section 6.4.1 tells how it starts."""
-MTU = "windows counted in MTU: two packets at first"
 
 
 def claims(
     builder: ClaimBuilder,
     kame: Table,
-    kame_mtu: Table,
     lksctp: Table,
     whole: Grid,
     race: Grid,
     records: Mapping[str, Record],
-    records_mtu: Mapping[str, Record],
 ) -> list[Claim]:
-    """The claims of the catalogue that name this experiment; `..._mtu` is the other reading of KAME's windows."""
+    """The claims of the catalogue that name this experiment."""
 
     def was(table: Table, case: str, display: str) -> Row:
         """A stack with its mistakes."""
-        at = {"stack": "as it was"} if "stack" in table.names else {}
-        return table.at(**at, case=case, display=display)
+        return table.at(stack="as it was", case=case, display=display)
 
-    kames = {
-        name: {case: {display: was(table, case, display) for display in SETS} for case in CASES}
-        for name, table in (("", kame), (MTU, kame_mtu))
-    }
-    linux = {case: {display: was(lksctp, case, display) for display in SETS} for case in CASES}
-    starts = {"": records[START], MTU: records_mtu[START]}
-    shorter = {name: minimum(rows, CASES[2], starts[name]) for name, rows in kames.items()}
+    rows, linux = (
+        {case: {display: was(table, case, display) for display in SETS} for case in CASES}
+        for table in (kame, lksctp)
+    )
     no_start = {
-        at: value for at, value in minimum(kames[""], CASES[3], starts[""]).items() if "first" not in at
+        at: value for at, value in minimum(rows, CASES[3], records[START]).items() if "first" not in at
     }
 
     def claim(identifier: str, stack: str, measured: Mapping[str, Measured], **more: Any) -> Claim:
         return builder.claim(identifier, measured, engine=stack, **more)
 
-    def windows(measure: Callable[[str], dict[str, Measured]]) -> dict[str, Any]:
-        """What is judged, and the same where windows are counted in MTU."""
-        return {"measured": measure(""), "readings": {MTU: measure(MTU)}}
-
     both = "kame-2006-bugs", "lksctp-2006-bugs"
     spurious_5, spurious_8 = (spurious(records[f"LKSCTP, low, {k} lost"]) for k in (5, 8))
     return [
         claim("H-S-1", " ".join(both), faster(whole)),
-        claim("H-S-2", both[0], **windows(lambda unit: kame_baseline(kames[unit]["baseline"]))),
-        claim("H-S-3", both[0], **windows(lambda unit: dip(kames[unit]["baseline"]["high"]))),
+        claim("H-S-2", both[0], kame_baseline(rows["baseline"])),
+        claim("H-S-3", both[0], dip(rows["baseline"]["high"])),
         claim("H-S-4", both[1], lksctp_baseline(linux["baseline"])),
-        claim("H-S-5", both[0], initial(kames[""], others=True)),
+        claim("H-S-5", both[0], initial(rows, others=True)),
         claim(
             "H-S-6",
             both[1],
@@ -75,8 +64,8 @@ def claims(
         claim(
             "H-S-7",
             both[0],
-            shorter[""],
-            readings={MTU: shorter[MTU], "minimum RTO of 3 ms (Table 5)": no_start},
+            minimum(rows, CASES[2], records[START]),
+            readings={"minimum RTO of 3 ms (Table 5)": no_start},
             note="The report did not find out why 5 is slow: its timer does not back off there, and nowhere else.",
         ),
         claim(
@@ -98,7 +87,6 @@ def claims(
             "H-F22",
             both[0],
             bursts(records),
-            readings={MTU: bursts(records_mtu)},
             note=f"A SACK that waits 200 ms for a second packet cuts a burst in two. Packets of the bursts: {sizes(records)}.",
         ),
         *(

@@ -51,6 +51,8 @@ pub enum InitialWindow {
     Rfc4960,
     /// A number of PMDCS or MTU, as [`EmulationConfig::window_unit`](super::EmulationConfig::window_unit) has it (RFC 2960 used 2).
     Packets(u16),
+    /// What so many full packets hold, whatever windows are counted in afterwards: nothing beyond them leaves with the first.
+    FullPackets(u16),
 }
 
 /// What limits a burst of new packets (Max.Burst).

@@ -231,7 +231,7 @@ pub(super) static KEYS: &[Key] = &[
         initial_window: congestion.initial_window,
         initial_window,
         show_window,
-        "\"rfc9260\", \"rfc4960\" or a number of PMDCS (or MTU, as `window_unit` has it)",
+        "\"rfc9260\", \"rfc4960\", a number of PMDCS (or MTU, as `window_unit` has it), or \"1 full\" for what so many full packets hold",
         "first congestion window"
     ),
     key!(interleaving: extensions.interleaving, switch, shown, SWITCH, "I-DATA is offered; level 1 offers it in any case"),

@@ -65,6 +65,10 @@ impl Config {
         let unit = u64::from(unit);
         let initial_window = match self.congestion.initial_window {
             InitialWindow::Packets(n) => unit * u64::from(n),
+            InitialWindow::FullPackets(n) => {
+                let beside = u64::from(self.window_unit() - self.pmdcs());
+                unit.saturating_sub(beside) * u64::from(n)
+            }
             InitialWindow::Rfc4960 => (4 * unit).min((2 * unit).max(4380)),
             // "min(4 * PMDCS, max(2 * PMDCS, 4404)) bytes if the peer address is an IPv4 address", 4344 for IPv6.
             InitialWindow::Rfc9260 => (4 * unit).min((2 * unit).max(if ipv6 { 4344 } else { 4404 })),
@@ -129,6 +133,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::WindowUnit;
 
     // rfc9260:7.2.1-1
     #[test]
@@ -143,6 +148,10 @@ mod tests {
         let old = Config::rfc2960();
         assert_eq!(window(&old, false), 2 * PMDCS);
         assert_eq!(old.controller(old.window_unit(), false, 65_536).ssthresh(), 65_536, "the peer's rwnd");
+        let full = old.clone().with(|c| c.emulation.window_unit = WindowUnit::Mtu);
+        assert_eq!(window(&full, false), 2 * 1500);
+        let full = full.with(|c| c.congestion.initial_window = InitialWindow::FullPackets(1));
+        assert_eq!(window(&full, false), PMDCS, "one packet, and nothing that slops over");
         let mut cubic = rfc.clone();
         cubic.set("congestion_control", "cubic").unwrap();
         assert_eq!(window(&cubic, false), 4404, "whatever the controller");

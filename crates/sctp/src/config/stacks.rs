@@ -132,9 +132,9 @@ impl Config {
         Self::rfc2960().with(|c| {
             c.profile = "kame-2006";
             c.limits.receive_window = 233_016;
-            // One packet, not one and what slops over.
-            c.emulation.window_unit = WindowUnit::Pmdcs;
-            c.congestion.initial_window = InitialWindow::Packets(1);
+            // One packet at first, not one and what slops over.
+            c.emulation.window_unit = WindowUnit::Mtu;
+            c.congestion.initial_window = InitialWindow::FullPackets(1);
             c.congestion.fast_retransmit_threshold = 3;
             c.sack.immediate_bit = ImmediateBit::Off;
             c.sack.immediate_bit_obeyed = false;

@@ -284,7 +284,10 @@ pub(super) fn initial_window(text: &str) -> Option<InitialWindow> {
         "rfc4960" => return Some(InitialWindow::Rfc4960),
         _ => {}
     }
-    positive_u16(text).map(InitialWindow::Packets)
+    match text.strip_suffix(" full") {
+        Some(n) => positive_u16(n.trim()).map(InitialWindow::FullPackets),
+        None => positive_u16(text).map(InitialWindow::Packets),
+    }
 }
 
 pub(super) fn show_window(value: &InitialWindow) -> String {
@@ -292,6 +295,7 @@ pub(super) fn show_window(value: &InitialWindow) -> String {
         InitialWindow::Rfc9260 => "rfc9260".to_owned(),
         InitialWindow::Rfc4960 => "rfc4960".to_owned(),
         InitialWindow::Packets(n) => n.to_string(),
+        InitialWindow::FullPackets(n) => format!("{n} full"),
     }
 }
 
