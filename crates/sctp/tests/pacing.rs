@@ -270,7 +270,7 @@ fn without_pacing_packets_are_those_of_a_stack_without_a_pacer() {
     let expected = [
         (1415, 0xebe8_1198_cf3a_17bc),
         (1507, 0xc90a_6637_45c1_2b4f),
-        (1458, 0x7c91_9b44_a6ba_36b0),
+        (1412, 0x13fb_6535_9844_02bc),
         (1690, 0xcf1a_4e58_4cd8_517f),
         (1546, 0x8c27_3d5c_0d3d_984f),
     ];
