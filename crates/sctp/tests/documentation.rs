@@ -1,10 +1,10 @@
-//! `docs/sctp.md` names every profile and quirk and holds the table of values as the code has it.
+//! `docs/explanation/engines.md` names every profile and quirk and holds the table of values as the code has it.
 
 use std::path::{Path, PathBuf};
 
 use anabranch_sctp::Config;
 
-const TEXT: &str = include_str!("../../../docs/sctp.md");
+const TEXT: &str = include_str!("../../../docs/explanation/engines.md");
 
 fn table() -> String {
     let config = Config::rfc9260();
@@ -22,7 +22,7 @@ fn every_value_is_documented_as_it_is() {
     let (_, rest) = TEXT.split_once("<!-- keys -->\n").expect("the beginning of the table");
     let (written, _) = rest.split_once("<!-- end of keys -->").expect("its end");
     let table = table();
-    assert!(written == table, "docs/sctp.md must hold this table:\n{table}");
+    assert!(written == table, "docs/explanation/engines.md must hold this table:\n{table}");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn quirks_are_off_and_documented() {
     }
 }
 
-const INTERFACE: &str = include_str!("../../../docs/api.md");
+const INTERFACE: &str = include_str!("../../../docs/reference/api.md");
 
 /// The names of the variants of an enum, as its file has them.
 fn variants(source: &'static str, name: &str) -> Vec<&'static str> {
@@ -241,7 +241,7 @@ fn texts_of<'a>(code: &'a [(PathBuf, String)], file: Option<&Path>) -> Vec<&'a s
 #[test]
 fn every_test_that_a_page_names_exists() {
     let tests = Tests::of_the_repository();
-    for (name, least) in [("docs/faults.md", 80), ("docs/attacks.md", 130)] {
+    for (name, least) in [("docs/explanation/faults.md", 80), ("docs/explanation/attacks.md", 130)] {
         let page = std::fs::read_to_string(root().join(name)).expect("a page");
         let mut count = 0;
         for cell in cells_with_tests(&page) {

@@ -1,8 +1,8 @@
-//! `docs/tcp.md` names every profile and holds the table of values as the code has it.
+//! `docs/explanation/tcp.md` names every profile and holds the table of values as the code has it.
 
 use anabranch_tcp::{Config, PROFILES};
 
-const TEXT: &str = include_str!("../../../docs/tcp.md");
+const TEXT: &str = include_str!("../../../docs/explanation/tcp.md");
 
 fn table() -> String {
     let mut table = String::from("| value | default | allowed | meaning |\n|---|---|---|---|\n");
@@ -18,7 +18,7 @@ fn every_value_is_documented_as_it_is() {
     let (_, rest) = TEXT.split_once("<!-- keys -->\n").expect("the beginning of the table");
     let (written, _) = rest.split_once("<!-- end of keys -->").expect("its end");
     let table = table();
-    assert!(written == table, "docs/tcp.md must hold this table:\n{table}");
+    assert!(written == table, "docs/explanation/tcp.md must hold this table:\n{table}");
 }
 
 #[test]
