@@ -1,4 +1,4 @@
-//! The JSON of results: `docs/results.md` has every key, flows are marked, seeds are put together.
+//! The JSON of results: `docs/reference/results.md` has every key, flows are marked, seeds are put together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -121,7 +121,7 @@ fn flow<'v>(run: &'v Value, name: &str) -> &'v Value {
 
 /// Keys and units of every section of the page.
 fn page() -> BTreeMap<String, BTreeSet<String>> {
-    let text = include_str!("../../../docs/results.md");
+    let text = include_str!("../../../docs/reference/results.md");
     let mut section = String::new();
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in text.lines() {
