@@ -17,7 +17,7 @@
 | `profiles`, `options` | the profiles of SCTP, and their options with values |
 | `model` | what an association gets, by equations |
 
-docs/python.md tells more. Nothing reads a clock: the same scenario and seed give the same result, always.
+docs/how-to/python.md tells more. Nothing reads a clock: the same scenario and seed give the same result, always.
 """
 
 import types

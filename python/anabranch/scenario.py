@@ -1,4 +1,4 @@
-"""A network and its traffic built in Python, with the names of scenario files (docs/scenario.md)."""
+"""A network and its traffic built in Python, with the names of scenario files (docs/reference/scenario.md)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
@@ -97,7 +97,7 @@ class FlowKeys(TypedDict, total=False):
 class Scenario:
     """A scenario that is put together call by call.
 
-    Arguments are the keys of scenario files with their units in the text (`rate="10 Mbit/s"`); any key of docs/scenario.md is taken,
+    Arguments are the keys of scenario files with their units in the text (`rate="10 Mbit/s"`); any key of docs/reference/scenario.md is taken,
     those that are listed here are known to type checkers. A wrong one is an error of `run` and `check`, in one line. Each call
     returns the scenario, so that calls can be chained; two scenarios may share nothing.
     """

@@ -39,7 +39,7 @@ class Tables(Generic[Frame]):
     """A row for each flow in each link that `record.by_flow` names: `link`, `name`, `share`."""
     trace: Frame
     """A row for each recorded event: `time_ns`, `entity`, `kind`, `flow`, `subflow`, `path`, `reason`, `seq`, `size`, `a`, `b`, `c`
-    (docs/trace.md says what they mean); empty without `trace=`."""
+    (docs/reference/trace.md says what they mean); empty without `trace=`."""
 
 
 def gathered(summaries: Sequence[Mapping[str, Any]], traces: Sequence[pa.Table]) -> Tables[pa.Table]:
@@ -85,7 +85,7 @@ VALUES = {
     "timeout": {"a": "rto_ns"},
     "window": {"a": "cwnd", "b": "ssthresh", "c": "flight"},
 }
-"""What the columns `a`, `b` and `c` of a kind of event hold, in the words of the statistics (docs/results.md)."""
+"""What the columns `a`, `b` and `c` of a kind of event hold, in the words of the statistics (docs/reference/results.md)."""
 
 _MIXED = ("sample",)
 """Kinds whose columns mean something else for a link than for an end."""

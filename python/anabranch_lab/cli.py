@@ -24,7 +24,7 @@ from .show import bundle, completions, report, serve, tables
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command. 0: done; 1: a run failed, a claim has no grade, or something could not be written; 2: a wrong option,
-    file or plan; 130: interrupted. `anabranch` has the same codes (docs/command-line.md).
+    file or plan; 130: interrupted. `anabranch` has the same codes (docs/reference/command-line.md).
     """
     parser = _parser()
     if not (sys.argv[1:] if arguments is None else arguments):

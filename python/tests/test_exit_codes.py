@@ -1,4 +1,4 @@
-"""Exit codes of `anabranch-lab`, as docs/command-line.md lists them; crates/cli/tests/command_line.rs has those of `anabranch`."""
+"""Exit codes of `anabranch-lab`, as docs/reference/command-line.md lists them; crates/cli/tests/command_line.rs has those of `anabranch`."""
 
 import importlib.metadata
 import shutil

@@ -58,7 +58,7 @@ def judged(out):
 
 
 def test_the_page_of_the_first_experiment_works_as_it_is_printed(tmp_path):
-    lines = commands("first-experiment.md")
+    lines = commands("start/experiment.md")
     assert len(lines) == 6
     typed(lines, tmp_path)
     folder = tmp_path / "losses"
@@ -75,9 +75,9 @@ def test_the_page_of_the_first_experiment_works_as_it_is_printed(tmp_path):
     assert 'id="claim-losses-1"' in (folder / "out" / "report" / "losses.html").read_text(encoding="utf-8")
     # The claim as the page prints it is the one that was judged.
     text = (folder / "claims.toml").read_text()
-    printed = re.search(r"```toml\n(.*?)```", (DOCS / "first-experiment.md").read_text(), re.DOTALL)[1]
+    printed = re.search(r"```toml\n(.*?)```", (DOCS / "start/experiment.md").read_text(), re.DOTALL)[1]
     assert printed in text
-    packed = typed(commands("first-experiment.md", "For somebody else"), folder)
+    packed = typed(commands("start/experiment.md", "For somebody else"), folder)
     assert "1 of 1 sweeps have the same runs" in packed
     assert "all 1 claims have the grades of the bundle" in packed
 
@@ -90,7 +90,7 @@ def test_30_lines_of_toml_and_no_python_are_enough(made):
 
 
 def test_the_grid_of_the_page_works(made, capsys):
-    (line,) = commands("first-experiment.md", "A grid without a folder")
+    (line,) = commands("start/experiment.md", "A grid without a folder")
     words = shlex.split(line)
     assert words[0] == "anabranch-lab"
     # The same command with fewer runs, to be quick.
@@ -132,7 +132,7 @@ def test_a_folder_without_claims_gets_a_table_and_a_figure(made, capsys):
 
 
 def test_a_study_is_made_as_it_is_printed(tmp_path):
-    printed = typed(commands("first-experiment.md", "A study"), tmp_path)
+    printed = typed(commands("start/experiment.md", "A study"), tmp_path)
     # Both run the same scenarios, so each is run once.
     assert "2 experiments: 90 runs made" in printed
     study = tmp_path / "mystudy"

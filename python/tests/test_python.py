@@ -64,7 +64,7 @@ def test_events_have_the_names_of_the_statistics(run):
     ]
     assert "a" in run.events("sample").column_names
     for kind in tables.VALUES:
-        # Each name is that of a statistic, or says what the table of docs/trace.md does.
+        # Each name is that of a statistic, or says what the table of docs/reference/trace.md does.
         assert run.events(kind).num_rows == sum(row["kind"] == kind for row in trace)
     with pytest.raises(ValueError, match="no kind of event 'windows'; those of a trace are ack, dropped"):
         run.events("windows")
@@ -180,11 +180,11 @@ def rows(page, heading, until):
 
 
 def test_the_names_are_those_of_scenario_files():
-    links = rows("scenario.md", "## `[[link]]`", "A node that only one")
+    links = rows("reference/scenario.md", "## `[[link]]`", "A node that only one")
     assert set(keys.LinkKeys.__annotations__) == links - {"name", "from", "to"}
-    top = rows("scenario.md", "## The run", "## `[[link]]`")
+    top = rows("reference/scenario.md", "## The run", "## `[[link]]`")
     assert set(keys.RunKeys.__annotations__) == top - {"host", "link", "route", "flow", "record"}
-    flows = rows("scenario.md", "## `[[flow]]`", "\n### ")
+    flows = rows("reference/scenario.md", "## `[[flow]]`", "\n### ")
     assert set(keys.FlowKeys.__annotations__) == flows - {"name", "from", "to"}
 
 
@@ -229,12 +229,12 @@ def test_a_type_checker_sees_a_wrong_call(tmp_path):
 
 def test_the_page_about_python_runs(monkeypatch):
     monkeypatch.chdir(ROOT)
-    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / "python.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(blocks) == 3
     names = {}
     for block in blocks:
-        exec(compile(block, "docs/python.md", "exec"), names)
+        exec(compile(block, "docs/how-to/python.md", "exec"), names)
     assert names["run"].seeds == (1, 2, 3)
 
 

@@ -1,4 +1,4 @@
-//! Traces of simulated ends as qlog, a file for each end of a flow. `docs/trace.md` has the events.
+//! Traces of simulated ends as qlog, a file for each end of a flow. `docs/reference/trace.md` has the events.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The results of all seeds together, for JSON. `docs/results.md` has every key.
+//! The results of all seeds together, for JSON. `docs/reference/results.md` has every key.
 
 use anabranch_sim::{FlowSummary, Summary};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The JSON of results: `docs/results.md` has every key, flows are marked, seeds are put together.
+//! The JSON of results: `docs/reference/results.md` has every key, flows are marked, seeds are put together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -121,16 +121,18 @@ fn flow<'v>(run: &'v Value, name: &str) -> &'v Value {
 
 /// Keys and units of every section of the page.
 fn page() -> BTreeMap<String, BTreeSet<String>> {
-    let text = include_str!("../../../docs/results.md");
+    let text = include_str!("../../../docs/reference/results.md");
     let mut section = String::new();
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("## ") {
             section = name.to_owned();
-        } else if let Some((key, rest)) = line.strip_prefix("| `").and_then(|row| row.split_once("` |")) {
+        } else if let Some((keys, rest)) = line.strip_prefix("| `").and_then(|row| row.split_once("` |")) {
             let unit = rest.split('|').next().unwrap_or_default().trim();
-            assert!(!unit.is_empty(), "{section}: {key} has no unit");
-            assert!(all.entry(section.clone()).or_default().insert(key.to_owned()), "{key} stands twice");
+            assert!(!unit.is_empty(), "{section}: {keys} has no unit");
+            for key in keys.split("`, `") {
+                assert!(all.entry(section.clone()).or_default().insert(key.to_owned()), "{key} stands twice");
+            }
         }
     }
     all
@@ -143,53 +145,59 @@ fn the_page_has_every_key_and_no_other() {
     let keys = |value: &Value| -> BTreeSet<String> {
         value.as_object().expect("an object").keys().cloned().collect()
     };
-    let check = |section: &str, value: &Value, measured: bool| {
+    // A section has keys of its own, and those of the sections that it shares with others.
+    let expected = |section: &str, shared: &[&str]| -> BTreeSet<String> {
         let mut expected = page[section].clone();
-        if measured {
-            expected.extend(page["measures"].iter().cloned());
+        for other in shared {
+            for key in &page[*other] {
+                assert!(expected.insert(key.clone()), "{section}: {key} stands twice");
+            }
         }
-        assert_eq!(keys(value), expected, "{section}");
+        expected
     };
-    check("top", &printed, false);
+    let check = |section: &str, value: &Value, shared: &[&str]| {
+        assert_eq!(keys(value), expected(section, shared), "{section}");
+    };
+    check("top", &printed, &[]);
     assert_eq!(printed["schema"], 2);
     let run = &printed["runs"][0];
-    check("run", run, false);
-    check("flow", flow(run, "endless"), true);
+    check("run", run, &[]);
+    check("flow", flow(run, "endless"), &["measures"]);
     assert!(flow(run, "transfer").get("association").is_none(), "TCP has none");
     // Both ends of an association, under the names of `Association::snapshot`.
     let association = &flow(run, "endless")["association"];
-    check("association", association, false);
+    check("association", association, &[]);
     for end in ["sender", "receiver"].map(|end| &association[end]) {
-        check("end", end, false);
-        check("negotiated", &end["negotiated"], false);
-        check("stats", &end["stats"], false);
-        check("control", &end["control"]["sent"], false);
-        check("control", &end["control"]["received"], false);
-        check("path", &end["paths"][0], false);
-        check("subflow of a snapshot", &end["subflows"][0], false);
+        check("end", end, &[]);
+        check("negotiated", &end["negotiated"], &[]);
+        check("stats", &end["stats"], &["losses", "transmission", "lane"]);
+        check("control", &end["control"]["sent"], &[]);
+        check("control", &end["control"]["received"], &[]);
+        check("path", &end["paths"][0], &["losses", "transmission"]);
+        check("subflow of a snapshot", &end["subflows"][0], &["losses", "transmission", "lane"]);
     }
-    check("stream", &association["sender"]["streams"][1], false);
+    check("stream", &association["sender"]["streams"][1], &["losses"]);
     let known: BTreeSet<String> =
         anabranch_sctp::Stats::default().named().map(|(name, _)| name.to_owned()).collect();
-    assert_eq!(page["stats"], known);
+    assert_eq!(expected("stats", &["losses", "transmission", "lane"]), known);
     let (sent, counted) = (&association["sender"]["stats"], flow(run, "endless"));
     assert_eq!(association["sender"]["state"], "Established");
     assert_eq!(association["sender"]["control"]["sent"]["init"], 1);
     // The snapshot counts from the beginning, the flow from the end of the warm-up.
     assert!(sent["packets_sent"].as_u64() > counted["packets_sent"].as_u64(), "{sent}");
     assert!(sent["retransmissions"].as_u64() >= counted["retransmissions"].as_u64(), "{sent}");
-    check("subflow", &flow(run, "endless")["subflows"][1], true);
-    check("group", &run["groups"][0], true);
-    check("object", &run["objects"][0], false);
-    check("source", &run["sources"][0], false);
-    check("link", &run["links"][0], false);
+    check("subflow", &flow(run, "endless")["subflows"][1], &["measures"]);
+    check("group", &run["groups"][0], &["measures"]);
+    check("object", &run["objects"][0], &[]);
+    check("source", &run["sources"][0], &[]);
+    check("link", &run["links"][0], &["queue"]);
     let virtual_queues = include_str!("../../../examples/virtual-queues.toml");
     let short = ["--seeds", "1", "--set", "duration=5 s", "--set", "warmup=1 s"];
     let (with_classes, _) = results(virtual_queues, &short);
     let links = with_classes["runs"][0]["links"].as_array().expect("links").clone();
     let class = links.iter().find_map(|link| link["classes"].get(0)).expect("a class");
-    check("class", class, false);
-    check("share", &run["links"][0]["flows"][0], false);
+    check("class", class, &["queue"]);
+    check("share", &run["links"][0]["flows"][0], &[]);
     // Together: a mean where there was a number.
     let over = &printed["over_seeds"];
     assert_eq!(over["runs"], 2);

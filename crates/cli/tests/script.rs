@@ -145,7 +145,7 @@ fn for_symbol(symbol: &str) -> String {
     format!("{calls}#ifdef {symbol}\n+0.1 <{packets}#else\n+0.1 <{wrong}#endif\n")
 }
 
-/// `-D` defines symbols for `#ifdef`. Where none of them names a system, `FreeBSD` is defined (docs/scripts.md).
+/// `-D` defines symbols for `#ifdef`. Where none of them names a system, `FreeBSD` is defined (docs/reference/scripts.md).
 #[test]
 fn script_plays_the_branch_of_the_symbols_that_are_defined() {
     let place = tempfile::tempdir().unwrap();

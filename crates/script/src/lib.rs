@@ -2,7 +2,7 @@
 //!
 //! [`run`] reads a script and plays it: calls of the sockets interface, packets that the script sends, and packets that the
 //! stack must send, each at its time. There is no network, no clock and no tolerance unless one asks for it.
-//! docs/scripts.md says how to write one.
+//! docs/reference/scripts.md says how to write one.
 #![forbid(unsafe_code)]
 
 mod compare;

@@ -35,7 +35,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Version of the keys and of what they mean (`docs/results.md`). It grows when a key gets another meaning or goes, not when one
+    /// Version of the keys and of what they mean (`docs/reference/results.md`). It grows when a key gets another meaning or goes, not when one
     /// is added. 1: goodput over the whole window only.
     pub const SCHEMA: u32 = 2;
 }

@@ -76,8 +76,7 @@ fn twenty_megabits_and_a_queue_of_20_packets() {
 }
 
 /// Several chunks a packet: messages of 708, 468 and 100 bytes, of which 2, 3 and 12 share one. ns-2.35 with seed 1 from 300 s to
-/// 700 s: mean cycle, s; largest window, bytes; goodput of payload, bits per second; fast retransmits a packet. The table is in
-/// docs/ns2.md.
+/// 700 s: mean cycle, s; largest window, bytes; goodput of payload, bits per second; fast retransmits a packet.
 fn bundled(net: (f64, u64), rows: &[(u32, f64, f64, f64, f64)]) {
     for &(message, cycle_of_ns2, peak, goodput, rate) in rows {
         let (flow, cycle) = one_flow_of(message, "rfc4960", 300, net, 1);

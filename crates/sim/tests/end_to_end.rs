@@ -192,7 +192,7 @@ fn the_trace_agrees_with_the_summary_and_with_itself() {
     assert_eq!(rtts.len() as u64, count(EventKind::Rtt, |_| true));
 }
 
-/// What docs/trace.md says of statistics and rows: the same numbers under both names.
+/// What docs/reference/trace.md says of statistics and rows: the same numbers under both names.
 #[test]
 fn the_trace_has_what_statistics_have() {
     for profile in ["rfc9260", "rfc9260-rack", "modern"] {

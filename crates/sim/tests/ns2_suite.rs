@@ -2,7 +2,7 @@
 //! sent, lost, sent again and timed out in the same order, and the same windows, with the profile `ns2-2.35`.
 //!
 //! `ns2_suite/NAME.toml` is the scenario, `ns2_suite/NAME.events` what ns-2 did, `ns2_suite/README.md` how the one became the
-//! other, and the table in `docs/ns2.md` what was found. A difference is shown side by side, from six events before it.
+//! other, and the table in `docs/explanation/ns2.md` what was found. A difference is shown side by side, from six events before it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! qlog (draft-ietf-quic-qlog-main-schema): JSON text sequences (RFC 7464) of what happens at an end. `docs/trace.md` has the events;
+//! qlog (draft-ietf-quic-qlog-main-schema): JSON text sequences (RFC 7464) of what happens at an end. `docs/reference/trace.md` has the events;
 //! what has an equal in QUIC goes by the name that it has there, and that tools which plot QUIC look for.
 
 use std::io::Write;

@@ -1,6 +1,6 @@
 """Claims that need no Python: each part says in claims.toml from which sweep, what is measured, and where.
 
-measure = "goodput of upload, Mbit/s"       a column of results (docs/results.md), of a flow or a link, and its unit
+measure = "goodput of upload, Mbit/s"       a column of results (docs/reference/results.md), of a flow or a link, and its unit
 at = "p = 0.01"                             a point of the grid: a value for each axis that has several; `*` for each of them
 at = "p = 0.003 / p = 0.03"                 the ratio of two points; ` - `: their difference, seed by seed
 """
@@ -154,7 +154,7 @@ def measure(results: Results, part: Asked) -> Grid:
     if part.measure.column not in columns:
         raise PlanError(
             f"{part.where}: measure `{part.measure.text}`: a {part.measure.kind} has no {part.measure.column}; "
-            f"there are {', '.join(columns)} (docs/results.md)"
+            f"there are {', '.join(columns)} (docs/reference/results.md)"
         )
     return results.grid(part.sweep.name, {part.measure.text: part.measure.sql})
 
@@ -232,7 +232,9 @@ def _measure(text: str, sweep: Sweep, where: str) -> Measure:
         fitting = [each for each, (known, _) in UNITS.items() if known == its]
         raise PlanError(f"{where}: measure `{text}`: a unit belongs to it; there are {', '.join(fitting)}")
     if not column.isidentifier():
-        raise PlanError(f"{where}: measure `{text}`: `{words}` is no column of results (docs/results.md)")
+        raise PlanError(
+            f"{where}: measure `{text}`: `{words}` is no column of results (docs/reference/results.md)"
+        )
     return Measure(text, kind, name, column if its else column + end, unit)
 
 

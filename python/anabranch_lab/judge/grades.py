@@ -1,4 +1,4 @@
-"""Grades of parts and of claims, by one rule (docs/grades.md).
+"""Grades of parts and of claims, by one rule (docs/explanation/grades.md).
 
 A reproduced: the direction holds, and the interval lies wholly inside the band. B same finding, other size: the direction holds, and the interval lies
 wholly outside the band. C open: the runs decide neither, or one published run says too little. D contradicted: the opposite direction, or no

@@ -1,4 +1,4 @@
-"""The models: what an association gets on a network, by equations. docs/models.md says what each is good for.
+"""The models: what an association gets on a network, by equations. docs/explanation/models.md says what each is good for.
 
 | file | what |
 |---|---|

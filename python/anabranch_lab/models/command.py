@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
     model = commands.add_parser(
         "model",
         help="what an association gets on a network, by the models",
-        description="What an association gets on a network, by the models of Zou (2007) and ours (docs/models.md). "
+        description="What an association gets on a network, by the models of Zou (2007) and ours (docs/explanation/models.md). "
         "Random losses (--loss), a Drop-Tail bottleneck (--rate and --queue), or both.",
         epilog=f"Example: {EXAMPLE}",
     )

@@ -1,4 +1,4 @@
-"""Quantities with their units, as scenario files have them (docs/scenario.md), in bytes and seconds."""
+"""Quantities with their units, as scenario files have them (docs/reference/scenario.md), in bytes and seconds."""
 
 import re
 

@@ -39,7 +39,9 @@ def add(commands: Any) -> None:
         f"them, or else that of the scenario. Texts (`rfc9260,linux-6.1`) are values too. Example: {EXAMPLE}",
     )
     command.set_defaults(command=run)
-    command.add_argument("scenario", type=Path, metavar="SCENARIO", help="a scenario file (docs/scenario.md)")
+    command.add_argument(
+        "scenario", type=Path, metavar="SCENARIO", help="a scenario file (docs/reference/scenario.md)"
+    )
     command.add_argument(
         "--axis",
         action="append",

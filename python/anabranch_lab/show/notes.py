@@ -1,7 +1,7 @@
 """What to know before the figures of a sweep are read: flows that a receiver or an application held back, that did not end, that failed,
 and those in which nothing was random.
 
-`anabranch simulate` marks them run by run (`notes` in docs/results.md); here they are gathered over the runs of a sweep.
+`anabranch simulate` marks them run by run (`notes` in docs/reference/results.md); here they are gathered over the runs of a sweep.
 """
 
 import contextlib

@@ -54,7 +54,7 @@ def write(path: Path, chapters: Sequence[Chapter], facts: Sequence[tuple[str, st
         pdf,
         "Grades: "
         + "; ".join(f"{grade} {word}" for grade, word in grades.WORDS.items())
-        + ". The rule is in docs/grades.md.",
+        + ". The rule is in docs/explanation/grades.md.",
     )
     everything = [claim for chapter in chapters for claim in chapter.claims]
     _counts(pdf, everything)

@@ -1,4 +1,4 @@
-//! `anabranch pattern make|show|convert`: patterns in files. `docs/patterns.md` describes them.
+//! `anabranch pattern make|show|convert`: patterns in files. `docs/reference/patterns.md` describes them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

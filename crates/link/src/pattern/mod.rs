@@ -2,7 +2,7 @@
 //!
 //! A pattern has one kind (loss, bit errors, delay, bandwidth, order, copies, signals) and is driven by data (a position
 //! is a packet) or by time (a position is a millisecond). The semantics are those of KauNet: the same pattern does the
-//! same to the same packets, every time. The text format is our own (`docs/patterns.md`).
+//! same to the same packets, every time. The text format is our own (`docs/reference/patterns.md`).
 
 pub mod convert;
 pub mod generate;

@@ -1,4 +1,4 @@
-//! The text format: a header of words, then one entry a line. `docs/patterns.md` describes it.
+//! The text format: a header of words, then one entry a line. `docs/reference/patterns.md` describes it.
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;

@@ -3,7 +3,7 @@
 use crate::scenario::EventKind;
 
 /// Events of a run in the order of time, column by column: the n-th event is the n-th value of every column.
-/// `docs/trace.md` says what the columns hold for each kind of event.
+/// `docs/reference/trace.md` says what the columns hold for each kind of event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// When: nanoseconds since the start of the run.

@@ -1,6 +1,6 @@
 //! What a scenario file means: a network, its hosts, what they send, and what to record.
 //!
-//! The types here are plain data that has been checked. `docs/scenario.md` lists every key of the file.
+//! The types here are plain data that has been checked. `docs/reference/scenario.md` lists every key of the file.
 //! The simulator runs a [`Scenario`]; it never sees the TOML behind it.
 
 mod applies;

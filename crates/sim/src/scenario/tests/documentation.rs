@@ -1,8 +1,8 @@
-//! `docs/scenario.md` says what the code does.
+//! `docs/reference/scenario.md` says what the code does.
 
 use super::{GOOD, edited, read};
 
-const TEXT: &str = include_str!("../../../../../docs/scenario.md");
+const TEXT: &str = include_str!("../../../../../docs/reference/scenario.md");
 
 #[test]
 fn its_complete_file_is_a_good_one() {
@@ -112,7 +112,7 @@ fn it_names_every_key_and_choice() {
         let (allowed, _) = allowed.split_once("; ").unwrap_or((allowed, ""));
         for word in allowed.trim_end_matches(", or \"infinite\"").split(", ") {
             let known = [format!("`{word}`"), format!("`\"{word}\"`")].iter().any(|form| TEXT.contains(form));
-            assert!(known, "docs/scenario.md does not name {word}: {error}");
+            assert!(known, "docs/reference/scenario.md does not name {word}: {error}");
         }
     }
 }

@@ -275,10 +275,10 @@ fn conditions() {
     wrong("{ kind = \"srtcm\" }", "a condition of kind \"srtcm\" needs cir, for example cir = \"1 Mbit/s\"");
 }
 
-/// The queues and conditions written out in `docs/scenario.md` can be read.
+/// The queues and conditions written out in `docs/reference/scenario.md` can be read.
 #[test]
 fn the_examples_of_the_documentation() {
-    let text = include_str!("../../../../../docs/scenario.md");
+    let text = include_str!("../../../../../docs/reference/scenario.md");
     let mut count = 0;
     for block in
         text.split("```\n").filter(|block| block.starts_with("queue = ") || block.starts_with("condition = "))
