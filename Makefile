@@ -51,7 +51,7 @@ wheel: build ## out/wheel/: a wheel with the module, the laboratory and the prog
 venv: ## .venv with the pinned Python packages
 	@bash tools/prepare.sh
 
-lint: venv ## formatting, lints, documentation, circles of files, docs/rfc.md; warnings are errors
+lint: venv ## formatting, lints, documentation, circles of files, sentences of RFCs; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -60,7 +60,7 @@ lint: venv ## formatting, lints, documentation, circles of files, docs/rfc.md; w
 	$(PY) tools/check_circles.py
 	$(PY) tools/rfc.py --check
 
-rfc-doc: ## docs/rfc.md: where each sentence of the RFCs is implemented and tested
+rfc-doc: ## out/docs/rfc.md: where each sentence of the RFCs is implemented and tested
 	python3 tools/rfc.py
 
 bench: ## speed: the simulator beside ns-2, and the stack in memory
@@ -88,7 +88,7 @@ soak: ## LIVES=100000 random lives of two endpoints against the formal propertie
 soak-live: ## SECONDS=3600 of peers that come and go over real sockets and a network with faults
 	SOAK_SECONDS=$(SECONDS) cargo test --locked -p anabranch-live --test soak -- --nocapture
 
-exhaustive: ## every life in a small scope, and every pair of 16-bit numbers: minutes (docs/properties.md)
+exhaustive: ## every life in a small scope, and every pair of 16-bit numbers: minutes (docs/reference/properties.md)
 	cargo test --profile soak --locked -p anabranch-sctp --test exhaustive -- --ignored --nocapture --test-threads 1
 	cargo test --profile soak --locked -p anabranch-wire --lib -- --ignored
 

@@ -6,7 +6,7 @@ trip of 40 ms, drop-tail queues of 0.25 to 4 bandwidth-delay products; both have
 that of the bytes that the bottleneck carries in 100 s after 20 s. Who begins, and how much later the other one does, up to 2 s, is drawn.
 
 A host takes up to 1 ms for an acknowledgement. Without that nothing on this path is random, and flows are locked in phase: whose packets come
-right before the queue moves finds it full (docs/rate.md).
+right before the queue moves finds it full (docs/explanation/rate.md).
 
 usage: linux_neighbour.py ANABRANCH OUT.csv [--seeds N] [--sctp reno,cubic+hystart,bbr] [--tcp reno,cubic,bbr] [--queues 0.25,1,2,4]
        [--spread MS]

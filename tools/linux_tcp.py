@@ -1,10 +1,10 @@
-"""Goodput and queue of Linux's own TCP on the long paths of docs/rate.md: the witness for `crates/tcp`.
+"""Goodput and queue of Linux's own TCP on the long paths of docs/explanation/rate.md: the witness for `crates/tcp`.
 
 This runs inside a guest of user-mode Linux, as root: it makes two network namespaces, joins them by two TUN devices, and is itself the
 path between them: a rate, a delay, a drop-tail queue in bytes, random losses. A path with CoDel leads through a third namespace, whose kernel has rate
 and queue (tbf, codel); the program is only the delay then. In a kernel that was built with
 CONFIG_UML_TIME_TRAVEL_SUPPORT=y and boots with `time-travel=inf-cpu` its time is virtual, and figures do not depend on the host.
-Debian's linux-source-6.1 with that option, TUN, network namespaces, CUBIC, BBR, tbf and codel is what the figures of docs/rate.md are of.
+Debian's linux-source-6.1 with that option, TUN, network namespaces, CUBIC, BBR, tbf and codel is what the figures of docs/explanation/rate.md are of.
 
 usage: linux_tcp.py OUT.csv [--seeds N] [--every] [--controllers reno,cubic,bbr] [--paths 0,1,...] [--seconds S] [--no-hystart]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes docs/rfc.md: each normative sentence of the RFCs of docs/rfc/, and where it is implemented and tested, or why not.
+"""Writes out/docs/rfc.md: each normative sentence of the RFCs of docs/rfc/, and where it is implemented and tested, or why not.
 
-    python3 tools/rfc.py            writes docs/rfc.md
-    python3 tools/rfc.py --check    fails when docs/rfc.md is stale, a marker is wrong, or a sentence has no answer or no test
+    python3 tools/rfc.py            writes out/docs/rfc.md, which is not committed, and docs/rfc/states.md, which is
+    python3 tools/rfc.py --check    fails when docs/rfc/states.md is stale, a marker is wrong, or a sentence has no answer or no test
     python3 tools/rfc.py --open     prints the sentences that have no answer yet
 
 A sentence has a name: its section and its number in it, as in `rfc9260:6.1-3`. That word in a comment is a marker: what the
@@ -21,6 +21,9 @@ markers say it all:
     see: ID, ID      says the same as other sentences of this RFC, or introduces them
 
 A script that is expected to fail (`expected-failures.txt`) shows that its sentence is open, and why.
+
+docs/rfc/states.md has the state of every sentence. So whoever takes away the last test or the last marker of a sentence sees
+`make lint` fail, and a reviewer sees in the difference which sentence it was.
 """
 
 import argparse
@@ -33,7 +36,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LISTS = Path("docs/rfc")
-PAGE = Path("docs/rfc.md")
+PAGE = Path("out/docs/rfc.md")
+KEPT = Path("docs/rfc/states.md")
 SCRIPTS = Path("tests/scripts")
 SCANNED = (("crates", ".rs"), ("benches", ".rs"), ("tests/scripts", ".pkt"))
 SKIPPED = {"target", ".venv", "fuzz", "node_modules"}
@@ -78,10 +82,10 @@ class Place:
     test: bool
 
     def link(self) -> str:
-        """The place in Markdown, seen from docs/."""
+        """The place in Markdown, seen from the folder of PAGE."""
         short = re.sub(r"^(?:crates|tests/scripts)/", "", self.path).replace("/src/", "/")
         text = f"{short.removesuffix('.rs')}::{self.name}" if self.name else short
-        return f"[{text}](../{self.path})"
+        return f"[{text}]({'../' * (len(PAGE.parts) - 1)}{self.path})"
 
 
 @dataclass
@@ -356,11 +360,11 @@ def row(sentence: Sentence, others: dict[str, Sentence]) -> str:
 
 
 def page(lists: dict[str, list[Sentence]]) -> str:
-    """All of docs/rfc.md."""
+    """All of PAGE."""
     out = [
         "# What the RFCs demand, and where it is",
         "",
-        "Written by `make rfc-doc` from the lists in `docs/rfc/` and markers in code, tests and scripts; `make lint` fails when it is stale.",
+        "Written by `make rfc-doc` from the lists in `docs/rfc/` and markers in code, tests and scripts.",
         "`tools/rfc.py` tells what a marker is. Every sentence with MUST, SHALL, REQUIRED, SHOULD or RECOMMENDED (and their negations)",
         "is here; those with MAY and OPTIONAL alone are not. A sentence with several of these words counts once, as the strongest. Long",
         "sentences are cut around that word; the words are those of the RFCs, © IETF Trust and their authors.",
@@ -385,6 +389,27 @@ def page(lists: dict[str, list[Sentence]]) -> str:
     return "\n".join(out) + "\n"
 
 
+def kept(lists: dict[str, list[Sentence]]) -> str:
+    """All of KEPT: how many sentences are in each state, and which."""
+    out = [
+        "# States of the sentences of the RFCs",
+        "",
+        "Written by `make rfc-doc`; `make lint` fails when it is stale. The sentences themselves, with links to code and tests, are in the",
+        "page that `make rfc-doc` writes to `out/docs/rfc.md`, which the site has. Numbers are sections and sentences in them.",
+        "",
+        *totals(lists),
+    ]
+    for rfc, sentences in lists.items():
+        others = {s.key: s for s in sentences}
+        out += ["", f"## RFC {rfc[3:]}"]
+        for wanted in STATES:
+            for level in ("MUST", "SHOULD"):
+                keys = [s.key for s in sentences if s.level == level and state(s, others) == wanted]
+                if keys:
+                    out += ["", f"{level}, {wanted}: {', '.join(keys)}"]
+    return "\n".join(out) + "\n"
+
+
 def run(root: Path, check: bool, unanswered: bool) -> int:
     """What the command does; its exit code."""
     lists, faults = gather(root)
@@ -394,12 +419,13 @@ def run(root: Path, check: bool, unanswered: bool) -> int:
                 if not s.verdict and not s.places:
                     print(f"{s.rfc}:{s.key} {s.level} {s.words}")
         return 0
-    text = page(lists)
-    target = root / PAGE
+    states = root / KEPT
     if not check:
-        target.write_text(text)
-    elif not target.exists() or target.read_text() != text:
-        faults.append(f"{PAGE} is stale: run `make rfc-doc`")
+        (root / PAGE).parent.mkdir(parents=True, exist_ok=True)
+        (root / PAGE).write_text(page(lists))
+        states.write_text(kept(lists))
+    elif not states.exists() or states.read_text() != kept(lists):
+        faults.append(f"{KEPT} is stale: run `make rfc-doc`, and look at what it changes there")
     for fault in faults:
         print(fault)
     return 1 if faults else 0

@@ -127,7 +127,7 @@ def profiles() -> list[str]:
 
 
 def options(profile: str = "rfc9260") -> dict[str, str]:
-    """Every option of a profile with its value, as scenario files have them; docs/sctp.md says what they do."""
+    """Every option of a profile with its value, as scenario files have them; `anabranch engines` says what they do."""
     return dict(_core.options(profile))
 
 

@@ -90,21 +90,41 @@ def test_markers_and_quotes_are_found_where_they_stand(rfc, checkout):
     }
 
 
-def test_the_page_is_written_and_then_up_to_date(rfc, checkout, capsys):
+def test_the_page_is_written_and_states_are_kept(rfc, checkout, capsys):
     root = checkout()
     assert rfc.run(root, check=True, unanswered=False) == 1
-    assert "docs/rfc.md is stale" in capsys.readouterr().out
+    assert "docs/rfc/states.md is stale" in capsys.readouterr().out
+    assert not (root / "out").exists()
     assert rfc.run(root, check=False, unanswered=False) == 0
     assert rfc.run(root, check=True, unanswered=False) == 0
-    page = (root / "docs" / "rfc.md").read_text()
-    assert "| 9999 | MUST | 4 | 2 | 0 | 0 | 1 | 1 |" in page
-    assert "[one/lib::send](../crates/one/src/lib.rs)" in page
-    assert "[6/one.pkt](../tests/scripts/6/one.pkt)" in page
-    # Lines that move make nothing stale; a function that gets another name does.
-    checkout(code="\n\n\n" + CODE)
+    page = root / "out" / "docs" / "rfc.md"
+    states = (root / "docs" / "rfc" / "states.md").read_text()
+    total = "| 9999 | MUST | 4 | 2 | 0 | 0 | 1 | 1 |"
+    assert total in page.read_text()
+    assert total in states
+    assert "MUST, implemented and tested: 6.1-1, 6.1-2\n" in states
+    for text, link in [
+        ("one/lib::send", "../../crates/one/src/lib.rs"),
+        ("6/one.pkt", "../../tests/scripts/6/one.pkt"),
+    ]:
+        assert f"[{text}]({link})" in page.read_text()
+        assert (page.parent / link).is_file()
+    # Lines that move and functions that get another name change no state, and the page has the new name.
+    checkout(code="\n\n\n" + CODE.replace("fn send", "fn sends"))
     assert rfc.run(root, check=True, unanswered=False) == 0
-    checkout(code=CODE.replace("fn send", "fn sends"))
+    assert rfc.run(root, check=False, unanswered=False) == 0
+    assert "[one/lib::sends]" in page.read_text()
+
+
+def test_a_state_that_changes_is_stale(rfc, checkout, capsys):
+    root = checkout()
+    assert rfc.run(root, check=False, unanswered=False) == 0
+    # A test is left, so nothing else is wrong; but the sentence is not marked in the code any more.
+    checkout(code=CODE.replace("// rfc9999:6.1-2", ""))
     assert rfc.run(root, check=True, unanswered=False) == 1
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    assert "docs/rfc/states.md is stale" in said
 
 
 def test_a_script_that_is_expected_to_fail_shows_what_is_open(rfc, checkout):
@@ -169,5 +189,5 @@ def test_sentences_are_cut_out_of_a_text():
     assert len(sentences.shortened("word " * 100 + "MUST stop " + "word " * 100)) <= sentences.LONGEST + 4
 
 
-def test_the_page_of_this_checkout_is_up_to_date(rfc):
+def test_the_states_of_this_checkout_are_up_to_date(rfc):
     assert rfc.run(ROOT, check=True, unanswered=False) == 0

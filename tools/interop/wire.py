@@ -11,7 +11,7 @@ DATA, INIT, INIT_ACK, SACK, HEARTBEAT, HEARTBEAT_ACK, ABORT, SHUTDOWN = 0, 1, 2,
 ERROR, COOKIE_ECHO, COOKIE_ACK, SHUTDOWN_COMPLETE, I_DATA = 9, 10, 11, 14, 64
 RE_CONFIG, PAD, FORWARD_TSN, I_FORWARD_TSN = 130, 132, 192, 194
 ZERO_CHECKSUM, SUBFLOWS = 0x8001, 0xB05F
-"""Parameters of INIT: Zero Checksum Acceptable (RFC 9653), and what offers subflows (docs/subflows.md)."""
+"""Parameters of INIT: Zero Checksum Acceptable (RFC 9653), and what offers subflows (docs/explanation/subflows.md)."""
 SUBFLOW_CHUNKS = frozenset({0x5F, 0x9F, 0xDF})
 """What only subflows need: SF-DATA, SF-SACK, SF-FORWARD."""
 

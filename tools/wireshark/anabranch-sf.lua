@@ -1,4 +1,4 @@
--- Wireshark and tshark: subflows of SCTP (docs/subflows.md), and SACKs that select gap blocks (docs/extensions.md).
+-- Wireshark and tshark: subflows of SCTP (docs/explanation/subflows.md), and SACKs that select gap blocks (docs/reference/extensions.md).
 --
 -- Wireshark's own SCTP dissector has no table for chunk types, so this is a post-dissector: it walks the chunks of
 -- every SCTP packet once more and shows those of the extension, and SF-CAP, SF-ADD and SF-DEL where they stand.

@@ -358,7 +358,7 @@ impl Endpoint {
     /// Hands counters and gauges of all associations together to the recorder that the program has installed for the facade `metrics`,
     /// for instance right before somebody reads them. They are called `sctp_` and the name that [`Snapshot`](crate::Snapshot) has for
     /// them: counters with `_total` behind it; of associations that have ended only with [`EndpointConfig::metrics`]. The label `port` is
-    /// the SCTP port. `docs/live.md` has the list.
+    /// the SCTP port. `docs/how-to/live.md` has the list.
     pub fn publish_metrics(&self) {
         // Not all at once: the driver waits meanwhile.
         const AT_ONCE: usize = 256;

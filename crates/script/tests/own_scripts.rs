@@ -67,7 +67,9 @@ fn every_packet_line_counts() {
 fn names_a_document(text: &str) -> bool {
     let number = |rest: &str| rest.bytes().take_while(u8::is_ascii_digit).count() == 4;
     let rfc = ["RFC ", "rfc"].iter().any(|word| text.split(word).skip(1).any(number));
-    rfc || text.contains("draft-") || text.contains("docs/subflows.md") || text.contains("docs/extensions.md")
+    rfc || text.contains("draft-")
+        || text.contains("docs/explanation/subflows.md")
+        || text.contains("docs/reference/extensions.md")
 }
 
 /// Each script says at its head which sentence it is about, and where that stands.

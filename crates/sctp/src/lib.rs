@@ -73,7 +73,7 @@ pub use stats::{
 pub use status::{PathStatus, Status};
 pub use undelivered::Undelivered;
 
-/// The examples of docs/api.md are run.
+/// The examples of docs/reference/api.md are run.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/api.md")]
+#[doc = include_str!("../../../docs/reference/api.md")]
 struct Interface;

@@ -1,7 +1,7 @@
 //! The formal properties of an association's life, as a table of what may follow what and of what must run while somebody waits.
 //!
 //! They are P1 to P10 and the demands on a client of an evil server, ES1 to ES4, of "A Formal Analysis of SCTP: Attack Synthesis
-//! and Patch Verification" (USENIX Security 2024), in their intended forms, those about liveness with a bound. `docs/properties.md`
+//! and Patch Verification" (USENIX Security 2024), in their intended forms, those about liveness with a bound. `docs/reference/properties.md`
 //! lists them, and three about FORWARD-TSN, which the paper does not have. With debug assertions, or the feature `watched`, every association watches itself: each change
 //! of its state, each moment in which it has nothing more to send, and each FORWARD-TSN that it writes. Tests look from outside, too, and at both ends together.
 

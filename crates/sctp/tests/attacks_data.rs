@@ -1,4 +1,4 @@
-//! Attacks by what chunks hold, once an association is up or on its way (docs/attacks.md, group C).
+//! Attacks by what chunks hold, once an association is up or on its way (docs/explanation/attacks.md, group C).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

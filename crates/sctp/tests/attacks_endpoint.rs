@@ -1,5 +1,5 @@
 //! Attacks on what an endpoint keeps and whom it writes to: users who sleep, peers that restart without end, addresses that somebody
-//! else has (docs/attacks.md, groups A and B).
+//! else has (docs/explanation/attacks.md, groups A and B).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::network;

@@ -1,4 +1,4 @@
-//! Attacks on the handshake: cookies, INIT and INIT ACK of every kind and at any time (docs/attacks.md, group B).
+//! Attacks on the handshake: cookies, INIT and INIT ACK of every kind and at any time (docs/explanation/attacks.md, group B).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

@@ -1,5 +1,5 @@
 //! Attacks on messages that may be given up (RFC 3758, RFC 7496): a peer that restarts, changes its mind, resets streams or opens its
-//! window by a byte while messages are given up (docs/attacks.md, group D).
+//! window by a byte while messages are given up (docs/explanation/attacks.md, group D).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

@@ -1,5 +1,5 @@
 //! Attacks on the end of an association: full packets, readers who sleep, windows of a byte, peers who begin again or never finish
-//! (docs/attacks.md, B16 and C16).
+//! (docs/explanation/attacks.md, B16 and C16).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

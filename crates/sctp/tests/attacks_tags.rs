@@ -1,4 +1,4 @@
-//! Attacks by verification tags and lengths of chunks, in every state (docs/attacks.md, group A).
+//! Attacks by verification tags and lengths of chunks, in every state (docs/explanation/attacks.md, group A).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

@@ -1,4 +1,4 @@
-//! What a user is told of the send buffer: how much is in it, when a stream is full, when little is left (docs/sctp.md,
+//! What a user is told of the send buffer: how much is in it, when a stream is full, when little is left (docs/explanation/engines.md,
 //! "The send buffer").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 

@@ -1,4 +1,4 @@
-//! COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/extensions.md): what a lost one
+//! COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/reference/extensions.md): what a lost one
 //! costs, and that nobody gets more than one packet by it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]

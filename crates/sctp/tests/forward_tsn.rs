@@ -1,4 +1,4 @@
-//! What a peer gives up, and what it claims to give up: FORWARD-TSN (RFC 3758, 3.6) and the abuse of it (docs/attacks.md, C3).
+//! What a peer gives up, and what it claims to give up: FORWARD-TSN (RFC 3758, 3.6) and the abuse of it (docs/explanation/attacks.md, C3).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

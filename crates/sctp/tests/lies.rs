@@ -1,6 +1,6 @@
 //! Chunks that lie about their message: somebody on the way, or the peer itself, gives a TSN to another stream, message number, fragment or
 //! flag than the sender did. What should have come under that TSN never comes, what waits for it fills the buffer, and the association
-//! ends (docs/sctp.md, "A hole that nobody fills"). Honest peers are never ended so, however slow, unlucky and forgetful.
+//! ends (docs/explanation/engines.md, "A hole that nobody fills"). Honest peers are never ended so, however slow, unlucky and forgetful.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -49,7 +49,7 @@ const LIES: [Lie; 11] = [
 
 const SF_DATA: u8 = 0x5f;
 
-/// Changes a chunk of data. The layouts: RFC 9260, 3.3.1; RFC 8260, 2.1; docs/subflows.md.
+/// Changes a chunk of data. The layouts: RFC 9260, 3.3.1; RFC 8260, 2.1; docs/explanation/subflows.md.
 fn apply(encoding: Encoding, lie: Lie, chunk: &mut [u8]) {
     let stream = encoding.stream_at();
     let number = if encoding.is_numbered() { 12..16 } else { stream + 2..stream + 4 };

@@ -1,5 +1,5 @@
 //! Messages that the receive buffer cannot hold are handed over in parts (RFC 9260, 6.9; RFC 6458, 8.1.21), and what a peer can
-//! make the receiver hold is bounded (docs/sctp.md, "Bounds on memory").
+//! make the receiver hold is bounded (docs/explanation/engines.md, "Bounds on memory").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

@@ -364,7 +364,7 @@ fn acknowledgements_of_what_was_never_sent() {
     assert!(script.closed().is_some());
 }
 
-/// A peer that tells of a huge window and never of the first chunk: what is kept for it is bounded by our buffers (docs/sctp.md), those that
+/// A peer that tells of a huge window and never of the first chunk: what is kept for it is bounded by our buffers (docs/explanation/engines.md), those that
 /// they may grow to.
 #[test]
 fn a_peer_that_lies_about_its_window() {

@@ -1,4 +1,4 @@
-//! What a user learns of a message, and how he reads streams: one alone, all, late, or never (docs/sctp.md, "Reading").
+//! What a user learns of a message, and how he reads streams: one alone, all, late, or never (docs/reference/api.md, "Reading").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

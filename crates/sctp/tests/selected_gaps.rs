@@ -1,4 +1,4 @@
-//! SACKs that list a selection of the gap blocks, where both sides have agreed on it (docs/extensions.md, "Selected gap blocks").
+//! SACKs that list a selection of the gap blocks, where both sides have agreed on it (docs/reference/extensions.md, "Selected gap blocks").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

@@ -1,4 +1,4 @@
-//! What can be changed while an association lives, and from when on it counts (RFC 6458, 8.1; docs/sctp.md, "Options changed
+//! What can be changed while an association lives, and from when on it counts (RFC 6458, 8.1; docs/explanation/engines.md, "Options changed
 //! while an association lives").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 

@@ -1,4 +1,4 @@
-//! What streams cost: memory follows those that are used, not the highest number among them ("tables of streams" in docs/sctp.md).
+//! What streams cost: memory follows those that are used, not the highest number among them ("tables of streams" in docs/explanation/engines.md).
 //! And what messages in the making cost that nobody can read yet: no more than is charged for them ("Bounds on memory").
 //! One test at a time: what is counted is what the whole process allocates.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]

@@ -1,4 +1,4 @@
-//! Who speaks the extension with whom, and what is on the wire when somebody does not (docs/subflows.md).
+//! Who speaks the extension with whom, and what is on the wire when somebody does not (docs/explanation/subflows.md).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use crate::common;

@@ -1,4 +1,4 @@
-//! `congestion_control = "bbr"` of SCTP and `controller = "bbr"` of TCP on the paths of docs/rate-bbr.md. Shorter runs than those of the table there, with bounds a little below its
+//! `congestion_control = "bbr"` of SCTP and `controller = "bbr"` of TCP on the paths of docs/explanation/rate.md. Shorter runs than those of the table there, with bounds a little below its
 //! figures; `ANABRANCH_RATE=30` runs them as long, with five seeds, and prints the table.
 
 #![allow(clippy::print_stdout, reason = "the figures, for who asks for them")]
@@ -107,7 +107,7 @@ fn a_transfer_of_10_mb() {
 }
 
 /// Four subflows with CUBIC or BBR, a stream each, beside a plain association of the same controller: which part of both they get. Every coupling
-/// takes less than none, and starves nobody; Phi = n does little for BBR (docs/couplings.md).
+/// takes less than none, and starves nobody; Phi = n does little for BBR (docs/explanation/couplings.md).
 #[test]
 fn subflows_beside_a_plain_association() {
     /// The least and the most.

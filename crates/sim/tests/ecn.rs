@@ -1,5 +1,5 @@
 //! Explicit congestion notification through queues that mark: nothing is dropped and nothing sent again, the rate is no lower than with
-//! drops, and the queue as short. The figures of docs/rate.md: `ANABRANCH_ECN=30 cargo test -p anabranch-sim --test ecn -- --nocapture`.
+//! drops, and the queue as short. The figures of docs/explanation/rate.md: `ANABRANCH_ECN=30 cargo test -p anabranch-sim --test all ecn:: -- --nocapture`.
 
 #![allow(clippy::print_stdout, reason = "the figures, for who asks for them")]
 #![allow(clippy::unwrap_used, reason = "a scenario of these tests that cannot run is a failed test")]

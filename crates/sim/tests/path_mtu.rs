@@ -1,4 +1,4 @@
-//! Links whose MTU the ends do not know, and that changes in the middle of a transfer: with ICMP and without (docs/mtu.md).
+//! Links whose MTU the ends do not know, and that changes in the middle of a transfer: with ICMP and without (docs/explanation/mtu.md).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common::{bernoulli, engine, flow, link, ms, scenario};

@@ -1,4 +1,4 @@
-//! The profile `modern` on the paths of docs/rate.md: a user who chooses nothing gets nearly the whole rate. Shorter runs than those of the
+//! The profile `modern` on the paths of docs/explanation/rate.md: a user who chooses nothing gets nearly the whole rate. Shorter runs than those of the
 //! table there, with bounds a little below its figures; `ANABRANCH_RATE=30` runs them as long as the table, which is printed.
 
 #![allow(clippy::print_stdout, reason = "the figures, for who asks for them")]

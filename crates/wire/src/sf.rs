@@ -70,7 +70,7 @@ const CHUNKS: [(u8, &str); 12] = [
 /// Parameter types 0x8000 up to this one have a meaning or are asked for by drafts; none with action bits 01 has.
 const LAST_PARAMETER_TAKEN: u16 = 0x80FF;
 
-/// The parameter Selected Gap Blocks (docs/extensions.md), chosen in the same way: action bits 10.
+/// The parameter Selected Gap Blocks (docs/reference/extensions.md), chosen in the same way: action bits 10.
 pub(crate) const SELECTED_GAP_BLOCKS: u16 = 0xB15A;
 
 impl CodePoints {

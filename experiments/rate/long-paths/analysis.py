@@ -161,7 +161,7 @@ def claims(builder: ClaimBuilder, runs: Grid, transfer: Grid) -> list[Claim]:
             "R-15",
             {f"{who}: seconds": transfer.at("seconds", who=who) for who in (CUBIC, BBR)},
             note="A handshake of two round trips, and seven rounds of slow start from ten packets, leave 5,620 packets at 0.9 s: 1.62 s is what doubling "
-            "allows. What was tried stands in docs/rate.md.",
+            "allows. What was tried stands in experiments/rate/tried.md.",
         ),
     ]
 

@@ -1,6 +1,6 @@
 //! A probe for the control chunks that are answered and are no data: COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK. RACK-TLP (RFC 8985, 7)
 //! stands for a lost tail of data, and nothing for these: the loss of one costs a whole RTO, which is a second at least. The rule is in
-//! docs/extensions.md.
+//! docs/reference/extensions.md.
 
 use anabranch_base::{Duration, Instant};
 

@@ -237,7 +237,7 @@ impl Association {
     /// What it holds of messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
     /// bound on that, 2 x (`send_buffer` of each subflow + `receive_window`), in bytes, each as large as it may grow. Beyond the bound there may be one message
     /// that waits in each subflow, a packet for each sequence space, and what a receive window below 32 KiB has as its least room
-    /// ("Bounds on memory", docs/sctp.md). Where messages were handed back their payload counts, and so does what of them is kept at most: as
+    /// ("Bounds on memory", docs/explanation/engines.md). Where messages were handed back their payload counts, and so does what of them is kept at most: as
     /// much as could be undelivered at a time, of the subflows that there were then.
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {

@@ -1,4 +1,4 @@
-//! The MTU of a path: probes, what ICMP says, and what follows when it changes (docs/mtu.md).
+//! The MTU of a path: probes, what ICMP says, and what follows when it changes (docs/explanation/mtu.md).
 
 use std::net::IpAddr;
 

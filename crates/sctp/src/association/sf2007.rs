@@ -1,4 +1,4 @@
-//! What the encoding of the thesis of 2007 puts behind cookies, and its acknowledgements (docs/subflows.md, sf2007). On
+//! What the encoding of the thesis of 2007 puts behind cookies, and its acknowledgements (docs/explanation/subflows.md, sf2007). On
 //! networks of this project's own only.
 
 use anabranch_wire::chunk::CookieAck;

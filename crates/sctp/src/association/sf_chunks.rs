@@ -1,4 +1,4 @@
-//! The chunks of subflows with spaces of their own that arrive (docs/subflows.md): those of level 1, and those of the encoding of 2007.
+//! The chunks of subflows with spaces of their own that arrive (docs/explanation/subflows.md): those of level 1, and those of the encoding of 2007.
 
 use anabranch_base::Ecn;
 use anabranch_wire::cause::{SfReason, SfViolation};

@@ -1,4 +1,4 @@
-//! How the congestion windows of subflows hold together, and what the thesis leaves open about it (docs/couplings.md).
+//! How the congestion windows of subflows hold together, and what the thesis leaves open about it (docs/explanation/couplings.md).
 
 /// How the congestion windows of the subflows of an association hold together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

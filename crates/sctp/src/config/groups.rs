@@ -115,7 +115,7 @@ pub struct TimerConfig {
     pub valid_cookie_life: Duration,
     /// T5-shutdown-guard, in multiples of RTO.Max (5 is recommended); zero turns it off.
     pub shutdown_guard_rto_max: u32,
-    /// Whether COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/extensions.md), as
+    /// Whether COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/reference/extensions.md), as
     /// RFC 8985, 7, has it of data. T1-cookie and T2-shutdown run on.
     pub control_probe: bool,
 }
@@ -282,7 +282,7 @@ pub struct ExtensionConfig {
     /// Whether ECN is offered (RFC 3168; RFC 4960, appendix A), and what packets with data leave as where the peer has it, too.
     pub ecn: EcnMode,
     /// A SACK lists at most so many gap blocks, those that changed last and others in turn, where the peer has this, too
-    /// (docs/extensions.md). 0: it is not offered, and SACKs list what fits.
+    /// (docs/reference/extensions.md). 0: it is not offered, and SACKs list what fits.
     pub selected_gap_blocks: u16,
 }
 

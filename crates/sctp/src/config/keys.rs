@@ -58,7 +58,7 @@ pub(super) static KEYS: &[Key] = &[
         switch,
         shown,
         SWITCH,
-        "COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/extensions.md)"
+        "COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/reference/extensions.md)"
     ),
     key!(
         cookie_size: emulation.cookie_size,
@@ -472,7 +472,7 @@ pub(super) static KEYS: &[Key] = &[
         gap_blocks,
         shown,
         "0, or a whole number of 3 to 64",
-        "a SACK lists at most so many gap blocks, the newest and others in turn, where the peer has this, too (docs/extensions.md); 0: all that fit"
+        "a SACK lists at most so many gap blocks, the newest and others in turn, where the peer has this, too (docs/reference/extensions.md); 0: all that fit"
     ),
     key!(send_buffer: limits.send_buffer, bytes, shown, BYTES, "bytes of the send buffer, with which `send` says Full"),
     key!(

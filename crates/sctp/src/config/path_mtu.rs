@@ -1,4 +1,4 @@
-//! How the MTU of a path becomes known (docs/mtu.md).
+//! How the MTU of a path becomes known (docs/explanation/mtu.md).
 
 use std::fmt;
 

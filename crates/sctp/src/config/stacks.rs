@@ -19,7 +19,7 @@ impl Config {
         })
     }
 
-    /// What a program of today wants of a network that it knows nothing of: nearly the whole rate of the path, with nothing to choose (docs/rate.md). CUBIC (RFC 9438) that leaves slow start by HyStart++ (RFC 9406), RACK-TLP
+    /// What a program of today wants of a network that it knows nothing of: nearly the whole rate of the path, with nothing to choose (docs/explanation/rate.md). CUBIC (RFC 9438) that leaves slow start by HyStart++ (RFC 9406), RACK-TLP
     /// (RFC 8985), pacing (RFC 9002, 7.7), an initial window of ten packets (RFC 6928), and windows for a long fast path.
     #[must_use]
     pub fn modern() -> Self {

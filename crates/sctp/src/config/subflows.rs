@@ -24,7 +24,7 @@ impl SubflowSpec {
     }
 }
 
-/// How the two ends know of subflows (docs/subflows.md).
+/// How the two ends know of subflows (docs/explanation/subflows.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubflowLevel {
     /// The sender alone knows: nothing of it is on the wire, any RFC 9260 endpoint will do.

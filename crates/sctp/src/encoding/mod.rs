@@ -22,7 +22,7 @@ pub(crate) enum Encoding {
     Rfc9260,
     /// I-DATA and SACK (RFC 8260).
     Interleaved,
-    /// I-DATA and SACK for subflow 0, SF-DATA and SF-SACK for the others (docs/subflows.md, level 1).
+    /// I-DATA and SACK for subflow 0, SF-DATA and SF-SACK for the others (docs/explanation/subflows.md, level 1).
     Sf,
     /// The chunks of the thesis of 2007, on networks of this project's own only.
     Sf2007,

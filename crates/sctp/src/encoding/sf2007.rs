@@ -1,4 +1,4 @@
-//! The encoding of the thesis of 2007 (docs/subflows.md, sf2007): which chunks it gives a layout of its own.
+//! The encoding of the thesis of 2007 (docs/explanation/subflows.md, sf2007): which chunks it gives a layout of its own.
 
 use anabranch_wire::chunk::kind;
 use anabranch_wire::sf2007::{Data, Sack, SetupParams};

@@ -64,7 +64,7 @@ pub(crate) struct Extensions {
     pub(crate) adaptation: Option<u32>,
     /// Both are ECN capable (RFC 4960, appendix A): packets with data leave as ECT, and their marks are reported.
     pub(crate) ecn: bool,
-    /// A SACK need not list all gap blocks (docs/extensions.md).
+    /// A SACK need not list all gap blocks (docs/reference/extensions.md).
     pub(crate) selected_gaps: bool,
 }
 

@@ -359,7 +359,7 @@ impl Interleaved {
             Entry::Occupied(entry) => (entry.into_mut(), false),
             Entry::Vacant(entry) => (entry.insert(Box::new(Assembly::new(p.space, p.mid))), true),
         };
-        // "The fragments of one message stay on one subflow" (docs/subflows.md). Between subflow 0 and another that is how it looks when a
+        // "The fragments of one message stay on one subflow" (docs/explanation/subflows.md). Between subflow 0 and another that is how it looks when a
         // sender gives the extension up: it sends all again on subflow 0.
         if assembly.space != p.space && ![assembly.space, p.space].contains(&SpaceId::FIRST) {
             return Err(SPLIT);

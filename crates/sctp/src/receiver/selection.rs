@@ -1,4 +1,4 @@
-//! Which gap blocks a SACK lists where the peer keeps the state of the others (Selected Gap Blocks, docs/extensions.md).
+//! Which gap blocks a SACK lists where the peer keeps the state of the others (Selected Gap Blocks, docs/reference/extensions.md).
 //!
 //! "The first SACK block ... MUST specify the contiguous block of data containing the segment which triggered this ACK", and what follows
 //! repeats those "most recently reported" (RFC 2018, 4): so no news depends on one SACK alone. The other half are all blocks in turn: what no

@@ -29,7 +29,7 @@ fn most_retained(config: &Config) -> u64 {
 }
 
 /// What there may be of bookkeeping where the receive window is below 32 KiB, bytes: small windows have a least room ("Bounds on memory",
-/// docs/sctp.md), and a send buffer beside one takes as many messages as beside any other.
+/// docs/explanation/engines.md), and a send buffer beside one takes as many messages as beside any other.
 fn least_room(config: &Config) -> u64 {
     (32_u64 << 10).saturating_sub(config.limits.largest_receive_window().into())
 }
@@ -56,7 +56,7 @@ impl Sender {
     /// A peer may take back what gap blocks have acknowledged (6.2.1), so it is kept. An honest peer has a buffer for it, and its
     /// a_rwnd says what is left. One that lies, with a huge a_rwnd and gap blocks for everything but one TSN, could make us keep any
     /// amount: therefore a send buffer and a receive buffer together are the limit, bookkeeping included. Both halves of an
-    /// association share what there is for them ("Bounds on memory", docs/sctp.md): what the receiver holds beyond one window is missing here, and what
+    /// association share what there is for them ("Bounds on memory", docs/explanation/engines.md): what the receiver holds beyond one window is missing here, and what
     /// waits beyond the send buffers.
     // rfc9260:6.1-22
     #[inline]

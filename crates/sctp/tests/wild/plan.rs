@@ -91,7 +91,7 @@ impl Plan {
     /// The same life over boxes on the way: a NAT whose ports change, and one that takes lists of extensions away.
     pub(crate) fn with_boxes(mut self, seed: u64) -> Self {
         let mut rng = Rng::stream(seed, "boxes", "wild");
-        // Where both call, each may have heard something else of the other, and nothing tells: docs/faults.md, 22.
+        // Where both call, each may have heard something else of the other, and nothing tells: docs/explanation/faults.md, "Lists of extensions that differ".
         let strips = if self.both_connect { 0.0 } else { sometimes(&mut rng, 0.5, 1.0) };
         let port = rng.chance(0.7).then_some(40_000);
         let moves = sometimes(&mut rng, 0.8, 0.02);

@@ -319,7 +319,7 @@ impl World {
         }
     }
 
-    /// 2 x (send buffers + receive window), and what there may be beyond it ("Bounds on memory", docs/sctp.md).
+    /// 2 x (send buffers + receive window), and what there may be beyond it ("Bounds on memory", docs/explanation/engines.md).
     fn watch_memory(&self, s: usize, id: AssociationId, association: &Association) {
         let (held, bound) = association.holdings();
         let window = u64::from(association.configuration().limits.receive_window);

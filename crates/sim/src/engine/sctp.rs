@@ -299,7 +299,7 @@ impl SctpEnd {
     }
 }
 
-/// DATA (RFC 9260, 3.3.1), I-DATA (RFC 8260, 2.1) and SF-DATA (docs/subflows.md).
+/// DATA (RFC 9260, 3.3.1), I-DATA (RFC 8260, 2.1) and SF-DATA (docs/explanation/subflows.md).
 const DATA_CHUNKS: [u8; 3] = [0, 0x40, 0x5F];
 
 /// Whether one of the chunks carries user data.

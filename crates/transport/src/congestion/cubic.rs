@@ -49,7 +49,7 @@ impl Cubic {
         Self { gentle, left: 0.0, maximum: 0.0, prior: 0.0, epoch: None, limited: None, forget: false }
     }
 
-    /// With a coupling (docs/couplings.md) it grows as a flow with C / Phi^2 and alpha / Phi: at the same losses it gets 1 / sqrt(Phi) of
+    /// With a coupling (docs/explanation/couplings.md) it grows as a flow with C / Phi^2 and alpha / Phi: at the same losses it gets 1 / sqrt(Phi) of
     /// the rate on the curve (proportional to the fourth root of C: RFC 9438, section 5.1) and in the region of Reno (to the root of alpha)
     /// alike.
     pub(super) fn avoid(&mut self, base: &mut Reno, timing: &Timing, bytes: u64, phi: f64) {

@@ -154,7 +154,7 @@ impl Controller {
         }
     }
 
-    /// Growth in congestion avoidance, as the coupling of the lanes has it (docs/couplings.md).
+    /// Growth in congestion avoidance, as the coupling of the lanes has it (docs/explanation/couplings.md).
     pub fn set_growth(&mut self, growth: Growth) {
         match &mut self.rules {
             Rules::Chunks(chunks) => chunks.set_growth(&self.window, growth),

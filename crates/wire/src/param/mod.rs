@@ -89,7 +89,7 @@ pub enum Param<'a> {
     AddIncomingStreams(AddStreams),
     /// Type 0x8000.
     EcnCapable(EcnCapable),
-    /// Selected Gap Blocks (docs/extensions.md).
+    /// Selected Gap Blocks (docs/reference/extensions.md).
     SelectedGapBlocks(SelectedGapBlocks),
     /// Type 0x8001.
     ZeroChecksumAcceptable(ZeroChecksumAcceptable),

@@ -1,4 +1,4 @@
-//! Selected Gap Blocks: SACKs may leave out gap blocks where both sides say so (docs/extensions.md).
+//! Selected Gap Blocks: SACKs may leave out gap blocks where both sides say so (docs/reference/extensions.md).
 //!
 //! ```text
 //!  0                   1                   2                   3

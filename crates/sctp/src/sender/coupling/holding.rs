@@ -1,7 +1,7 @@
 //! Now and then one class sends less for two round trips, and others what it leaves: where they wait in one queue that changes nothing
 //! for any of them, and where each has its own, one becomes shorter and the other longer.
 //!
-//! What is only watched is enough in most cases. docs/couplings.md says in how many, and in how many with this.
+//! What is only watched is enough in most cases. docs/explanation/couplings.md says in how many, and in how many with this.
 
 use anabranch_base::{Duration, Instant};
 

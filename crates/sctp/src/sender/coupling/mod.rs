@@ -1,4 +1,4 @@
-//! How the windows of an association's lanes hold together (docs/couplings.md).
+//! How the windows of an association's lanes hold together (docs/explanation/couplings.md).
 //!
 //! A coupling sees all lanes and answers how each of them grows in congestion avoidance; what a loss costs, and slow start,
 //! stay the controller's own business, except where lanes act as one flow: then the coupling has that flow's controller, and says what all

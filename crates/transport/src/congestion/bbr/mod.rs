@@ -5,7 +5,7 @@
 //! `model` keeps it, `phases` probes it, `window` turns it into a window and a rate, and
 //! `events` hears of what happens.
 //!
-//! Where this differs from the draft, and why, says docs/rate-bbr.md: samples as small as the least one confirm it (no `ProbeRTT` for
+//! Where this differs from the draft, and why, says docs/explanation/rate.md: samples as small as the least one confirm it (no `ProbeRTT` for
 //! a flow that sees an empty queue anyway), and losses that come at any load do not count as congestion (`noise`).
 
 mod constants;
