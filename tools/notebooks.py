@@ -1,0 +1,38 @@
+"""Runs the notebooks of docs/notebooks and keeps what their cells show.
+
+    python tools/notebooks.py     after a change of a notebook or of what it shows
+
+`python/tests/test_notebooks.py` runs them too, and fails where a cell shows something else than what is kept.
+"""
+
+import tempfile
+from pathlib import Path
+
+import nbclient
+import nbformat
+
+BOOKS = Path(__file__).resolve().parent.parent / "docs" / "notebooks"
+
+
+def run(book: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+    """The notebook with what its cells show, run in a folder. A cell that fails is an error."""
+    client = nbclient.NotebookClient(
+        book, timeout=300, record_timing=False, resources={"metadata": {"path": str(folder)}}
+    )
+    return client.execute()
+
+
+def main() -> None:
+    """Runs and writes them all."""
+    for path in sorted(BOOKS.glob("*.ipynb")):
+        with tempfile.TemporaryDirectory() as folder:
+            book = run(nbformat.read(path, as_version=4), Path(folder))
+            # Neither which Python ran it nor where says anything about the notebook.
+            book.metadata.language_info.pop("version", None)
+            text = nbformat.writes(book).replace(f"{folder}/", "")
+        path.write_text(f"{text}\n", encoding="utf-8")
+        print(f"{path.relative_to(BOOKS.parent.parent)}: {path.stat().st_size / 1e3:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
