@@ -49,7 +49,7 @@ WORDS = re.compile(
 )
 MARK = re.compile(r"\s*<!--\s*(not run:.*?|background(?: until the page ends)?)\s*-->\s*", re.DOTALL)
 TITLE = re.compile(r'title="([^"]+)"')
-PATIENCE = 300
+PATIENCE = 120
 """Seconds for a block."""
 FAREWELL = 15
 """Seconds for a command in the background to end by itself."""
@@ -106,7 +106,9 @@ def blocks(text: str, page: str) -> Iterator[Block]:
             yield Block(line, "console", token.content, mark)
         elif language == "python" and page.startswith(PROGRAMS):
             yield Block(line, "python", token.content, mark)
-        elif not language and all(WORDS.match(each) or each[:1] in "# " for each in token.content.splitlines() if each):
+        elif not language and all(
+            WORDS.match(each) or each[:1] in "# " for each in token.content.splitlines() if each
+        ):
             yield Block(line, "sh", token.content, mark)
         mark = ""
 
@@ -140,7 +142,9 @@ def prints(expected: str, output: str) -> bool:
 
 def elsewhere() -> list[tuple[re.Pattern[str], str]]:
     """Commands that are not run here, and where they are."""
-    return [(re.compile(each["match"]), each["why"]) for each in tomllib.loads(ELSEWHERE.read_text())["command"]]
+    return [
+        (re.compile(each["match"]), each["why"]) for each in tomllib.loads(ELSEWHERE.read_text())["command"]
+    ]
 
 
 def program(given: Path | None) -> Path:
@@ -148,7 +152,9 @@ def program(given: Path | None) -> Path:
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     built = [given] if given else sorted(target.glob("*/anabranch"), key=lambda path: path.stat().st_mtime)
     if not built or not built[-1].is_file():
-        sys.exit("no program `anabranch` in target/: `cargo build -p anabranch-cli` makes one, or name another with --program")
+        sys.exit(
+            "no program `anabranch` in target/: `cargo build -p anabranch-cli` makes one, or name another with --program"
+        )
     return built[-1].resolve()
 
 
@@ -295,9 +301,13 @@ class Page:
             self.settle()
         elif block.kind == "python":
             script = WORK / "block.py"
-            quiet = "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    exec(EARLIER)\n"
+            quiet = (
+                "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    exec(EARLIER)\n"
+            )
             script.write_text(f"EARLIER = {self.earlier!r}\n{quiet if self.earlier else ''}{block.text}")
-            self.command(block.line, f"python {script}", "", shown=f"python: {block.text.strip().splitlines()[0]}")
+            self.command(
+                block.line, f"python {script}", "", shown=f"python: {block.text.strip().splitlines()[0]}"
+            )
             self.earlier += block.text
             self.settle()
         else:
@@ -339,7 +349,7 @@ class Page:
             self.note(line, shown or command, "skipped", why)
             return
         where = WORK / "folder"
-        script = f'trap \'pwd >"{where}"\' EXIT\n{command}\n'
+        script = f"trap 'pwd >\"{where}\"' EXIT\n{command}\n"
         begun = time.monotonic()
         process = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", script],
@@ -357,7 +367,9 @@ class Page:
             self.folder = Path(where.read_text().strip())
             where.unlink()
         if process.returncode:
-            self.note(line, shown or command, "FAILED", f"exit code {process.returncode}: {tail(errors or output)}")
+            self.note(
+                line, shown or command, "FAILED", f"exit code {process.returncode}: {tail(errors or output)}"
+            )
         elif not prints(expected, output):
             self.note(line, shown or command, "FAILED", f"prints otherwise: {output.strip()[:2000]}")
         else:
@@ -383,7 +395,9 @@ def pages() -> list[str]:
         ["git", "ls-files", "README.md", "docs/*.md"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
     order = ("README.md", "docs/index.md", "docs/start/", "docs/how-to/", "docs/")
-    return sorted(listed, key=lambda page: (next(i for i, each in enumerate(order) if page.startswith(each)), page))
+    return sorted(
+        listed, key=lambda page: (next(i for i, each in enumerate(order) if page.startswith(each)), page)
+    )
 
 
 def main() -> int:
@@ -399,7 +413,10 @@ def main() -> int:
             found.append(outcome)
             print(outcome, flush=True)
     counted = {state: sum(each.state == state for each in found) for state in ("ok", "skipped", "FAILED")}
-    print(", ".join(f"{number} {state}" for state, number in counted.items()), f"in {time.monotonic() - begun:.0f} s")
+    print(
+        ", ".join(f"{number} {state}" for state, number in counted.items()),
+        f"in {time.monotonic() - begun:.0f} s",
+    )
     return int(counted["FAILED"] > 0)
 
 
