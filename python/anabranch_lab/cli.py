@@ -308,7 +308,7 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
     checkout = folders.checkout()
     # Totals are of all studies: those of one alone must not stand in their place.
     if options.readme and checkout is not None and _is_everything(chosen):
-        report.write_totals(checkout / "README.md", pages.by_study())
+        report.write_totals(checkout / "docs" / "reviewers.md", pages.by_study())
     code = _grades(chosen, found, options, console)
     console.print(f"The report begins at {path}")
     return max(code, int(failed))

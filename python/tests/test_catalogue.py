@@ -138,7 +138,9 @@ def found(checkout):
 
 
 def test_a_study_from_runs_to_pages(checkout, capsys):
-    (checkout / "README.md").write_text("# A\n<!-- totals -->\nold\n<!-- /totals -->\nrest\n")
+    page = checkout / "docs" / "reviewers.md"
+    page.parent.mkdir()
+    page.write_text("# A\n<!-- totals -->\nold\n<!-- /totals -->\nrest\n")
     assert command("studies", "made-up", "--jobs", 2, "--readme") == 0
     output = capsys.readouterr().out
     # Both experiments ask for the same runs: 2 * 2 points with 6 seeds, made once.
@@ -158,7 +160,7 @@ def test_a_study_from_runs_to_pages(checkout, capsys):
     assert 'href="made-up/exp-2.html#C-exp-2"' in study
     assert "It is &lt; so." in study
     assert "../made-up.html" in (report / "made-up" / "exp-1.html").read_text()
-    totals = (checkout / "README.md").read_text()
+    totals = page.read_text()
     assert "| A study | published and printed | 1 |  |  | 1 |  |  |" in totals
     assert totals.endswith("<!-- /totals -->\nrest\n")
     readme = checkout / "experiments" / "made-up" / "exp-1" / "README.md"
@@ -170,10 +172,11 @@ def test_the_totals_of_one_study_do_not_stand_in_the_place_of_all(checkout):
     shutil.copytree(study, other := checkout / "experiments" / "other")
     for file in (path for path in other.rglob("*") if path.suffix in (".py", ".toml", ".txt")):
         file.write_text(file.read_text().replace("C-exp", "D-exp").replace('study = "009"', 'study = "010"'))
-    readme = checkout / "README.md"
-    readme.write_text("<!-- totals -->\nof both\n<!-- /totals -->\n")
+    page = checkout / "docs" / "reviewers.md"
+    page.parent.mkdir()
+    page.write_text("<!-- totals -->\nof both\n<!-- /totals -->\n")
     assert command("studies", "made-up", "--seeds", "1..2", "--readme") == 0
-    assert readme.read_text() == "<!-- totals -->\nof both\n<!-- /totals -->\n"
+    assert page.read_text() == "<!-- totals -->\nof both\n<!-- /totals -->\n"
 
 
 def test_a_claim_without_a_grade_is_an_error(checkout, capsys):

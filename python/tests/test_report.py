@@ -190,10 +190,10 @@ def made(sort=catalogue.OWN, engine="", measured=1):
 
 
 def test_totals_have_a_row_for_each_study_of_ours(tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("<!-- totals -->\n<!-- /totals -->\n")
-    assert report.write_totals(readme, [(name, [made()]) for name in ("rate", "messages")])
-    rows = readme.read_text().splitlines()
+    page = tmp_path / "reviewers.md"
+    page.write_text("<!-- totals -->\n<!-- /totals -->\n")
+    assert report.write_totals(page, [(name, [made()]) for name in ("rate", "messages")])
+    rows = page.read_text().splitlines()
     assert [row.split(" | ")[0] for row in rows if "hypotheses" in row] == ["| rate", "| messages"]
 
 

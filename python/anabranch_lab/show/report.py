@@ -355,7 +355,7 @@ TOTALS = re.compile(r"(<!-- totals -->\n).*?(<!-- /totals -->)", re.DOTALL)
 
 
 def write_totals(path: Path, studies: Sequence[tuple[str, Sequence[claims.Claim]]]) -> bool:
-    """Puts the totals between the marks of a README; False when it has no marks. `studies`: what each is called, and its claims."""
+    """Puts the totals between the marks of a page; False when it has no marks. `studies`: what each is called, and its claims."""
     if not path.is_file():
         return False
     before = path.read_text(encoding="utf-8")

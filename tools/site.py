@@ -1,0 +1,188 @@
+"""Gathers the pages of the site in out/docs, and has MkDocs make out/site of them; a link that leads nowhere is an error.
+
+    python tools/site.py [--program PATH] [--pages-only]
+
+Pages written by hand are those of docs/, and the files of the root and of experiments/ that they link to stay where they are: such links become links to
+the repository. Generated are the options of every engine (`anabranch engines --json`), the command line (`--help` of every verb), and where each
+sentence of the RFCs is (tools/rfc.py).
+"""
+
+import argparse
+import json
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from docs_check import program
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "out" / "docs"
+REPOSITORY = os.environ.get("ANABRANCH_REPOSITORY", "")
+"""Where the files of this commit can be looked at, such as https://forge.example/anabranch/blob/v0.2.0; without it they are copied beside the pages."""
+LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
+CODE = re.compile(r"(^```.*?^```[^\n]*$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
+CSS = """/* Tables of many columns move by themselves, not the page. Numbers stand under each other. */
+.md-typeset table:not([class]) { font-size: .68rem; font-variant-numeric: tabular-nums }
+.md-typeset table:not([class]) td, .md-typeset table:not([class]) th { padding: .5em .8em; min-width: 0 }
+.md-typeset code { overflow-wrap: anywhere }
+[data-md-color-scheme="slate"] .md-typeset img { background: #fff; border-radius: 4px; padding: 4px }
+.md-grid { max-width: 66rem }
+"""
+SECTIONS = (
+    ("Start", ("start/move-a-file.md", "start/simulate.md", "start/decode-a-capture.md", "start/experiment.md", "start/rust.md", "start/python.md", "start/c.md")),
+    ("How-to", ("how-to/live.md", "how-to/interop.md", "how-to/decode.md", "how-to/experiments.md", "how-to/python.md")),
+    ("Reference", ("reference/command-line.md", "reference/commands.md", "reference/options.md", "reference/scenario.md", "reference/results.md", "reference/api.md")),
+    ("Explanation", ("explanation/which-sctp.md", "explanation/security.md", "explanation/platforms.md", "explanation/versions.md", "explanation/engines.md")),
+)
+"""The first pages of each section, in their order; what else is in its folder follows by name."""
+
+
+def main() -> int:
+    """Makes the pages, then the site."""
+    parser = argparse.ArgumentParser(prog="site", description=__doc__.splitlines()[0])
+    parser.add_argument("--program", type=Path, help="this program as `anabranch`")
+    parser.add_argument("--pages-only", action="store_true", help="out/docs, not the site")
+    arguments = parser.parse_args()
+    shutil.rmtree(OUT, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", OUT, ignore=shutil.ignore_patterns("rfc"))
+    executable = program(arguments.program)
+    write("reference/options.md", options(executable))
+    write("reference/commands.md", commands(executable))
+    rfc = rfc_map()
+    if rfc:
+        write("reference/rfc.md", rfc)
+    (OUT / "site.css").write_text(CSS)
+    missing = [each for page in sorted(OUT.rglob("*.md")) for each in mend(page)]
+    for each in missing:
+        print(each, file=sys.stderr)
+    config = configuration()
+    if arguments.pages_only or missing:
+        return int(bool(missing))
+    return subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)], cwd=ROOT, check=False).returncode
+
+
+def write(name: str, text: str) -> None:
+    """A page that was made."""
+    path = OUT / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def said(*command: str | Path) -> str:
+    """What a command prints."""
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
+    return subprocess.run([str(each) for each in command], env=environment, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def options(executable: Path) -> str:
+    """Every option of both protocols, and what each engine has where it differs."""
+    lines = ["# Options", "", "Written from `anabranch engines`. An option stands in a scenario under `[flow.options]`, and behind `--set`.", ""]
+    lines += ["[Engines](../explanation/engines.md) says why they differ; `anabranch engines NAME` prints every value of one.", ""]
+    protocol = section = ""
+    for line in said(executable, "engines").splitlines():
+        if line and not line.startswith(" "):
+            protocol = line.strip()
+            lines += [f"## {protocol.upper()}", ""]
+        elif re.fullmatch(r"  \S.*:", line):
+            section = line.strip(" :")
+            lines += ["", f"### {section.capitalize()} of {protocol.upper()}", ""]
+            lines += ["| option | what it is |", "|---|---|"] if section == "options" else []
+        elif line.strip() and section == "options":
+            name, _, what = line.strip().partition(": ")
+            lines.append(f"| `{name}` | {cell(what)} |")
+        elif line.strip():
+            lines += [f"- `{line.strip()}`"]
+    return "\n".join(lines) + "\n"
+
+
+def cell(text: str) -> str:
+    """A text within a table."""
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def commands(executable: Path) -> str:
+    """The help of each verb, and of those below it."""
+    lines = ["# Commands", "", "What `--help` prints. Exit codes, and what `-` means: [command line](command-line.md).", ""]
+
+    def add(path: tuple[str, ...]) -> None:
+        text = said(executable, *path, "--help")
+        lines.extend([f"{'#' * min(len(path) + 2, 4)} `anabranch{''.join(' ' + each for each in path)}`", "", "```text", text.rstrip(), "```", ""])
+        below = re.search(r"^Commands:\n((?:  .*\n)+)", text, re.MULTILINE)
+        for each in re.findall(r"^  (\S+)", below[1], re.MULTILINE) if below else []:
+            if each != "help":
+                add((*path, each))
+
+    add(())
+    return "\n".join(lines)
+
+
+def rfc_map() -> str:
+    """What tools/rfc.py writes to out/docs/rfc.md: as far from the root as reference/rfc.md is, so its links hold."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "rfc.py")], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    page = OUT / "rfc.md"
+    if not page.is_file():
+        return ""
+    text = page.read_text(encoding="utf-8")
+    page.unlink()
+    return text
+
+
+def mend(page: Path) -> list[str]:
+    """Makes links to what is outside of docs/ work on the site; returns those that lead nowhere."""
+    missing = []
+    here = page.relative_to(OUT).parent.as_posix()
+
+    def link(match: re.Match[str]) -> str:
+        target, _, anchor = match[2].partition("#")
+        if not target or re.match(r"[a-z]+:", target):
+            return match[0]
+        # Where it is, seen from the root.
+        path = posixpath.normpath(posixpath.join("docs", here, target))
+        if path.startswith("docs/") and (OUT / path.removeprefix("docs/")).exists():
+            return match[0]
+        source = ROOT / path
+        if path.startswith("..") or not source.exists():
+            missing.append(f"{page.relative_to(OUT)}: {match[2]} leads nowhere")
+            return match[0]
+        if REPOSITORY:
+            return f"{match[1]}{REPOSITORY}/{path}{'#' + anchor if anchor else ''}{match[3]}"
+        # Without the address of a forge a link outside of the site would be a dead one: its text stays.
+        return match[1].lstrip("!").removeprefix("[").removesuffix("](") + f" (`{path}`)"
+
+    parts = CODE.split(page.read_text(encoding="utf-8"))
+    page.write_text("".join(part if at % 2 else LINK.sub(link, part) for at, part in enumerate(parts)), encoding="utf-8")
+    return missing
+
+
+def configuration() -> Path:
+    """mkdocs.yml with the list of pages that there are."""
+    listed = ["- index.md"]
+    seen = {"index.md"}
+
+    def entry(page: str) -> str:
+        seen.add(page)
+        return f"      - {page}"
+
+    for title, first in SECTIONS:
+        folder = title.lower()
+        there = {path.relative_to(OUT).as_posix() for path in (OUT / folder).glob("*.md")} if (OUT / folder).is_dir() else set()
+        pages = [each for each in first if each in there] + sorted(there - set(first))
+        if pages:
+            listed += [f"- {title}:", *map(entry, pages)]
+    rest = sorted({path.relative_to(OUT).as_posix() for path in OUT.rglob("*.md")} - seen)
+    if rest:
+        listed += ["- More:", *map(entry, rest)]
+    path = ROOT / "out" / "mkdocs.yml"
+    nav = "\nnav:\n" + "\n".join("  " + line for line in listed) + "\n"
+    path.write_text(f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: site\n{nav}", encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())
