@@ -257,6 +257,11 @@ class Page:
             place.mkdir(parents=True, exist_ok=True)
             (place / "anabranch").unlink(missing_ok=True)
             (place / "anabranch").symlink_to(self.program)
+        lab = tools / "anabranch-lab"
+        lab.write_text(
+            f"#!{ROOT / '.venv' / 'bin' / 'python'}\nimport sys\nfrom anabranch_lab.cli import main\nsys.exit(main())\n"
+        )
+        lab.chmod(0o755)
         # The module was compiled for the checkout; the clone's own sources use it.
         for module in (ROOT / "python" / "anabranch").glob("_core*.so"):
             shutil.copy2(module, self.clone / "python" / "anabranch")

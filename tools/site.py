@@ -27,18 +27,64 @@ REPOSITORY = os.environ.get("ANABRANCH_REPOSITORY", "")
 """Where the files of this commit can be looked at, such as https://forge.example/anabranch/blob/v0.2.0; without it they are copied beside the pages."""
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 CODE = re.compile(r"(^```.*?^```[^\n]*$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
-CSS = """/* Tables of many columns move by themselves, not the page. Numbers stand under each other. */
+CSS = """/* Contrast of 4.5 to 1 at least, by day and in the dark. */
+:root { --md-primary-fg-color: #00695c; --md-primary-fg-color--light: #00897b; --md-primary-fg-color--dark: #004d40; --md-primary-bg-color: #fff; --md-primary-bg-color--light: #ffffffcc }
+[data-md-color-scheme="default"] { --md-typeset-a-color: #00695c; --md-accent-fg-color: #00897b }
+[data-md-color-scheme="slate"] { --md-typeset-a-color: #4db6ac; --md-accent-fg-color: #80cbc4 }
+.md-typeset h1 { color: inherit; font-weight: 400 }
+.md-nav__link--active { color: var(--md-typeset-a-color) }
+/* Tables of many columns move by themselves, not the page. Numbers stand under each other. */
 .md-typeset table:not([class]) { font-size: .68rem; font-variant-numeric: tabular-nums }
 .md-typeset table:not([class]) td, .md-typeset table:not([class]) th { padding: .5em .8em; min-width: 0 }
-.md-typeset code { overflow-wrap: anywhere }
+.md-typeset :not(pre) > code { overflow-wrap: anywhere }
+.md-typeset table code { overflow-wrap: normal }
 [data-md-color-scheme="slate"] .md-typeset img { background: #fff; border-radius: 4px; padding: 4px }
 .md-grid { max-width: 66rem }
 """
 SECTIONS = (
-    ("Start", ("start/move-a-file.md", "start/simulate.md", "start/decode-a-capture.md", "start/experiment.md", "start/rust.md", "start/python.md", "start/c.md")),
-    ("How-to", ("how-to/live.md", "how-to/interop.md", "how-to/decode.md", "how-to/experiments.md", "how-to/python.md")),
-    ("Reference", ("reference/command-line.md", "reference/commands.md", "reference/options.md", "reference/scenario.md", "reference/results.md", "reference/api.md")),
-    ("Explanation", ("explanation/which-sctp.md", "explanation/security.md", "explanation/platforms.md", "explanation/versions.md", "explanation/engines.md")),
+    (
+        "Start",
+        (
+            "start/move-a-file.md",
+            "start/simulate.md",
+            "start/decode-a-capture.md",
+            "start/experiment.md",
+            "start/rust.md",
+            "start/python.md",
+            "start/c.md",
+        ),
+    ),
+    (
+        "How-to",
+        (
+            "how-to/live.md",
+            "how-to/interop.md",
+            "how-to/decode.md",
+            "how-to/experiments.md",
+            "how-to/python.md",
+        ),
+    ),
+    (
+        "Reference",
+        (
+            "reference/command-line.md",
+            "reference/commands.md",
+            "reference/options.md",
+            "reference/scenario.md",
+            "reference/results.md",
+            "reference/api.md",
+        ),
+    ),
+    (
+        "Explanation",
+        (
+            "explanation/which-sctp.md",
+            "explanation/security.md",
+            "explanation/platforms.md",
+            "explanation/versions.md",
+            "explanation/engines.md",
+        ),
+    ),
 )
 """The first pages of each section, in their order; what else is in its folder follows by name."""
 
@@ -64,7 +110,11 @@ def main() -> int:
     config = configuration()
     if arguments.pages_only or missing:
         return int(bool(missing))
-    return subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)], cwd=ROOT, check=False).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)],
+        cwd=ROOT,
+        check=False,
+    ).returncode
 
 
 def write(name: str, text: str) -> None:
@@ -77,13 +127,23 @@ def write(name: str, text: str) -> None:
 def said(*command: str | Path) -> str:
     """What a command prints."""
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
-    return subprocess.run([str(each) for each in command], env=environment, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [str(each) for each in command], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def options(executable: Path) -> str:
     """Every option of both protocols, and what each engine has where it differs."""
-    lines = ["# Options", "", "Written from `anabranch engines`. An option stands in a scenario under `[flow.options]`, and behind `--set`.", ""]
-    lines += ["[Engines](../explanation/engines.md) says why they differ; `anabranch engines NAME` prints every value of one.", ""]
+    lines = [
+        "# Options",
+        "",
+        "Written from `anabranch engines`. An option stands in a scenario under `[flow.options]`, and behind `--set`.",
+        "",
+    ]
+    lines += [
+        "[Engines](../explanation/engines.md) says why they differ; `anabranch engines NAME` prints every value of one.",
+        "",
+    ]
     protocol = section = ""
     for line in said(executable, "engines").splitlines():
         if line and not line.startswith(" "):
@@ -108,11 +168,25 @@ def cell(text: str) -> str:
 
 def commands(executable: Path) -> str:
     """The help of each verb, and of those below it."""
-    lines = ["# Commands", "", "What `--help` prints. Exit codes, and what `-` means: [command line](command-line.md).", ""]
+    lines = [
+        "# Commands",
+        "",
+        "What `--help` prints. Exit codes, and what `-` means: [command line](command-line.md).",
+        "",
+    ]
 
     def add(path: tuple[str, ...]) -> None:
-        text = said(executable, *path, "--help")
-        lines.extend([f"{'#' * min(len(path) + 2, 4)} `anabranch{''.join(' ' + each for each in path)}`", "", "```text", text.rstrip(), "```", ""])
+        text = said(executable, *path, "--help").replace(executable.name, "anabranch")
+        lines.extend(
+            [
+                f"{'#' * min(len(path) + 2, 4)} `anabranch{''.join(' ' + each for each in path)}`",
+                "",
+                "```text",
+                text.rstrip(),
+                "```",
+                "",
+            ]
+        )
         below = re.search(r"^Commands:\n((?:  .*\n)+)", text, re.MULTILINE)
         for each in re.findall(r"^  (\S+)", below[1], re.MULTILINE) if below else []:
             if each != "help":
@@ -124,7 +198,9 @@ def commands(executable: Path) -> str:
 
 def rfc_map() -> str:
     """What tools/rfc.py writes to out/docs/rfc.md: as far from the root as reference/rfc.md is, so its links hold."""
-    subprocess.run([sys.executable, str(ROOT / "tools" / "rfc.py")], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "rfc.py")], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+    )
     page = OUT / "rfc.md"
     if not page.is_file():
         return ""
@@ -156,13 +232,15 @@ def mend(page: Path) -> list[str]:
         return match[1].lstrip("!").removeprefix("[").removesuffix("](") + f" (`{path}`)"
 
     parts = CODE.split(page.read_text(encoding="utf-8"))
-    page.write_text("".join(part if at % 2 else LINK.sub(link, part) for at, part in enumerate(parts)), encoding="utf-8")
+    page.write_text(
+        "".join(part if at % 2 else LINK.sub(link, part) for at, part in enumerate(parts)), encoding="utf-8"
+    )
     return missing
 
 
 def configuration() -> Path:
     """mkdocs.yml with the list of pages that there are."""
-    listed = ["- index.md"]
+    listed = ["- Three doors: index.md"]
     seen = {"index.md"}
 
     def entry(page: str) -> str:
@@ -171,7 +249,11 @@ def configuration() -> Path:
 
     for title, first in SECTIONS:
         folder = title.lower()
-        there = {path.relative_to(OUT).as_posix() for path in (OUT / folder).glob("*.md")} if (OUT / folder).is_dir() else set()
+        there = (
+            {path.relative_to(OUT).as_posix() for path in (OUT / folder).glob("*.md")}
+            if (OUT / folder).is_dir()
+            else set()
+        )
         pages = [each for each in first if each in there] + sorted(there - set(first))
         if pages:
             listed += [f"- {title}:", *map(entry, pages)]
@@ -180,7 +262,10 @@ def configuration() -> Path:
         listed += ["- More:", *map(entry, rest)]
     path = ROOT / "out" / "mkdocs.yml"
     nav = "\nnav:\n" + "\n".join("  " + line for line in listed) + "\n"
-    path.write_text(f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: site\n{nav}", encoding="utf-8")
+    path.write_text(
+        f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: site\n{nav}",
+        encoding="utf-8",
+    )
     return path
 
 
