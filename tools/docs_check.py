@@ -193,6 +193,11 @@ class Running:
 
     def end(self) -> None:
         """Waits for its end, or ends it where the page says that it goes on until then."""
+        with self.process:
+            self.wait()
+
+    def wait(self) -> None:
+        """As `end`, within its pipes."""
         if self.stays:
             early = self.process.poll()
             stop(self.process)

@@ -2,8 +2,7 @@
 
     python tools/site.py [--program PATH] [--pages-only]
 
-Pages written by hand are those of docs/, and the files of the root and of experiments/ that they link to stay where they are: such links become links to
-the repository. Generated are the options of every engine (`anabranch engines --json`), the command line (`--help` of every verb), and where each
+Pages written by hand are those of docs/ and PROJECT. Links to other files become links to the repository. Generated are the options of every engine (`anabranch engines --json`), the command line (`--help` of every verb), and where each
 sentence of the RFCs is (tools/rfc.py).
 """
 
@@ -25,6 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "out" / "docs"
 REPOSITORY = os.environ.get("ANABRANCH_REPOSITORY", "")
 """Where the files of this commit can be looked at, such as https://forge.example/anabranch/blob/v0.2.0; without it they are copied beside the pages."""
+PROJECT = ("CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md")
+"""Pages of the root that are part of the site, in its folder project/."""
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 CODE = re.compile(r"(^```.*?^```[^\n]*$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 CSS = """/* Contrast of 4.5 to 1 at least, by day and in the dark. */
@@ -39,7 +40,10 @@ CSS = """/* Contrast of 4.5 to 1 at least, by day and in the dark. */
 .md-typeset :not(pre) > code { overflow-wrap: anywhere }
 .md-typeset table code { overflow-wrap: normal }
 [data-md-color-scheme="slate"] .md-typeset img { background: #fff; border-radius: 4px; padding: 4px }
+.md-typeset .language-text code { white-space: pre-wrap }
 .md-grid { max-width: 66rem }
+/* The name of the site stands in the bar already; here it would lie on the first entry. */
+@media screen and (min-width: 76.25em) { .md-nav--primary > .md-nav__title { display: none } }
 """
 SECTIONS = (
     (
@@ -85,6 +89,7 @@ SECTIONS = (
             "explanation/engines.md",
         ),
     ),
+    ("Project", tuple(f"project/{each}" for each in PROJECT)),
 )
 """The first pages of each section, in their order; what else is in its folder follows by name."""
 
@@ -97,6 +102,8 @@ def main() -> int:
     arguments = parser.parse_args()
     shutil.rmtree(OUT, ignore_errors=True)
     shutil.copytree(ROOT / "docs", OUT, ignore=shutil.ignore_patterns("rfc"))
+    for each in PROJECT:
+        write(f"project/{each}", (ROOT / each).read_text(encoding="utf-8"))
     executable = program(arguments.program)
     write("reference/options.md", options(executable))
     write("reference/commands.md", commands(executable))
@@ -213,23 +220,26 @@ def mend(page: Path) -> list[str]:
     """Makes links to what is outside of docs/ work on the site; returns those that lead nowhere."""
     missing = []
     here = page.relative_to(OUT).parent.as_posix()
+    # Where the page was written, seen from the root.
+    written = "." if here == "project" else posixpath.join("docs", here)
 
     def link(match: re.Match[str]) -> str:
         target, _, anchor = match[2].partition("#")
         if not target or re.match(r"[a-z]+:", target):
             return match[0]
-        # Where it is, seen from the root.
-        path = posixpath.normpath(posixpath.join("docs", here, target))
-        if path.startswith("docs/") and (OUT / path.removeprefix("docs/")).exists():
-            return match[0]
-        source = ROOT / path
-        if path.startswith("..") or not source.exists():
+        path = posixpath.normpath(posixpath.join(written, target))
+        suffix = f"#{anchor}" if anchor else ""
+        place = f"project/{path}" if path in PROJECT else path.removeprefix("docs/")
+        if (path in PROJECT or path.startswith("docs/")) and (OUT / place).is_file():
+            return f"{match[1]}{posixpath.relpath(place, here)}{suffix}{match[3]}"
+        if path.startswith("..") or not (ROOT / path).exists():
             missing.append(f"{page.relative_to(OUT)}: {match[2]} leads nowhere")
             return match[0]
         if REPOSITORY:
-            return f"{match[1]}{REPOSITORY}/{path}{'#' + anchor if anchor else ''}{match[3]}"
-        # Without the address of a forge a link outside of the site would be a dead one: its text stays.
-        return match[1].lstrip("!").removeprefix("[").removesuffix("](") + f" (`{path}`)"
+            return f"{match[1]}{REPOSITORY}/{path}{suffix}{match[3]}"
+        # Without the address of a forge a link outside of the site would be a dead one: its text stays, and the place.
+        text = match[1].lstrip("!").removeprefix("[").removesuffix("](")
+        return text if text.strip("`") == path else f"{text}, `{path}`"
 
     parts = CODE.split(page.read_text(encoding="utf-8"))
     page.write_text(
