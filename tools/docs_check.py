@@ -263,8 +263,10 @@ class Page:
             (place / "anabranch").unlink(missing_ok=True)
             (place / "anabranch").symlink_to(self.program)
         lab = tools / "anabranch-lab"
+        # Its workers import the file that began them.
         lab.write_text(
-            f"#!{ROOT / '.venv' / 'bin' / 'python'}\nimport sys\nfrom anabranch_lab.cli import main\nsys.exit(main())\n"
+            f"#!{ROOT / '.venv' / 'bin' / 'python'}\nimport sys\n\nif __name__ == '__main__':\n"
+            "    from anabranch_lab.cli import main\n\n    sys.exit(main())\n"
         )
         lab.chmod(0o755)
         # The module was compiled for the checkout; the clone's own sources use it.
