@@ -286,7 +286,12 @@ class Page:
     def run(self) -> list[Outcome]:
         """Runs all of it."""
         for block in blocks((self.clone / self.name).read_text(encoding="utf-8"), self.name):
-            self.block(block)
+            try:
+                self.block(block)
+            except BaseException:
+                for each in self.running:
+                    stop(each.process)
+                raise
         self.settle(all_of_them=True)
         return self.outcomes
 
@@ -374,6 +379,10 @@ class Page:
             stop(process)
             self.note(line, shown or command, "FAILED", f"not done after {PATIENCE} s")
             return
+        except BaseException:
+            # What was begun here ends here, and writes into no other clone.
+            stop(process)
+            raise
         seconds = time.monotonic() - begun
         if where.is_file():
             self.folder = Path(where.read_text().strip())
@@ -418,6 +427,7 @@ def main() -> int:
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="only these, such as docs/start/rust.md")
     parser.add_argument("--program", type=Path, help="this program as `anabranch`")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begun, found = time.monotonic(), []
     executable, skipped = program(arguments.program), elsewhere()
     for name in arguments.pages or pages():
