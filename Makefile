@@ -19,7 +19,7 @@ LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
 
-.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers bench-paths instructions soak soak-live exhaustive fuzz interop interop-quick report reference studies clean
+.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers bench-paths instructions soak soak-live exhaustive fuzz interop interop-quick report reference studies site docs-check clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -106,3 +106,9 @@ reference: build ## the whole comparison with ns-2, all seeds
 
 clean: ## everything that was built or run here
 	rm -rf target out .venv python/anabranch/_core*.so .pytest_cache .ruff_cache
+
+site: venv ## out/site: the documentation as a site, its links checked; needs the program (`cargo build -p anabranch-cli`)
+	@NO_MKDOCS_2_WARNING=1 $(PY) tools/site.py $(FLAGS)
+
+docs-check: venv ## every command of README.md and docs/ in fresh clones, as printed; needs the program, and the module (`make build`)
+	@$(PY) tools/docs_check.py $(FLAGS)

@@ -193,6 +193,11 @@ class Running:
 
     def end(self) -> None:
         """Waits for its end, or ends it where the page says that it goes on until then."""
+        with self.process:
+            self.wait()
+
+    def wait(self) -> None:
+        """As `end`, within its pipes."""
         if self.stays:
             early = self.process.poll()
             stop(self.process)
@@ -257,6 +262,13 @@ class Page:
             place.mkdir(parents=True, exist_ok=True)
             (place / "anabranch").unlink(missing_ok=True)
             (place / "anabranch").symlink_to(self.program)
+        lab = tools / "anabranch-lab"
+        # Its workers import the file that began them.
+        lab.write_text(
+            f"#!{ROOT / '.venv' / 'bin' / 'python'}\nimport sys\n\nif __name__ == '__main__':\n"
+            "    from anabranch_lab.cli import main\n\n    sys.exit(main())\n"
+        )
+        lab.chmod(0o755)
         # The module was compiled for the checkout; the clone's own sources use it.
         for module in (ROOT / "python" / "anabranch").glob("_core*.so"):
             shutil.copy2(module, self.clone / "python" / "anabranch")
@@ -274,7 +286,12 @@ class Page:
     def run(self) -> list[Outcome]:
         """Runs all of it."""
         for block in blocks((self.clone / self.name).read_text(encoding="utf-8"), self.name):
-            self.block(block)
+            try:
+                self.block(block)
+            except BaseException:
+                for each in self.running:
+                    stop(each.process)
+                raise
         self.settle(all_of_them=True)
         return self.outcomes
 
@@ -362,6 +379,10 @@ class Page:
             stop(process)
             self.note(line, shown or command, "FAILED", f"not done after {PATIENCE} s")
             return
+        except BaseException:
+            # What was begun here ends here, and writes into no other clone.
+            stop(process)
+            raise
         seconds = time.monotonic() - begun
         if where.is_file():
             self.folder = Path(where.read_text().strip())
@@ -406,6 +427,7 @@ def main() -> int:
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="only these, such as docs/start/rust.md")
     parser.add_argument("--program", type=Path, help="this program as `anabranch`")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begun, found = time.monotonic(), []
     executable, skipped = program(arguments.program), elsewhere()
     for name in arguments.pages or pages():

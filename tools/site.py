@@ -2,8 +2,7 @@
 
     python tools/site.py [--program PATH] [--pages-only]
 
-Pages written by hand are those of docs/, and the files of the root and of experiments/ that they link to stay where they are: such links become links to
-the repository. Generated are the options of every engine (`anabranch engines --json`), the command line (`--help` of every verb), and where each
+Pages written by hand are those of docs/ and PROJECT. Links to other files become links to the repository. Generated are the options of every engine (`anabranch engines --json`), the command line (`--help` of every verb), and where each
 sentence of the RFCs is (tools/rfc.py).
 """
 
@@ -25,20 +24,72 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "out" / "docs"
 REPOSITORY = os.environ.get("ANABRANCH_REPOSITORY", "")
 """Where the files of this commit can be looked at, such as https://forge.example/anabranch/blob/v0.2.0; without it they are copied beside the pages."""
+PROJECT = ("CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md")
+"""Pages of the root that are part of the site, in its folder project/."""
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 CODE = re.compile(r"(^```.*?^```[^\n]*$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
-CSS = """/* Tables of many columns move by themselves, not the page. Numbers stand under each other. */
+CSS = """/* Contrast of 4.5 to 1 at least, by day and in the dark. */
+:root { --md-primary-fg-color: #00695c; --md-primary-fg-color--light: #00897b; --md-primary-fg-color--dark: #004d40; --md-primary-bg-color: #fff; --md-primary-bg-color--light: #ffffffcc }
+[data-md-color-scheme="default"] { --md-typeset-a-color: #00695c; --md-accent-fg-color: #00897b }
+[data-md-color-scheme="slate"] { --md-typeset-a-color: #4db6ac; --md-accent-fg-color: #80cbc4 }
+.md-typeset h1 { color: inherit; font-weight: 400 }
+.md-nav__link--active { color: var(--md-typeset-a-color) }
+/* Tables of many columns move by themselves, not the page. Numbers stand under each other. */
 .md-typeset table:not([class]) { font-size: .68rem; font-variant-numeric: tabular-nums }
 .md-typeset table:not([class]) td, .md-typeset table:not([class]) th { padding: .5em .8em; min-width: 0 }
-.md-typeset code { overflow-wrap: anywhere }
+.md-typeset :not(pre) > code { overflow-wrap: anywhere }
+.md-typeset table code { overflow-wrap: normal }
 [data-md-color-scheme="slate"] .md-typeset img { background: #fff; border-radius: 4px; padding: 4px }
+.md-typeset .language-text code { white-space: pre-wrap }
 .md-grid { max-width: 66rem }
+/* The name of the site stands in the bar already; here it would lie on the first entry. */
+@media screen and (min-width: 76.25em) { .md-nav--primary > .md-nav__title { display: none } }
 """
 SECTIONS = (
-    ("Start", ("start/move-a-file.md", "start/simulate.md", "start/decode-a-capture.md", "start/experiment.md", "start/rust.md", "start/python.md", "start/c.md")),
-    ("How-to", ("how-to/live.md", "how-to/interop.md", "how-to/decode.md", "how-to/experiments.md", "how-to/python.md")),
-    ("Reference", ("reference/command-line.md", "reference/commands.md", "reference/options.md", "reference/scenario.md", "reference/results.md", "reference/api.md")),
-    ("Explanation", ("explanation/which-sctp.md", "explanation/security.md", "explanation/platforms.md", "explanation/versions.md", "explanation/engines.md")),
+    (
+        "Start",
+        (
+            "start/move-a-file.md",
+            "start/simulate.md",
+            "start/decode-a-capture.md",
+            "start/experiment.md",
+            "start/rust.md",
+            "start/python.md",
+            "start/c.md",
+        ),
+    ),
+    (
+        "How-to",
+        (
+            "how-to/live.md",
+            "how-to/interop.md",
+            "how-to/decode.md",
+            "how-to/experiments.md",
+            "how-to/python.md",
+        ),
+    ),
+    (
+        "Reference",
+        (
+            "reference/command-line.md",
+            "reference/commands.md",
+            "reference/options.md",
+            "reference/scenario.md",
+            "reference/results.md",
+            "reference/api.md",
+        ),
+    ),
+    (
+        "Explanation",
+        (
+            "explanation/which-sctp.md",
+            "explanation/security.md",
+            "explanation/platforms.md",
+            "explanation/versions.md",
+            "explanation/engines.md",
+        ),
+    ),
+    ("Project", tuple(f"project/{each}" for each in PROJECT)),
 )
 """The first pages of each section, in their order; what else is in its folder follows by name."""
 
@@ -51,6 +102,8 @@ def main() -> int:
     arguments = parser.parse_args()
     shutil.rmtree(OUT, ignore_errors=True)
     shutil.copytree(ROOT / "docs", OUT, ignore=shutil.ignore_patterns("rfc"))
+    for each in PROJECT:
+        write(f"project/{each}", (ROOT / each).read_text(encoding="utf-8"))
     executable = program(arguments.program)
     write("reference/options.md", options(executable))
     write("reference/commands.md", commands(executable))
@@ -64,7 +117,11 @@ def main() -> int:
     config = configuration()
     if arguments.pages_only or missing:
         return int(bool(missing))
-    return subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)], cwd=ROOT, check=False).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)],
+        cwd=ROOT,
+        check=False,
+    ).returncode
 
 
 def write(name: str, text: str) -> None:
@@ -77,13 +134,23 @@ def write(name: str, text: str) -> None:
 def said(*command: str | Path) -> str:
     """What a command prints."""
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
-    return subprocess.run([str(each) for each in command], env=environment, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [str(each) for each in command], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def options(executable: Path) -> str:
     """Every option of both protocols, and what each engine has where it differs."""
-    lines = ["# Options", "", "Written from `anabranch engines`. An option stands in a scenario under `[flow.options]`, and behind `--set`.", ""]
-    lines += ["[Engines](../explanation/engines.md) says why they differ; `anabranch engines NAME` prints every value of one.", ""]
+    lines = [
+        "# Options",
+        "",
+        "Written from `anabranch engines`. An option stands in a scenario under `[flow.options]`, and behind `--set`.",
+        "",
+    ]
+    lines += [
+        "[Engines](../explanation/engines.md) says why they differ; `anabranch engines NAME` prints every value of one.",
+        "",
+    ]
     protocol = section = ""
     for line in said(executable, "engines").splitlines():
         if line and not line.startswith(" "):
@@ -108,11 +175,25 @@ def cell(text: str) -> str:
 
 def commands(executable: Path) -> str:
     """The help of each verb, and of those below it."""
-    lines = ["# Commands", "", "What `--help` prints. Exit codes, and what `-` means: [command line](command-line.md).", ""]
+    lines = [
+        "# Commands",
+        "",
+        "What `--help` prints. Exit codes, and what `-` means: [command line](command-line.md).",
+        "",
+    ]
 
     def add(path: tuple[str, ...]) -> None:
-        text = said(executable, *path, "--help")
-        lines.extend([f"{'#' * min(len(path) + 2, 4)} `anabranch{''.join(' ' + each for each in path)}`", "", "```text", text.rstrip(), "```", ""])
+        text = said(executable, *path, "--help").replace(executable.name, "anabranch")
+        lines.extend(
+            [
+                f"{'#' * min(len(path) + 2, 4)} `anabranch{''.join(' ' + each for each in path)}`",
+                "",
+                "```text",
+                text.rstrip(),
+                "```",
+                "",
+            ]
+        )
         below = re.search(r"^Commands:\n((?:  .*\n)+)", text, re.MULTILINE)
         for each in re.findall(r"^  (\S+)", below[1], re.MULTILINE) if below else []:
             if each != "help":
@@ -124,7 +205,9 @@ def commands(executable: Path) -> str:
 
 def rfc_map() -> str:
     """What tools/rfc.py writes to out/docs/rfc.md: as far from the root as reference/rfc.md is, so its links hold."""
-    subprocess.run([sys.executable, str(ROOT / "tools" / "rfc.py")], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "rfc.py")], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+    )
     page = OUT / "rfc.md"
     if not page.is_file():
         return ""
@@ -137,32 +220,37 @@ def mend(page: Path) -> list[str]:
     """Makes links to what is outside of docs/ work on the site; returns those that lead nowhere."""
     missing = []
     here = page.relative_to(OUT).parent.as_posix()
+    # Where the page was written, seen from the root.
+    written = "." if here == "project" else posixpath.join("docs", here)
 
     def link(match: re.Match[str]) -> str:
         target, _, anchor = match[2].partition("#")
         if not target or re.match(r"[a-z]+:", target):
             return match[0]
-        # Where it is, seen from the root.
-        path = posixpath.normpath(posixpath.join("docs", here, target))
-        if path.startswith("docs/") and (OUT / path.removeprefix("docs/")).exists():
-            return match[0]
-        source = ROOT / path
-        if path.startswith("..") or not source.exists():
+        path = posixpath.normpath(posixpath.join(written, target))
+        suffix = f"#{anchor}" if anchor else ""
+        place = f"project/{path}" if path in PROJECT else path.removeprefix("docs/")
+        if (path in PROJECT or path.startswith("docs/")) and (OUT / place).is_file():
+            return f"{match[1]}{posixpath.relpath(place, here)}{suffix}{match[3]}"
+        if path.startswith("..") or not (ROOT / path).exists():
             missing.append(f"{page.relative_to(OUT)}: {match[2]} leads nowhere")
             return match[0]
         if REPOSITORY:
-            return f"{match[1]}{REPOSITORY}/{path}{'#' + anchor if anchor else ''}{match[3]}"
-        # Without the address of a forge a link outside of the site would be a dead one: its text stays.
-        return match[1].lstrip("!").removeprefix("[").removesuffix("](") + f" (`{path}`)"
+            return f"{match[1]}{REPOSITORY}/{path}{suffix}{match[3]}"
+        # Without the address of a forge a link outside of the site would be a dead one: its text stays, and the place.
+        text = match[1].lstrip("!").removeprefix("[").removesuffix("](")
+        return text if text.strip("`") == path else f"{text}, `{path}`"
 
     parts = CODE.split(page.read_text(encoding="utf-8"))
-    page.write_text("".join(part if at % 2 else LINK.sub(link, part) for at, part in enumerate(parts)), encoding="utf-8")
+    page.write_text(
+        "".join(part if at % 2 else LINK.sub(link, part) for at, part in enumerate(parts)), encoding="utf-8"
+    )
     return missing
 
 
 def configuration() -> Path:
     """mkdocs.yml with the list of pages that there are."""
-    listed = ["- index.md"]
+    listed = ["- Three doors: index.md"]
     seen = {"index.md"}
 
     def entry(page: str) -> str:
@@ -171,7 +259,11 @@ def configuration() -> Path:
 
     for title, first in SECTIONS:
         folder = title.lower()
-        there = {path.relative_to(OUT).as_posix() for path in (OUT / folder).glob("*.md")} if (OUT / folder).is_dir() else set()
+        there = (
+            {path.relative_to(OUT).as_posix() for path in (OUT / folder).glob("*.md")}
+            if (OUT / folder).is_dir()
+            else set()
+        )
         pages = [each for each in first if each in there] + sorted(there - set(first))
         if pages:
             listed += [f"- {title}:", *map(entry, pages)]
@@ -180,7 +272,10 @@ def configuration() -> Path:
         listed += ["- More:", *map(entry, rest)]
     path = ROOT / "out" / "mkdocs.yml"
     nav = "\nnav:\n" + "\n".join("  " + line for line in listed) + "\n"
-    path.write_text(f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: site\n{nav}", encoding="utf-8")
+    path.write_text(
+        f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: site\n{nav}",
+        encoding="utf-8",
+    )
     return path
 
 

@@ -125,3 +125,42 @@ def narrow(page: str, width: int = 400) -> list[str]:
           return told;
         }})()""",
     )
+
+
+def lost_in_the_dark(page: str) -> list[str]:
+    """Pictures of which something is seen by day and not in the dark: markers, bars, lines, letters.
+
+    Both versions of each picture are drawn; a pixel that stands out from the paper of one by 3 to 1 must stand out from the other's, edges excepted.
+    """
+    return evaluate(
+        page,
+        """(async () => {
+          const luminance = (d, i) => [0, 1, 2].map(k => d[i + k] / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+            .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+          const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+          const drawn = async (address) => {
+            const image = new Image();
+            image.src = address;
+            await image.decode();
+            const canvas = document.createElement("canvas");
+            [canvas.width, canvas.height] = [image.naturalWidth * 2, image.naturalHeight * 2];
+            const context = canvas.getContext("2d");
+            context.drawImage(image, 0, 0, canvas.width, canvas.height);
+            return context.getImageData(0, 0, canvas.width, canvas.height).data;
+          };
+          const told = [];
+          for (const picture of document.querySelectorAll(".picture picture")) {
+            const light = await drawn(picture.querySelector("img").src);
+            const dark = await drawn(picture.querySelector("source").srcset);
+            const [white, paper] = [luminance(light, 0), luminance(dark, 0)];
+            let seen = 0, lost = 0;
+            for (let i = 0; i < light.length; i += 4) {
+              if (contrast(luminance(light, i), white) < 3) continue;
+              seen += 1;
+              if (contrast(luminance(dark, i), paper) < 2) lost += 1;
+            }
+            if (!seen || lost > seen * 0.002) told.push(lost + " of " + seen + " pixels: " + picture.querySelector("img").alt.slice(0, 60));
+          }
+          return told;
+        })()""",
+    )

@@ -66,6 +66,61 @@ def test_nobody_is_kept_out(written, name):
 
 @browser.needed
 @pytest.mark.parametrize("name", NAMES)
+def test_what_is_seen_by_day_is_seen_in_the_dark(written, name):
+    assert browser.lost_in_the_dark(read(written, name)) == []
+
+
+@browser.needed
+def test_a_marker_that_the_dark_swallows_is_found(tmp_path, monkeypatch):
+    page = "<!doctype html><html><body><div class=picture><picture><source srcset='{}'><img src='{}' alt='x'></picture></div></body></html>"
+
+    def drawn(name):
+        figure, axes = plots.plt.subplots()
+        axes.plot([1, 2, 3], [1, 3, 2], "x", color="black", markersize=12)
+        axes.bar([1, 2], [1, 2], color="0.2")
+        written = pictures.write(figure, tmp_path, name, "x")
+        return page.format(written.dark, written.light)
+
+    assert browser.lost_in_the_dark(drawn("good")) == []
+    monkeypatch.setattr(pictures, "_seen", lambda colour: pictures.DARK["line"])
+    assert len(browser.lost_in_the_dark(drawn("bad"))) == 1
+
+
+def test_what_shows_data_stands_out_from_dark_paper(tmp_path):
+    with plots.style():
+        figure, axes = plots.plt.subplots()
+        (crosses,) = axes.plot([1, 2], [1, 2], "x:", color="black", label="published")
+        (hollow,) = axes.plot([1, 2], [2, 1], "o", color="navy", markerfacecolor="white")
+        bars = axes.bar([1, 2], [1, 2], color=["0.8", "#08306b"], label="bars")
+        axes.legend()
+        pictures.darken(figure)
+    paper = pictures.DARK["paper"]
+    shown = [crosses.get_color(), crosses.get_markeredgecolor(), hollow.get_markeredgecolor()]
+    shown += [bar.get_facecolor() for bar in bars]
+    shown += [axes.get_legend().legend_handles[0].get_markeredgecolor()]
+    assert [pictures.contrast(each, paper) >= pictures.CONTRAST for each in shown] == [True] * 6
+    assert pictures.contrast(hollow.get_markerfacecolor(), paper) == 1
+    plots.plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("values", "log"),
+    [
+        ([1, 2, 4, 8], True),
+        ([0.001, 0.003, 0.01, 0.03], True),
+        ([1, 10], False),
+        ([1, 40], True),
+        ([8, 9, 10, 15, 20, 25, 30], False),
+        ([1, 2, 3, 4, 5, 6, 7, 8], False),
+        ([0, 1, 2, 4, 8], False),
+    ],
+)
+def test_values_that_are_spaced_by_factors_have_a_log_axis(values, log):
+    assert plots.by_factors(values) is log
+
+
+@browser.needed
+@pytest.mark.parametrize("name", NAMES)
 def test_it_can_be_read_on_a_telephone(written, name):
     assert browser.narrow(read(written, name)) == []
 

@@ -95,7 +95,7 @@ def _curves(axes: Axes, parts: Sequence[Asked], grid: Grid, judged: Mapping[str,
             markersize=4.5,
             capsize=2.5,
         )
-    log = _wide(list(x.values())) and all(isinstance(value, int | float) for value in values)
+    log = all(isinstance(value, int | float) for value in values) and plots.by_factors(list(x.values()))
     plots.label(axes, measure.title, over.label, measure.unit, log_x=log)
     axes.set_xticks(list(x.values()), [declared.text_of(value) for value in values])
     axes.minorticks_off()

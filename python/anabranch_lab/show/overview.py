@@ -130,7 +130,7 @@ class Look:
         drawn, panels = plots.rows(len(self.measures), height=3.0 if len(self.measures) > 1 else 4.2)
         numeric = all(isinstance(value, int | float) for value in over.values)
         x = [float(v) for v in over.values] if numeric else list(range(len(over.values)))
-        log = numeric and min(x) > 0 and max(x) / min(x) >= 50
+        log = numeric and plots.by_factors(x)
         for axes, each in zip(panels, self.measures, strict=True):
             for index, rest in enumerate(itertools.product(*(axis.values for axis in others))):
                 at = dict(zip((axis.name for axis in others), rest, strict=True))

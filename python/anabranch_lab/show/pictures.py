@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib.colors
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection, PathCollection
 from matplotlib.container import BarContainer, ErrorbarContainer
@@ -22,6 +23,8 @@ from . import plots
 
 DARK = {"paper": "#1d2125", "ink": "#e6e8ea", "line": "#3a4147", "soft": "#9aa4ac"}
 """The colours of a page in the dark (pages/base.html.j2)."""
+CONTRAST = 3.0
+"""What graphical objects need at least beside their ground (WCAG 2.2, 1.4.11)."""
 SPOKEN = 6
 """Curves of a panel that are put into words; the others are counted."""
 
@@ -128,21 +131,58 @@ def describe(figure: Figure, found: Sequence[Series]) -> str:
 
 
 def darken(figure: Figure) -> None:
-    """Recolours a figure for dark paper: what was black is light, what was white is the paper."""
+    """Recolours a figure for dark paper: what was black is light, what was white is the paper, and what shows data is seen on it."""
     figure.patch.set_facecolor(DARK["paper"])
+    data = {id(artist) for artist in _data(figure)}
     for artist in figure.findobj():
-        if isinstance(artist, Text | Line2D):
+        recolour = _seen if id(artist) in data else _dark
+        if isinstance(artist, Line2D):
+            # All are read before one is set: a marker that follows its line would change twice.
+            line = artist.get_color()
+            face, edge = artist.get_markerfacecolor(), artist.get_markeredgecolor()
+            artist.set_color(recolour(line))
+            artist.set_markerfacecolor(recolour(face))
+            artist.set_markeredgecolor(recolour(edge))
+        elif isinstance(artist, Text):
             artist.set_color(_dark(artist.get_color()))
-            if isinstance(artist, Line2D):
-                artist.set_markerfacecolor(_dark(artist.get_markerfacecolor()))
-                artist.set_markeredgecolor(_dark(artist.get_markeredgecolor()))
         elif isinstance(artist, Patch):
             face, edge = artist.get_facecolor(), artist.get_edgecolor()
-            artist.set_facecolor(_dark(face))
-            artist.set_edgecolor(_dark(edge))
+            artist.set_facecolor(recolour(face))
+            artist.set_edgecolor(recolour(edge))
         elif isinstance(artist, Collection):
-            artist.set_facecolor([_dark(colour) for colour in artist.get_facecolor()])
-            artist.set_edgecolor([_dark(colour) for colour in artist.get_edgecolor()])
+            faces, edges = artist.get_facecolor(), artist.get_edgecolor()
+            artist.set_facecolor([recolour(colour) for colour in faces])
+            artist.set_edgecolor([recolour(colour) for colour in edges])
+
+
+def _data(figure: Figure) -> Iterator[Artist]:
+    """What shows numbers, and what stands for it in a legend: not the grid, not the frame."""
+    for axes in figure.axes:
+        yield from axes.lines
+        yield from axes.collections
+        yield from axes.patches
+        legend = axes.get_legend()
+        if legend is not None:
+            yield from (
+                each for handle in legend.legend_handles if handle is not None for each in handle.findobj()
+            )
+    for legend in figure.legends:
+        yield from (
+            each for handle in legend.legend_handles if handle is not None for each in handle.findobj()
+        )
+
+
+def contrast(one: Any, other: Any) -> float:
+    """The ratio of two colours' luminances, 1 to 21 (WCAG 2.2)."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: Any) -> float:
+    linear = [
+        v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in matplotlib.colors.to_rgb(colour)
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def _dark(colour: Any) -> Any:
@@ -157,6 +197,18 @@ def _dark(colour: Any) -> Any:
         return (*matplotlib.colors.to_rgb(DARK[name]), alpha)
     # Colours: a little lighter, so that the dark ones keep their contrast.
     return (*(value + 0.25 * (1 - value) for value in (red, green, blue)), alpha)
+
+
+def _seen(colour: Any) -> Any:
+    """As `_dark`, and lighter until it stands out from the paper. What was white is the hollow of a marker, and stays paper; what was see-through stays so."""
+    dark = _dark(colour)
+    paper = matplotlib.colors.to_rgb(DARK["paper"])
+    if isinstance(dark, str) or dark[3] == 0 or tuple(dark[:3]) == paper:
+        return dark
+    rgb = np.asarray(dark[:3])
+    while contrast(rgb, paper) < CONTRAST:
+        rgb = rgb + 0.1 * (1 - rgb)
+    return (*(float(value) for value in rgb), dark[3])
 
 
 def _error_bars(container: ErrorbarContainer, panel: str, taken: set[int]) -> Iterator[Series]:

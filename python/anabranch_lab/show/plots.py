@@ -12,6 +12,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -137,6 +138,23 @@ def named(text: str) -> str:
     """A title or a legend with the names of engines in words, where they stand by themselves between commas."""
     names = _NAMES.get()
     return ", ".join(names.get(part, part) for part in text.split(", "))
+
+
+WIDE = 20
+"""Times: values that are so far apart would lie on each other at the left end of a linear axis."""
+
+
+def by_factors(values: Sequence[float]) -> bool:
+    """Whether values want a logarithmic axis: each is about as many times the one before, or they go over more than a decade."""
+    places = sorted(set(values))
+    if len(places) < 2 or places[0] <= 0:
+        return False
+    spread = places[-1] / places[0]
+    if len(places) == 2 or spread >= WIDE:
+        return spread >= WIDE
+    steps, factors = np.diff(places), np.diff(np.log(places))
+    # Three and more values over a factor of four: more even in factors than in steps.
+    return bool(spread >= 4 and np.std(factors) / np.mean(factors) < np.std(steps) / np.mean(steps) / 2)
 
 
 def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y: bool = False) -> None:
