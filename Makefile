@@ -73,8 +73,9 @@ bench-paths: ## goodput of SCTP stacks over the same paths in virtual time, ours
 	@cd benches/peers && cargo run --profile paths --locked --quiet --target-dir ../../target/peers -p peer-paths -- $(FLAGS)
 
 instructions: ## instruction counts of fixed work, against the accepted ones
-	cargo build --release --locked --quiet -p anabranch-cli -p anabranch-bench
-	@python3 benches/instructions.py "$${CARGO_TARGET_DIR:-target}/release"
+	bash tools/dist/program.sh
+	cargo build --profile dist --locked --quiet -p anabranch-bench
+	@python3 benches/instructions.py "$${CARGO_TARGET_DIR:-target}/dist"
 
 report: build ## judge and draw again what is on disk
 	@$(LAB) report $(FLAGS)
