@@ -12,8 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 OUT = ROOT / "out" / "dist"
-CRATES = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
-VERSION = CRATES["package"]["version"]
+VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 SUMMARY = "SCTP in user space, and a simulator of networks that runs it"
 
 # Names of an architecture: Rust's and the kernel's, Debian's, and that of container images.
@@ -26,7 +25,9 @@ class Missing(Exception):
 
 def run(*command: str | Path, **options) -> subprocess.CompletedProcess:
     """Runs a command that must succeed; what it prints is seen."""
-    return subprocess.run([str(each) for each in command], check=True, cwd=options.pop("cwd", ROOT), **options)
+    return subprocess.run(
+        [str(each) for each in command], check=True, cwd=options.pop("cwd", ROOT), **options
+    )
 
 
 def output(*command: str | Path, **options) -> str:

@@ -34,7 +34,9 @@ def musl(architecture: str) -> Toolchain:
     native = architecture == os.uname().machine
     gcc = "cc" if native else gnu + "gcc"
     if not shutil.which(gcc):
-        raise Missing(f"a linker for {target} ({gcc}). On Debian: apt-get install gcc-{architecture.replace('_', '-')}-linux-gnu")
+        raise Missing(
+            f"a linker for {target} ({gcc}). On Debian: apt-get install gcc-{architecture.replace('_', '-')}-linux-gnu"
+        )
     tool = Toolchain(target, "rustup", "strip" if native else gnu + "strip", ["--target", target])
     tool.environment[f"CARGO_TARGET_{target.upper().replace('-', '_')}_LINKER"] = gcc
     library = Path(output("rustc", "--print", "target-libdir", "--target", target).strip())
@@ -73,10 +75,14 @@ def debian(tool: Toolchain, architecture: str, gcc: str) -> None:
 
 def compiler(more: list[str] = (), version: str = "") -> Path:
     """Debian's Rust compiler, unpacked: the newest there is, or the newest whose version begins so."""
-    versions = [line.split("|")[1].strip() for line in output("apt-cache", "madison", "rustc-web").splitlines()]
+    versions = [
+        line.split("|")[1].strip() for line in output("apt-cache", "madison", "rustc-web").splitlines()
+    ]
     fitting = [each for each in versions if each.startswith(version)]
     if not fitting:
-        raise Missing(f"a package rustc-web {version}: Debian 12 has it, this machine's package lists do not (apt-get update)")
+        raise Missing(
+            f"a package rustc-web {version}: Debian 12 has it, this machine's package lists do not (apt-get update)"
+        )
     # The newest is the first.
     chosen = fitting[0]
     home = FOLDER / f"rustc-{chosen}"
@@ -109,8 +115,15 @@ def download(names: list[str], architecture: str = "") -> Path:
     if architecture not in ("", own):
         lists = FOLDER / f"lists-{architecture}"
         (lists / "partial").mkdir(parents=True, exist_ok=True)
-        options = [f"-oAPT::Architectures={architecture}", f"-oAPT::Architecture={architecture}", f"-oDir::State::lists={lists}"]
-        options += [f"-oDir::Cache::pkgcache={lists}/packages.bin", f"-oDir::Cache::srcpkgcache={lists}/sources.bin"]
+        options = [
+            f"-oAPT::Architectures={architecture}",
+            f"-oAPT::Architecture={architecture}",
+            f"-oDir::State::lists={lists}",
+        ]
+        options += [
+            f"-oDir::Cache::pkgcache={lists}/packages.bin",
+            f"-oDir::Cache::srcpkgcache={lists}/sources.bin",
+        ]
         run("apt-get", *options, "-qq", "update")
     run("apt-get", *options, "-qq", "-oAPT::Sandbox::User=root", "download", *names, cwd=folder)
     return folder
