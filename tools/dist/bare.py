@@ -119,7 +119,7 @@ def unknown(place: Bare) -> None:
         capture_output=True,
         timeout=SECONDS,
     )
-    if done.returncode != 1 or b"nobody.invalid" not in done.stderr:
+    if not 0 < done.returncode < 128 or b"nobody.invalid" not in done.stderr:
         raise AssertionError(
             f"connect to an unknown name ended with {done.returncode}: {done.stderr.decode()}"
         )

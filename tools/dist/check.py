@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,7 @@ def main() -> int:
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     passed = failed = 0
+    results: dict[str, str] = {}
     for name in arguments.packages or CHECKS:
         pattern, check = CHECKS[name]
         found = sorted(OUT.glob(pattern))
@@ -50,12 +52,17 @@ def main() -> int:
             begun = time.monotonic()
             try:
                 seen = check(path)
+                for each in re.findall(r"results (\w+)", seen):
+                    results[each] = path.name
             except (AssertionError, OSError, subprocess.SubprocessError, KeyError, ValueError) as error:
                 failed += 1
                 print(f"FAILED  {path.name}: {error}", flush=True)
             else:
                 passed += 1
                 print(f"ok      {path.name}: {seen} ({time.monotonic() - begun:.1f} s)", flush=True)
+    if len(results) > 1:
+        failed += 1
+        print(f"FAILED  the same scenario and seed gave different results: {results}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
