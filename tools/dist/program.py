@@ -19,8 +19,17 @@ def build(architecture: str, profile: str) -> Path:
     tool = toolchain.musl(architecture)
     print(f"program for {architecture}: {tool.target}, standard library of {tool.whose}", flush=True)
     command = ["cargo", "build", "--locked", "--quiet", "--profile", profile, "-p", "anabranch-cli"]
-    run(*command, *tool.arguments, env=os.environ | tool.environment)
+    flags = " ".join([os.environ.get("RUSTFLAGS", ""), *nameless()]).strip()
+    run(*command, *tool.arguments, env=os.environ | tool.environment | {"RUSTFLAGS": flags})
     return stripped(TARGET / tool.target / profile / "anabranch", architecture, tool.strip)
+
+
+def nameless() -> list[str]:
+    """Flags that keep the folders of this machine out of the program: wherever it is built, it is the same."""
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    folders = {each: "/registry" for each in sorted(home.glob("registry/src/*"))}
+    folders |= {each: "/toolchain" for each in sorted(toolchain.FOLDER.glob("rustc-*"))}
+    return [f"--remap-path-prefix={folder}={name}" for folder, name in folders.items()]
 
 
 def stripped(program: Path, architecture: str, strip: str = "strip") -> Path:
