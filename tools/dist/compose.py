@@ -4,6 +4,8 @@ by a pair of virtual devices. They find each other by name, as an engine lets th
 import os
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import yaml
@@ -50,32 +52,58 @@ def talk(root: Path, config: dict) -> str:
             run(*within, "link", "set", device, "up")
             run(*within, "link", "set", "lo", "up")
         for name, service in services.items():
-            if not set(service.get("depends_on", [])) <= set(started):
-                raise AssertionError(f"{name} stands before what it depends on")
-            inside = [
-                "chroot",
-                f"--userspec={config['User']}",
-                str(root),
-                *config["Entrypoint"],
-                *service["command"],
-            ]
+
+            def inside(*command: str, space: str = spaces[name]) -> list[str]:
+                return [
+                    "ip",
+                    "netns",
+                    "exec",
+                    space,
+                    "chroot",
+                    f"--userspec={config['User']}",
+                    str(root),
+                    *command,
+                ]
+
             started[name] = subprocess.Popen(
-                ["ip", "netns", "exec", spaces[name], *inside],
+                inside(*config["Entrypoint"], *service["command"]),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
             )
-        for name in reversed(names):
-            said, _ = started[name].communicate(timeout=SECONDS)
-            if started[name].returncode:
+            if "healthcheck" in service:
+                wait_for(name, service["healthcheck"], inside)
+        # The last one ends by itself, and the others with it.
+        last = started[names[-1]]
+        said, _ = last.communicate(timeout=SECONDS)
+        if last.returncode or b"bit/s" not in said:
+            raise AssertionError(f"{names[-1]} of compose.yaml ended with {last.returncode}: {said.decode()}")
+        for name in names[:-1]:
+            if started[name].poll() is not None:
                 raise AssertionError(
-                    f"{name} of compose.yaml ended with {started[name].returncode}: {said.decode()}"
+                    f"{name} of compose.yaml ended with {started[name].returncode} before it was asked to"
                 )
-            if name == names[-1] and b"bit/s" not in said:
-                raise AssertionError(f"{name} of compose.yaml printed no rate: {said.decode()}")
+            started[name].terminate()
+            started[name].communicate(timeout=SECONDS)
     finally:
         for process in started.values():
             process.kill()
         for name in names:
             subprocess.run(["ip", "netns", "delete", spaces[name]], check=False, stderr=subprocess.DEVNULL)
     return f"compose.yaml: {' and '.join(names)} talked"
+
+
+def wait_for(name: str, check: dict, inside: Callable[..., list[str]]) -> None:
+    """Asks as often as the file says whether a service is healthy."""
+    for _ in range(check["retries"]):
+        done = subprocess.run(
+            inside(*check["test"][1:]),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=SECONDS,
+        )
+        if done.returncode == 0:
+            return
+        time.sleep(float(check["interval"].removesuffix("s")))
+    raise AssertionError(f"{name} of compose.yaml is not healthy: {done.stderr.decode()}")
