@@ -19,7 +19,7 @@ LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
 
-.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers bench-paths instructions soak soak-live exhaustive fuzz interop interop-quick report reference studies site docs-check clean
+.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers bench-paths instructions program dist dist-check msrv soak soak-live exhaustive fuzz interop interop-quick report reference studies site docs-check clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -73,8 +73,22 @@ bench-paths: ## goodput of SCTP stacks over the same paths in virtual time, ours
 	@cd benches/peers && cargo run --profile paths --locked --quiet --target-dir ../../target/peers -p peer-paths -- $(FLAGS)
 
 instructions: ## instruction counts of fixed work, against the accepted ones
-	cargo build --release --locked --quiet -p anabranch-cli -p anabranch-bench
-	@python3 benches/instructions.py "$${CARGO_TARGET_DIR:-target}/release"
+	cargo build --profile dist --locked --quiet -p anabranch-bench
+	@$(MAKE) --no-print-directory program
+	@python3 benches/instructions.py "$${CARGO_TARGET_DIR:-target}/dist"
+
+# Static, so that what is counted can be packed, too: CI has no time to link twice.
+program: ## target/dist/anabranch: fast to run, minutes to build, needs no library
+	cargo rustc --profile dist --locked --quiet -p anabranch-cli --bin anabranch -- -C target-feature=+crt-static
+
+dist: build ## packages of a release in out/dist: crates, static programs, deb, container image, wheel, SBOM; FLAGS="PART ..."
+	@PYTHONPATH=tools $(PY) -m dist $(FLAGS)
+
+dist-check: venv ## installs each package of out/dist where there is nothing else, and uses it
+	@PYTHONPATH=tools $(PY) -m dist.check $(FLAGS)
+
+msrv: ## compiles everything with the oldest Rust that Cargo.toml promises (from Debian's packages)
+	@PYTHONPATH=tools python3 -m dist.msrv
 
 report: build ## judge and draw again what is on disk
 	@$(LAB) report $(FLAGS)

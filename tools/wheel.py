@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Builds a wheel with the Python module, the laboratory and the program `anabranch`: `wheel.py [FOLDER]` (default out/wheel).
+"""Builds a wheel with the Python module, the laboratory and the program `anabranch`: `wheel.py [FOLDER] [--program FILE]`.
 
-Runs with the Python of `.venv`, which has maturin. The program is compiled with what the module is compiled with, so that the crates that
-both need are compiled once.
+Runs with the Python of `.venv`, which has maturin. Unless a program is given, it is compiled with what the module is compiled with, so that
+the crates that both need are compiled once.
 """
 
+import argparse
 import base64
 import hashlib
 import os
@@ -19,11 +20,18 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def main() -> None:
     """Compiles, builds, adds."""
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "out" / "wheel"
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=ROOT / "out" / "wheel", help="default out/wheel"
+    )
+    parser.add_argument("--program", type=Path, help="the program that goes into it")
+    arguments = parser.parse_args()
+    out, program = arguments.folder, arguments.program
     out.mkdir(parents=True, exist_ok=True)
-    cargo = ["cargo", "build", "--locked", "--quiet", "--profile", "python", "-p", "anabranch-cli"]
-    subprocess.run(cargo, cwd=ROOT, check=True)
-    program = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "python" / "anabranch"
+    if program is None:
+        cargo = ["cargo", "build", "--locked", "--quiet", "--profile", "python", "-p", "anabranch-cli"]
+        subprocess.run(cargo, cwd=ROOT, check=True)
+        program = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "python" / "anabranch"
     with tempfile.TemporaryDirectory() as folder:
         maturin = [sys.executable, "-m", "maturin", "build", "--locked", "--strip", "--out", folder]
         subprocess.run(maturin, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

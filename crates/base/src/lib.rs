@@ -2,6 +2,19 @@
 //! way in or out, the one set of trace events that both SCTP and TCP speak, and how quantities are written.
 //!
 //! Nothing here reads a clock, a socket or an unseeded generator.
+//!
+//! ```
+//! use anabranch_base::{Duration, Instant, Rng, units};
+//!
+//! // The time is what the caller says it is.
+//! let later = Instant::ZERO + Duration::from_millis(1500);
+//! assert_eq!(later - Instant::ZERO, units::time("1.5 s")?);
+//!
+//! // Each entity draws from a stream of its own; the same seed gives the same numbers.
+//! let mut losses = Rng::stream(1, "link", "loss");
+//! assert_eq!(losses.u64(), Rng::stream(1, "link", "loss").u64());
+//! # Ok::<(), String>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod datagram;

@@ -10,6 +10,30 @@
 //! A link knows frames (bytes, size on the wire, code point, ECN, colour), never protocols. It is evaluated lazily:
 //! every call first brings the transmitter up to date, frame by frame, each at its exact time. So a driver is woken
 //! once for each frame, when it arrives at the far end, and not a second time when it has left the queue.
+//!
+//! ```
+//! use anabranch_base::{Duration, Instant, Rng};
+//! use anabranch_link::{Frame, Link, LinkConfig, LinkFacts, Loss, LossAt, QueueConfig, Rate};
+//!
+//! // 1 Mbit/s, 10 ms, and a queue of two packets, the one being sent included.
+//! let delay = Duration::from_millis(10);
+//! let facts = LinkFacts { rate: Some(1_000_000), delay };
+//! let queue = QueueConfig::DropTail { packets: Some(2), bytes: None };
+//! let mut link = Link::new(LinkConfig {
+//!     rate: Rate::BitsPerSecond(1_000_000),
+//!     delay,
+//!     queue: queue.build(facts, Rng::stream(1, "link", "queue")),
+//!     loss: Loss::None,
+//!     loss_at: LossAt::Exit,
+//! });
+//! for _ in 0..3 {
+//!     link.handle_frame(Instant::ZERO, Frame { size: 1250, ..Frame::default() });
+//! }
+//! // 1250 bytes take 10 ms to send, and 10 ms to arrive. The third packet found no room.
+//! assert_eq!(link.poll_timeout(), Some(Instant::ZERO + Duration::from_millis(20)));
+//! assert!(link.poll_dropped().is_some());
+//! assert!(link.poll_delivery(Instant::ZERO + Duration::from_millis(20)).is_some());
+//! ```
 #![forbid(unsafe_code)]
 
 mod conditioner;

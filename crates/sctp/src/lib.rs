@@ -18,6 +18,40 @@
 //!
 //! An association is a table of lanes: subflows times paths. RFC 9260 on one address is one subflow on one path, one
 //! lane. Nothing but the codec knows how a sequence number travels.
+//!
+//! # Example
+//!
+//! ```
+//! use anabranch_sctp::{Config, Ecn, Endpoint, EndpointConfig, Instant, Message, Meta, Rng};
+//! use std::sync::Arc;
+//!
+//! let (at_a, at_z) = (([10, 0, 0, 1], 0).into(), ([10, 0, 0, 2], 0).into());
+//! // On a network the seed comes from the operating system.
+//! let mut a = Endpoint::new(EndpointConfig::new(at_a, 5000), Rng::stream(1, "a", "doc").secret());
+//! let mut z = Endpoint::new(EndpointConfig::new(at_z, 5000), Rng::stream(1, "z", "doc").secret());
+//! let (now, config) = (Instant::ZERO, Arc::new(Config::rfc9260()));
+//! z.listen(Arc::clone(&config))?;
+//! let id = a.connect(now, at_z, 5000, config)?;
+//! a.association(id).expect("just opened").send(now, Message::new(0, "hello".into()))?;
+//!
+//! // The handshake, the message and its acknowledgement: packets are carried until neither has any.
+//! loop {
+//!     let there: Vec<_> = a.packets(now).collect();
+//!     let back: Vec<_> = z.packets(now).collect();
+//!     if there.is_empty() && back.is_empty() {
+//!         break;
+//!     }
+//!     for (to, packets, source, destination) in [(&mut z, there, at_a, at_z), (&mut a, back, at_z, at_a)] {
+//!         for (transmit, packet) in packets {
+//!             to.handle_datagram(now, Meta { source, destination, dscp: transmit.dscp, ecn: Ecn::NotEct }, &packet);
+//!         }
+//!     }
+//! }
+//! let (peer, _) = z.poll_event().expect("the association is up");
+//! let message = z.association(peer).expect("it lives").receive().expect("the message is there");
+//! assert_eq!(message.into_bytes(), "hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod address;

@@ -11,6 +11,38 @@
 //!
 //! Nothing here reads a clock or draws a number that does not come from the seed: [`run`] gives the same output for the
 //! same scenario and seed, always. Every entity has random streams of its own, so adding one changes no other's draws.
+//!
+//! ```
+//! use anabranch_sim::scenario::{Record, Scenario};
+//!
+//! let scenario = Scenario::from_toml(
+//!     r#"
+//!     duration = "10 s"
+//!
+//!     [[link]]
+//!     name = "path"
+//!     from = "a"
+//!     to = "b"
+//!     rate = "10 Mbit/s"
+//!     delay = "20 ms"
+//!     loss = { kind = "bernoulli", p = 0.01 }
+//!     both = true
+//!
+//!     [[flow]]
+//!     name = "upload"
+//!     from = "a"
+//!     to = "b"
+//!     protocol = "sctp"
+//!     engine = "rfc9260"
+//!     traffic = { kind = "greedy", message = "1452 B" }
+//!     "#,
+//!     "example",
+//!     &[],
+//! )?;
+//! let output = anabranch_sim::run(&scenario, 1, &Record::default())?;
+//! assert!(output.summary.flows[0].measures.goodput_payload_bps > 1e6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod scenario;

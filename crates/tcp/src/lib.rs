@@ -30,6 +30,39 @@
 //! # Determinism
 //!
 //! The same calls with the same times and the same [`anabranch_base::Rng`] give the same bytes, always.
+//!
+//! # Example
+//!
+//! ```
+//! use anabranch_base::{Ecn, Instant, Meta, Rng};
+//! use anabranch_tcp::{Config, Stack};
+//! use std::net::SocketAddr;
+//! use std::sync::Arc;
+//!
+//! let at: [SocketAddr; 2] = [([10, 0, 0, 1], 0).into(), ([10, 0, 0, 2], 5001).into()];
+//! let [mut client, mut server] = at.map(|local| Stack::new(local, Rng::stream(1, &local.to_string(), "doc")));
+//! let (now, config) = (Instant::ZERO, Arc::new(Config::default()));
+//! server.listen(5001, Arc::clone(&config));
+//! let id = client.connect(now, 40000, at[1], config);
+//! client.send(now, id, "hello".into())?;
+//!
+//! // Segments are carried until neither has any.
+//! let (mut buffer, mut moved) = (Vec::new(), true);
+//! while std::mem::take(&mut moved) {
+//!     for ask in [0, 1] {
+//!         let (from, to) = if ask == 0 { (&mut client, &mut server) } else { (&mut server, &mut client) };
+//!         while let Some(transmit) = from.poll_transmit(now, 1, &mut buffer) {
+//!             let meta = Meta { source: at[ask], destination: at[1 - ask], dscp: transmit.dscp, ecn: Ecn::NotEct };
+//!             to.handle_datagram(now, meta, &buffer);
+//!             buffer.clear();
+//!             moved = true;
+//!         }
+//!     }
+//! }
+//! let (accepted, _) = server.poll_event().expect("a connection is there");
+//! assert_eq!(server.receive(now, accepted).as_deref(), Some(&b"hello"[..]));
+//! # Ok::<(), anabranch_tcp::SendError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod acks;

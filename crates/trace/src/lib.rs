@@ -27,6 +27,30 @@
 //!
 //! No bytes make it panic or allocate more than a small multiple of what they are. Damage ends the reading and is
 //! told in [`Capture::notes`].
+//!
+//! # Example
+//!
+//! ```
+//! use anabranch_base::{Dscp, Ecn, Instant};
+//! use anabranch_trace::{Assumptions, Capture, Filter, Reading, Trace, write};
+//!
+//! // A capture with one packet: an SCTP common header and a COOKIE ACK. Any program's capture will do.
+//! let interface = write::Interface { name: "a".to_owned(), speed: None, from: 0, to: 1 };
+//! let mut file = write::Capture::new(vec![interface], None, None);
+//! let bytes = [0x13, 0x88, 0x13, 0x88, 0, 0, 0, 1, 0, 0, 0, 0, 11, 0, 0, 4];
+//! let [source, destination] = [[10, 0, 0, 1].into(), [10, 0, 0, 2].into()];
+//! let packet = write::Packet {
+//!     source, destination, protocol: 132, dscp: Dscp::default(), ecn: Ecn::NotEct, id: 0, way: None, bytes: &bytes,
+//! };
+//! file.packet(Instant::ZERO, 0, &packet);
+//! let file = file.finish()?.expect("it was made in memory");
+//!
+//! let capture = Capture::read(&file)?;
+//! let trace = Trace::new(capture, &Reading::default(), &Filter::default(), &Assumptions::default());
+//! assert_eq!(trace.flow_count(), 1);
+//! assert_eq!(trace.flows()[0].protocol, "SCTP");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod bottleneck;

@@ -17,6 +17,27 @@
 //! | [`autotune`] | how large must a receive window be? | Linux |
 //! | [`marking`] | how much of what is sent do routers mark? | RFC 8257, 9331 |
 //! | [`pacer`] | when may the next packet leave? | RFC 9002, 7.7 |
+//!
+//! ```
+//! use anabranch_base::Duration;
+//! use anabranch_transport::rtt::{Arithmetic, BackOff, RttEstimator, RttRules};
+//!
+//! let mut rtt = RttEstimator::new(&RttRules {
+//!     arithmetic: Arithmetic::Rfc9260,
+//!     granularity: Duration::from_millis(1),
+//!     initial: Duration::from_secs(1),
+//!     min: Duration::from_millis(200),
+//!     max: Duration::from_secs(60),
+//!     slop: Duration::ZERO,
+//!     back_off: BackOff::UntilSample,
+//! });
+//! rtt.sample(Duration::from_millis(100));
+//! // The first sample: RTTVAR is half of it, and RTO = SRTT + 4 RTTVAR.
+//! assert_eq!(rtt.rto(), Duration::from_millis(300));
+//! // It doubles when it expires.
+//! rtt.back_off();
+//! assert_eq!(rtt.rto(), Duration::from_millis(600));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod autotune;

@@ -27,6 +27,27 @@
 //! * What is unknown is kept as it came; [`UnknownAction`] says what its type asks for.
 //! * `emit` appends, always a multiple of four bytes, and never fails. A value too long for a 16-bit length, which
 //!   no packet can hold, is cut.
+//!
+//! # Example
+//!
+//! ```
+//! use anabranch_wire::chunk::{Chunk, Data, DataFlags};
+//! use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder, Ssn, Tsn};
+//!
+//! let header = CommonHeader { source_port: 5000, destination_port: 5001, verification_tag: 7 };
+//! let data = Data {
+//!     flags: DataFlags::WHOLE, tsn: Tsn::new(1), stream: 0, ssn: Ssn::new(0), ppid: 0, payload: b"hello",
+//! };
+//! let mut buffer = Vec::new();
+//! let mut builder = PacketBuilder::new(&mut buffer, header);
+//! data.emit(builder.buffer());
+//! builder.finish(ChecksumOut::Compute);
+//!
+//! let packet = Packet::parse(&buffer, Checksum::Verify)?;
+//! let raw = packet.chunks().next().expect("there is a chunk")?;
+//! assert_eq!(Chunk::parse(raw)?, Chunk::Data(data));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod cause;
