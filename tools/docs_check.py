@@ -336,13 +336,18 @@ class Page:
         lines = [line for line in block.text.splitlines() if line.strip() and not line.startswith("#")]
         kept = []
         for line in lines:
-            why = next((why for pattern, why in self.skipped if pattern.match(line)), None)
+            why = self.elsewhere(line)
             if why:
                 self.note(block.line, line, "skipped", why)
             else:
                 kept.append(line)
         if kept:
             self.command(block.line, "\n".join(kept), "")
+
+    def elsewhere(self, command: str) -> str | None:
+        """Why a command is not run here, if so. Variables in front of it say nothing about that."""
+        bare = re.sub(r"^(?:[A-Z_]+=\S+ +)+", "", command)
+        return next((why for pattern, why in self.skipped if pattern.match(bare)), None)
 
     def begin(self, block: Block) -> None:
         """Begins a block in the background; waits until it holds a socket."""
@@ -361,7 +366,7 @@ class Page:
 
     def command(self, line: int, command: str, expected: str, shown: str = "") -> None:
         """Runs commands in a shell, and looks at the exit code and at what they print."""
-        why = next((why for pattern, why in self.skipped if pattern.match(command)), None)
+        why = self.elsewhere(command)
         if why:
             self.note(line, shown or command, "skipped", why)
             return

@@ -128,6 +128,7 @@ ours
 ```
 
     make studies
+    A=1 make studies
     git --version
 """
     found = ran(tmp_path, monkeypatch, text)
@@ -136,6 +137,7 @@ ours
         ("ok", "cat made.txt; anabranch"),
         ("ok", "target/release/anabranch 2>&1 || ../target/release/anabranch"),
         ("skipped", "make studies"),
+        ("skipped", "A=1 make studies"),
         ("ok", "git --version"),
     ]
 
