@@ -29,9 +29,11 @@
 //!   no packet can hold, is cut.
 #![forbid(unsafe_code)]
 
+pub mod adler32;
 pub mod cause;
 pub mod chunk;
 pub mod crc32c;
+pub mod extension;
 pub mod param;
 pub mod sf;
 pub mod sf2007;
