@@ -76,7 +76,6 @@ pub(crate) struct Side {
     pub(crate) packets: u64,
     pub(crate) data_packets: u64,
     pub(crate) packets_again: u64,
-    pub(crate) first_ns: Option<i64>,
     /// How long the flow had lasted when the last data was sent.
     pub(crate) last_data_ns: Option<i64>,
     pub(crate) purposes: Purposes,
@@ -138,6 +137,8 @@ pub(crate) struct Analysis {
     pub(crate) established_ns: Option<(u32, i64)>,
     /// Time from the first packet to the last, as far as times go on.
     pub(crate) elapsed_ns: i64,
+    /// Time of the first packet.
+    pub(crate) first_ns: Option<i64>,
     last: Option<(u32, i64)>,
     pub(crate) ending: Ending,
     fins: [bool; 2],
@@ -158,6 +159,7 @@ impl Analysis {
                 self.elapsed_ns = self.elapsed_ns.saturating_add(passed);
             }
         }
+        self.first_ns.get_or_insert(packet.time_ns);
         self.last = Some((packet.stretch, packet.time_ns));
     }
 

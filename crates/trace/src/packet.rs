@@ -112,9 +112,10 @@ impl Sctp<'_> {
     /// Whether so little was kept that a chunk is not known.
     #[must_use]
     pub fn hides_chunks(&self) -> bool {
-        let filled = self.filled();
-        let shown: usize = filled.chunks().map(|raw| padded(raw.bytes.len())).sum();
-        self.bytes.len() < self.length && CommonHeader::LEN + shown < self.length
+        self.bytes.len() < self.length && {
+            let shown: usize = self.filled().chunks().map(|raw| padded(raw.bytes.len())).sum();
+            CommonHeader::LEN + shown < self.length
+        }
     }
 
     /// Whether INIT or INIT ACK asks for the encoding of the 2007 thesis.

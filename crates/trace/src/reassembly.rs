@@ -32,6 +32,9 @@ struct Open<'a> {
     time_ns: i64,
     /// By their offsets.
     parts: BTreeMap<u32, Part<'a>>,
+    /// Bytes of them, and of the whole if the last part came.
+    received: u32,
+    length: Option<u32>,
     overlap: bool,
     done: bool,
 }
@@ -106,7 +109,14 @@ impl<'a> Reassembly<'a> {
             }
             self.order.push_back((time_ns, key));
         }
-        let new = || Open { time_ns, parts: BTreeMap::new(), overlap: false, done: false };
+        let new = || Open {
+            time_ns,
+            parts: BTreeMap::new(),
+            received: 0,
+            length: None,
+            overlap: false,
+            done: false,
+        };
         let open = self.open.entry(key).or_insert_with(new);
         if open.same(&part) {
             return Outcome::Waits;
@@ -115,9 +125,16 @@ impl<'a> Reassembly<'a> {
             open.overlap = true;
             self.overlapping += 1;
         }
-        // A later part at the same place as another does not take its place.
-        open.parts.entry(fragment.offset).or_insert(part);
-        if open.overlap || !open.whole() {
+        if open.overlap {
+            return Outcome::Waits;
+        }
+        open.received = open.received.saturating_add(datagram.payload_length);
+        if !fragment.more {
+            open.length = Some(part.end());
+        }
+        open.parts.insert(fragment.offset, part);
+        // Without overlaps so many bytes leave no hole.
+        if open.length != Some(open.received) {
             return Outcome::Waits;
         }
         open.done = true;
@@ -162,30 +179,17 @@ impl<'a> Open<'a> {
         let before = self.parts.range(..=start).next_back().is_some_and(|(_, known)| known.end() > start);
         let behind = self.parts.range(start..).next().is_some_and(|(&known, _)| known < end);
         // Behind the last part there is nothing.
-        let last = self.parts.values().find(|known| !known.fragment.more).map(Part::end);
-        let beyond = last.is_some_and(|last| end > last)
-            || !part.fragment.more && self.parts.values().next_back().is_some_and(|known| known.end() > end);
+        let beyond = match self.length {
+            Some(length) => end > length || !part.fragment.more,
+            None => {
+                !part.fragment.more && self.parts.values().next_back().is_some_and(|known| known.end() > end)
+            }
+        };
         before || behind || beyond || end > MOST_BYTES
-    }
-
-    /// Whether every byte from the first to the last is there.
-    fn whole(&self) -> bool {
-        let mut at = 0;
-        for (&offset, part) in &self.parts {
-            if offset != at {
-                return false;
-            }
-            at = part.end();
-            if !part.fragment.more {
-                return true;
-            }
-        }
-        false
     }
 
     fn joined(&self) -> Option<Joined<'a>> {
         let first = self.parts.values().next()?;
-        let last = self.parts.values().next_back().filter(|part| !part.fragment.more);
         let mut payload = Vec::new();
         if self.done {
             for part in self.parts.values() {
@@ -200,7 +204,7 @@ impl<'a> Open<'a> {
             indices: self.parts.values().map(|part| part.index).collect(),
             first: first.datagram,
             begins: first.fragment.offset == 0,
-            length: last.map(Part::end),
+            length: self.length,
             payload,
             ecn: if self.parts.values().any(|part| part.datagram.ecn == 3) { 3 } else { first.datagram.ecn },
         })

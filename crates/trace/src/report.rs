@@ -207,7 +207,7 @@ fn rtt(spaces: &BTreeMap<i16, Space>) -> Option<RttReport> {
 impl FlowReport {
     pub(crate) fn of(flow: &Flow, analysis: &Analysis, zero_ns: i64, name: impl Fn(u32) -> String) -> Self {
         let [client, server] = &analysis.sides;
-        let first = [client.first_ns, server.first_ns].into_iter().flatten().min().unwrap_or(zero_ns);
+        let first = analysis.first_ns.unwrap_or(zero_ns);
         let subflows = client.spaces.keys().chain(server.spaces.keys()).any(|&subflow| subflow >= 0);
         let direction = |side: &Side, back: bool| {
             let interface = flow.interfaces.get(usize::from(back)).copied().flatten().map(&name);

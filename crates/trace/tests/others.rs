@@ -179,6 +179,36 @@ fn recorded_twice_counts_once() {
 }
 
 #[test]
+fn recorded_on_all_interfaces_counts_once() {
+    // `tcpdump -i any` of a host that forwards: Linux cooked, version 2, with the index of the interface and whether it came or left.
+    let cooked = |index: u8, kind: u8, packet: &[u8]| {
+        let head = [8, 0, 0, 0, 0, 0, 0, index, 0, 1, kind, 6, 2, 0, 0, 0, 0, index, 0, 0];
+        [&head[..], packet].concat()
+    };
+    for packets in [association(), connection()] {
+        let file = pcap(101, &packets);
+        let single = trace(&file).flows();
+        let mut frames = Vec::new();
+        let mut interfaces = Vec::new();
+        Order(false).section(&mut interfaces);
+        Order(false).interface(&mut interfaces, 101, 0, &[(2, b"in")]);
+        Order(false).interface(&mut interfaces, 101, 0, &[(2, b"out")]);
+        for (us, packet) in &packets {
+            frames.push((*us, cooked(2, 0, packet)));
+            frames.push((us + 5, cooked(3, 4, &routed(packet))));
+            Order(false).enhanced(&mut interfaces, 0, *us, packet);
+            Order(false).enhanced(&mut interfaces, 1, us + 5, &routed(packet));
+        }
+        frames.sort_by_key(|(us, _)| *us);
+        for file in [pcap(276, &frames), interfaces] {
+            let twice = trace(&file);
+            assert_eq!(twice.lines().filter(|line| line.copy_of.is_some()).count(), packets.len());
+            same(&single[0], &twice.flows()[0]);
+        }
+    }
+}
+
+#[test]
 fn a_queue_in_the_recording_host_and_a_loss_behind_it() {
     // Routed with up to 90 ms in a queue; the second chunk is lost there and sent again after a second.
     let mut frames = Vec::new();

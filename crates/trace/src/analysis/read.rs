@@ -12,7 +12,6 @@ impl Analysis {
             let [client, server] = &mut analysis.sides;
             let side = if back { server } else { client };
             side.packets += 1;
-            side.first_ns.get_or_insert(packet.time_ns);
             side.marked += u64::from(packet.ecn == 3);
             analysis.pass(packet);
             match &packet.content {
