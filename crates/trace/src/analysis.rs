@@ -208,7 +208,7 @@ impl Side {
         bytes: u32,
         assumed: &Assumptions,
     ) {
-        let timers = self.spaces.values().map(|space| space.least_wait_ns());
+        let timers = self.spaces.values().map(Space::least_wait_ns);
         let timer =
             timers.max().unwrap_or_else(|| Space::new(0, 32, assumed.least_timeout_ns).least_wait_ns());
         match self.controls.get_mut(&what) {

@@ -17,7 +17,7 @@ use crate::network::Datagram;
 pub(crate) struct Seen<'a> {
     pub(crate) interface: u32,
     pub(crate) time_ns: i64,
-    pub(crate) datagram: Datagram<'a>,
+    pub(crate) datagram: &'a Datagram<'a>,
 }
 
 /// At one place copies are no further apart, and sooner than any retransmission timer.
@@ -183,7 +183,7 @@ pub(crate) fn find(seen: &[Option<Seen<'_>>]) -> Vec<Option<usize>> {
     let mut equal: BTreeMap<Key<'_>, Vec<(usize, Spot, i64)>> = BTreeMap::new();
     for (index, one) in seen.iter().enumerate() {
         let Some(one) = one else { continue };
-        let Some(key) = key(&one.datagram) else { continue };
+        let Some(key) = key(one.datagram) else { continue };
         let spot = (one.interface, one.datagram.around, one.datagram.hops);
         equal.entry(key).or_default().push((index, spot, one.time_ns));
     }
@@ -192,7 +192,7 @@ pub(crate) fn find(seen: &[Option<Seen<'_>>]) -> Vec<Option<usize>> {
         return copies;
     }
     let telling = |index: usize| {
-        seen.get(index).and_then(Option::as_ref).is_some_and(|one| !only_acknowledges(&one.datagram))
+        seen.get(index).and_then(Option::as_ref).is_some_and(|one| !only_acknowledges(one.datagram))
     };
     let mut runs: BTreeMap<(Way, Spot), Runs> = BTreeMap::new();
     let mut both: BTreeMap<(Way, u32), Runs> = BTreeMap::new();

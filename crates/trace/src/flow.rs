@@ -148,7 +148,7 @@ impl Sorter {
                             && flow.opened != open
                             && flow.client == source
                             // Both may begin at the same time.
-                            && !(alike && !flow.answered)
+                            && (!alike || flow.answered)
                     });
                     let at = match known {
                         Some(at) if !fresh => at,

@@ -38,10 +38,10 @@ pub(crate) fn read<'a>(capture: &Capture<'a>, reading: &Reading) -> Read<'a> {
     }
     let seen: Vec<Option<Seen<'_>>> = found
         .iter()
-        .map(|&(at, datagram)| {
-            let frame = capture.frames.get(at)?;
+        .map(|(at, datagram)| {
+            let frame = capture.frames.get(*at)?;
             let wanted =
-                datagram.protocol != UDP || datagram.fragment.is_some() || has_port(&datagram, reading);
+                datagram.protocol != UDP || datagram.fragment.is_some() || has_port(datagram, reading);
             wanted.then_some(Seen { interface: frame.interface, time_ns: frame.time_ns, datagram })
         })
         .collect();
