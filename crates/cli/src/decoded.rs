@@ -135,6 +135,19 @@ pub(crate) fn flows(flows: &[FlowReport]) -> String {
     ];
     out.push('\n');
     out.push_str(&table(&head, 2, 2, rows));
+    let copies: Vec<String> = both()
+        .filter(|(_, _, side)| side.copies > 0)
+        .map(|(flow, who, side)| {
+            format!(
+                "flow {}, sent by the {who}: {} packets recorded twice, counted once\n",
+                flow.id, side.copies
+            )
+        })
+        .collect();
+    if !copies.is_empty() {
+        out.push('\n');
+        out.push_str(&copies.concat());
+    }
     let reasons: Vec<String> = both()
         .filter(|(_, _, side)| !side.reasons.is_empty() || side.control_again > 0)
         .map(|(flow, who, side)| {

@@ -138,3 +138,35 @@ fn a_bottleneck_and_a_plot() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && said.contains("s.toml"), "{said}");
 }
+
+/// An INIT in UDP from port 40000 to 12345, over IPv4.
+const IN_UDP: [u8; 60] = [
+    69, 0, 0, 60, 0, 1, 64, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 156, 64, 48, 57, 0, 40, 0, 0, 19,
+    136, 0, 9, 0, 0, 0, 0, 108, 56, 45, 131, 1, 0, 0, 20, 0, 0, 0, 17, 0, 1, 0, 0, 0, 10, 0, 10, 0, 0, 0,
+    100,
+];
+
+#[test]
+fn sctp_in_udp_at_another_port_is_found_and_the_option_named() {
+    let place = tempfile::tempdir().expect("a directory");
+    let mut file =
+        vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0];
+    file.extend([0; 8]);
+    file.extend([60, 0, 0, 0, 60, 0, 0, 0]);
+    file.extend(IN_UDP);
+    std::fs::write(place.path().join("u.pcap"), file).expect("a file");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+        let output = command.arg("decode").arg("u.pcap").args(arguments).current_dir(place.path()).output();
+        let output = output.expect("it starts");
+        assert!(output.status.success());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let note = "1 UDP datagram of port 12345 holds SCTP with a valid CRC32c and is not read as such: --udp-port 12345 reads it";
+    let (said, noted) = run(&["--summary"]);
+    assert_eq!((said.as_str(), noted), ("no flows of SCTP or TCP\n", format!("anabranch: u.pcap: {note}\n")));
+    assert_eq!(json(run(&["--json"]).0.as_bytes())["capture"]["notes"][0], note);
+    let (said, noted) = run(&["--summary", "--udp-port", "12345"]);
+    assert!(said.contains("192.0.2.1:5000") && noted.is_empty(), "{said}{noted}");
+}

@@ -76,9 +76,7 @@ pub(crate) struct Side {
     pub(crate) packets: u64,
     pub(crate) data_packets: u64,
     pub(crate) packets_again: u64,
-    pub(crate) first_ns: Option<i64>,
-    pub(crate) last_ns: Option<i64>,
-    pub(crate) first_data_ns: Option<i64>,
+    /// How long the flow had lasted when the last data was sent.
     pub(crate) last_data_ns: Option<i64>,
     pub(crate) purposes: Purposes,
     /// By subflow; -1 is data without one.
@@ -89,6 +87,8 @@ pub(crate) struct Side {
     pub(crate) zero_windows: u64,
     pub(crate) marked: u64,
     pub(crate) wrong_checksums: u64,
+    pub(crate) old_checksums: u64,
+    pub(crate) copies: u64,
     pub(crate) streams: Vec<u16>,
     /// TCP: shift of the window that this side announced, and the largest segment it takes.
     scale: Option<u8>,
@@ -96,7 +96,7 @@ pub(crate) struct Side {
     pub(crate) sack_permitted: bool,
     pub(crate) timestamps: bool,
     window: u64,
-    controls: BTreeMap<(u8, u32), (u32, i64)>,
+    controls: BTreeMap<(u8, u32), (u32, u32, i64)>,
 }
 
 /// A control chunk sent again.
@@ -106,8 +106,10 @@ pub(crate) struct ControlAgain {
     pub(crate) time_ns: i64,
     pub(crate) name: &'static str,
     pub(crate) before: u32,
-    pub(crate) after_ns: i64,
+    /// `None` where times go back in between.
+    pub(crate) after_ns: Option<i64>,
     pub(crate) bytes: u32,
+    pub(crate) reason: Reason,
 }
 
 /// How a flow ended.
@@ -130,8 +132,14 @@ pub enum Ending {
 pub(crate) struct Analysis {
     /// From the client first.
     pub(crate) sides: [Side; 2],
-    pub(crate) opened_ns: Option<i64>,
-    pub(crate) established_ns: Option<i64>,
+    /// Stretches of time and times.
+    pub(crate) opened_ns: Option<(u32, i64)>,
+    pub(crate) established_ns: Option<(u32, i64)>,
+    /// Time from the first packet to the last, as far as times go on.
+    pub(crate) elapsed_ns: i64,
+    /// Time of the first packet.
+    pub(crate) first_ns: Option<i64>,
+    last: Option<(u32, i64)>,
     pub(crate) ending: Ending,
     fins: [bool; 2],
     syn_answered: bool,
@@ -141,6 +149,29 @@ impl Analysis {
     fn both(&mut self, back: bool) -> (&mut Side, &mut Side) {
         let [client, server] = &mut self.sides;
         if back { (server, client) } else { (client, server) }
+    }
+
+    /// Time goes on to this packet.
+    fn pass(&mut self, packet: &Packet<'_>) {
+        if let Some((stretch, time_ns)) = self.last {
+            if stretch == packet.stretch {
+                let passed = packet.time_ns.saturating_sub(time_ns).max(0);
+                self.elapsed_ns = self.elapsed_ns.saturating_add(passed);
+            }
+        }
+        self.first_ns.get_or_insert(packet.time_ns);
+        self.last = Some((packet.stretch, packet.time_ns));
+    }
+
+    /// Whether the first SYN or INIT is in the capture.
+    pub(crate) fn opening_seen(&self) -> bool {
+        self.opened_ns.is_some()
+    }
+
+    /// How long the handshake took; `None` where times go back in between.
+    pub(crate) fn handshake_ns(&self) -> Option<i64> {
+        let ((opened, from), (established, to)) = self.opened_ns.zip(self.established_ns)?;
+        (opened == established).then(|| to.saturating_sub(from)).filter(|&took| took >= 0)
     }
 
     /// Retransmissions of data of both directions: how often each reason.
@@ -162,29 +193,46 @@ impl Side {
         self.window = window;
     }
 
-    fn data_seen(&mut self, time_ns: i64) {
+    fn data_seen(&mut self, elapsed_ns: i64) {
         self.data_packets += 1;
-        self.first_data_ns.get_or_insert(time_ns);
-        self.last_data_ns = Some(time_ns);
+        self.last_data_ns = Some(elapsed_ns);
     }
 
-    /// Notes a control message by what it is and what makes it the same one.
-    fn control(&mut self, packet: &Packet<'_>, name: &'static str, what: (u8, u32), bytes: u32) {
+    /// Notes a control message by what it is and what makes it the same one. Its timer is that of the data of its side, 1 s before a round
+    /// trip is known.
+    fn control(
+        &mut self,
+        packet: &Packet<'_>,
+        name: &'static str,
+        what: (u8, u32),
+        bytes: u32,
+        assumed: &Assumptions,
+    ) {
+        let timers = self.spaces.values().map(Space::least_wait_ns);
+        let timer =
+            timers.max().unwrap_or_else(|| Space::new(0, 32, assumed.least_timeout_ns).least_wait_ns());
         match self.controls.get_mut(&what) {
             None => {
-                self.controls.insert(what, (1, packet.time_ns));
+                self.controls.insert(what, (1, packet.stretch, packet.time_ns));
             }
-            Some((before, last)) => {
+            Some((before, stretch, last)) => {
+                let after_ns = (*stretch == packet.stretch).then(|| packet.time_ns.saturating_sub(*last));
+                let reason = match after_ns {
+                    Some(after) if after >= timer => Reason::Timeout,
+                    Some(_) => Reason::EarlyNotExplained,
+                    None => Reason::Unknown,
+                };
                 self.control_again.push(ControlAgain {
                     frame: packet.number,
                     time_ns: packet.time_ns,
                     name,
                     before: *before,
-                    after_ns: packet.time_ns.saturating_sub(*last),
+                    after_ns,
                     bytes,
+                    reason,
                 });
                 *before += 1;
-                *last = packet.time_ns;
+                (*stretch, *last) = (packet.stretch, packet.time_ns);
             }
         }
     }

@@ -27,6 +27,10 @@ pub struct Flow {
     /// For both directions (client to server first): the interface at which it is looked at.
     pub interfaces: [Option<u32>; 2],
     opened: Option<u32>,
+    /// A packet with a tag was seen: someone has answered.
+    answered: bool,
+    /// A tag of the way to the server is known.
+    forward: bool,
 }
 
 /// Where a packet belongs.
@@ -64,6 +68,9 @@ impl Flows {
         let mut seen: BTreeMap<(usize, bool), Vec<(u32, u64)>> = BTreeMap::new();
         for (packet, place) in packets.iter().zip(&self.places) {
             let Some(place) = place else { continue };
+            if packet.is_copy_here() {
+                continue;
+            }
             let list = seen.entry((place.flow, place.back)).or_default();
             match list.iter_mut().find(|(interface, _)| *interface == packet.interface) {
                 Some((_, count)) => *count += 1,
@@ -80,10 +87,10 @@ impl Flows {
         }
     }
 
-    /// The place of a packet, if it was seen at the interface at which its flow is looked at.
+    /// The place of a packet, if it was seen at the interface at which its flow is looked at, and there for the first time.
     #[must_use]
     pub fn counted(&self, index: usize, packet: &Packet<'_>) -> Option<Place> {
-        let place = self.places.get(index).copied().flatten()?;
+        let place = self.places.get(index).copied().flatten().filter(|_| !packet.is_copy_here())?;
         let flow = self.flows.get(place.flow)?;
         let interface = flow.interfaces.get(usize::from(place.back)).copied().flatten();
         (interface == Some(packet.interface)).then_some(place)
@@ -125,17 +132,23 @@ impl Sorter {
             }
             Content::Sctp(sctp) => {
                 let tag = sctp.header.verification_tag;
-                let init = sctp.chunks().next().filter(|raw| matches!(raw.kind, kind::INIT | kind::INIT_ACK));
+                let filled = sctp.filled();
+                let init =
+                    filled.chunks().next().filter(|raw| matches!(raw.kind, kind::INIT | kind::INIT_ACK));
                 let own = init.and_then(|raw| Some((raw.kind, Init::parse(raw).ok()?.initiate_tag)));
                 let mut place = (tag != 0).then(|| self.tags.get(&(tag, from, to)).copied()).flatten();
                 if place.is_none() {
                     let known = self.ends.get(&key(false, source, destination)).copied();
                     let open = own.filter(|&(what, _)| what == kind::INIT).map(|(_, tag)| tag);
+                    // Without addresses, and with one port at both ends, only tags tell the directions apart.
+                    let alike = source == destination;
                     let fresh = known.and_then(|at| self.flows.get(at)).is_none_or(|flow| {
                         open.is_some()
                             && flow.opened.is_some()
                             && flow.opened != open
                             && flow.client == source
+                            // Both may begin at the same time.
+                            && (!alike || flow.answered)
                     });
                     let at = match known {
                         Some(at) if !fresh => at,
@@ -145,15 +158,31 @@ impl Sorter {
                             self.open(false, packet.protocol(), ends, open)
                         }
                     };
-                    let found = self.direction(at, source);
+                    let mut found = self.direction(at, source);
+                    if alike && known == Some(at) && !fresh {
+                        // The first tag goes to the server, and one that nobody named before to the other end.
+                        let (opened, forward) =
+                            self.flows.get(at).map_or((None, false), |flow| (flow.opened, flow.forward));
+                        found.back = match open {
+                            Some(open) => Some(open) != opened,
+                            None => forward && tag != 0,
+                        };
+                    }
                     if tag != 0 {
                         self.tags.insert((tag, from, to), found);
                     }
                     place = Some(found);
                 }
                 let place = place?;
+                if let Some(flow) = self.flows.get_mut(place.flow) {
+                    flow.answered |= tag != 0;
+                    flow.forward |= tag != 0 && !place.back;
+                }
                 if let Some((_, own)) = own {
                     // Packets of the other direction will carry it.
+                    if let Some(flow) = self.flows.get_mut(place.flow).filter(|_| place.back) {
+                        flow.forward = true;
+                    }
                     self.tags.insert((own, to, from), Place { back: !place.back, ..place });
                 }
                 if own.is_some() && sctp.asks_sf2007() {
@@ -178,6 +207,8 @@ impl Sorter {
             sf2007: false,
             interfaces: [None; 2],
             opened,
+            answered: false,
+            forward: false,
         });
         at
     }

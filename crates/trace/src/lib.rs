@@ -2,8 +2,8 @@
 //!
 //! # How a file is processed
 //!
-//! [`Capture::read`] takes a file apart into frames. [`network::datagram`] finds the IP datagram in a frame,
-//! [`Packet::read`] what it carries. [`Flows::of`] sorts packets into connections and associations. A [`Trace`] does
+//! [`Capture::read`] takes a file apart into frames. [`network::datagram`] finds the IP datagram in a frame, through
+//! tunnels; what was recorded twice is marked, what came in parts put together, and each [`Packet`] says what it carries. [`Flows::of`] sorts packets into connections and associations. A [`Trace`] does
 //! all of this, and answers: one line a packet, the flows, what was sent again and why, what a bottleneck of a given
 //! rate would have done, a time-sequence plot.
 //!
@@ -13,7 +13,12 @@
 //! |---|---|
 //! | `capture/` | which bytes were seen when, at which interface? |
 //! | `network.rs` | which IP datagram is it? |
+//! | `clock.rs` | do its times go back? |
+//! | `copies.rs` | was a packet recorded twice? |
+//! | `reassembly.rs` | what do the parts of a datagram give? |
+//! | `icmp.rs` | what was refused, and why? |
 //! | `packet.rs` | which packet of which transport? |
+//! | `reader.rs` | all packets of a capture, and what has to be said of them |
 //! | `flow.rs` | which packets belong together? |
 //! | `analysis/` | what does a packet mean for its flow? |
 //! | `space.rs` | what was sent again, and why? |
@@ -63,7 +68,12 @@ pub mod report;
 pub mod write;
 
 mod analysis;
+mod clock;
+mod copies;
+mod icmp;
 mod plot;
+mod reader;
+mod reassembly;
 mod space;
 mod trace;
 
@@ -71,6 +81,7 @@ pub use analysis::{Assumptions, Ending, Purposes};
 pub use bottleneck::Bottleneck;
 pub use capture::{Capture, CaptureError};
 pub use flow::Flows;
+pub use icmp::Refusal;
 pub use packet::{Packet, Reading};
 pub use space::{Evidence, Reason};
 pub use trace::{Direction, Filter, Protocol, Trace};

@@ -1,4 +1,4 @@
-//! From a frame to an IP datagram: link headers, IPv4, IPv6 and its extension headers, tunnels of IP in IP.
+//! From a frame to an IP datagram: link headers, IPv4, IPv6 and its extension headers, and tunnels: IP in IP, GRE, MPLS, VXLAN, Geneve, GTP-U.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,10 +13,10 @@ pub struct Fragment {
     pub id: u32,
 }
 
-/// An IP datagram.
+/// An IP datagram: the innermost one, where it came through tunnels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Who sent it.
+    /// Who sent it. Unspecified where a capture has transport packets without IP.
     pub source: IpAddr,
     /// Who it is for.
     pub destination: IpAddr,
@@ -32,6 +32,12 @@ pub struct Datagram<'a> {
     pub fragment: Option<Fragment>,
     /// The two bits of ECN.
     pub ecn: u8,
+    /// Identification of IPv4; 0 in IPv6.
+    pub id: u16,
+    /// TTL or hop limit.
+    pub hops: u8,
+    /// Stands for what was around it: addresses of the link, VLANs, tunnels. The same at two places only by chance.
+    pub around: u64,
 }
 
 /// Why a frame holds no datagram that can be read.
@@ -43,6 +49,9 @@ pub enum NotIp {
     /// The link carries something else.
     #[error("protocol {0:#06x} on the link")]
     Protocol(u16),
+    /// A PDU that Wireshark exported, of another protocol.
+    #[error("an exported PDU of the protocol {0}; allowed: sctp, ip")]
+    Exported(String),
     /// Too little of it was kept, or lengths contradict each other.
     #[error("{0} is cut or malformed")]
     Malformed(&'static str),
@@ -50,19 +59,107 @@ pub enum NotIp {
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
+/// An Ethernet frame inside of something else.
+const BRIDGED: u16 = 0x6558;
+const MPLS: u16 = 0x8847;
+const MPLS_MULTICAST: u16 = 0x8848;
 /// Tunnels within tunnels are read to this depth.
-const DEEPEST: u32 = 4;
+const DEEPEST: u32 = 6;
 
 /// The datagram in a frame of this link type, which had `original` bytes on the link.
 ///
 /// # Errors
 /// There is none, or it cannot be read.
 pub fn datagram(link_type: u16, bytes: &[u8], original: u32) -> Result<Datagram<'_>, NotIp> {
-    let (protocol, rest) = link(link_type, bytes)?;
-    let skipped = (bytes.len() - rest.len()) as u32;
-    match protocol {
-        IPV4 | IPV6 => ip(rest, original.saturating_sub(skipped)),
-        other => Err(NotIp::Protocol(other)),
+    match link_type {
+        // SCTP without anything around it.
+        248 => Ok(bare((NOWHERE, NOWHERE), bytes, original)),
+        252 => exported(bytes, original),
+        _ => {
+            let (protocol, rest) = link(link_type, bytes)?;
+            let skipped = bytes.len() - rest.len();
+            let mut walk = Walk { around: SEED, depth: 0 };
+            walk.passed(place(link_type, bytes.get(..skipped).unwrap_or_default()));
+            walk.carried(protocol, rest, original.saturating_sub(skipped as u32))
+        }
+    }
+}
+
+/// What a datagram that was put together from its parts carries: `parts` is its first part, `payload` the whole payload.
+pub(crate) fn put_together<'a>(part: &Datagram<'_>, payload: &'a [u8], payload_length: u32) -> Datagram<'a> {
+    let whole = Datagram {
+        source: part.source,
+        destination: part.destination,
+        protocol: part.protocol,
+        length: part.length,
+        payload,
+        payload_length,
+        fragment: None,
+        ecn: part.ecn,
+        id: part.id,
+        hops: part.hops,
+        around: part.around,
+    };
+    Walk { around: part.around, depth: 0 }.unwrapped(whole)
+}
+
+/// The datagram that an ICMP message quotes.
+pub(crate) fn quoted(bytes: &[u8]) -> Option<Datagram<'_>> {
+    one(bytes, bytes.len() as u32).ok()
+}
+
+const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+/// SCTP without IP.
+fn bare((source, destination): (IpAddr, IpAddr), bytes: &[u8], length: u32) -> Datagram<'_> {
+    Datagram {
+        source,
+        destination,
+        protocol: 132,
+        length,
+        payload: bytes,
+        payload_length: length,
+        fragment: None,
+        ecn: 0,
+        id: 0,
+        hops: 0,
+        around: SEED,
+    }
+}
+
+/// What Wireshark exported (`wsutil/exported_pdu_tlvs.h` there): tags of a type, a length and a value, which end with the type 0; then the
+/// PDU.
+fn exported(bytes: &[u8], original: u32) -> Result<Datagram<'_>, NotIp> {
+    let cut = NotIp::Malformed("the header of an exported PDU");
+    let (mut rest, mut name) = (bytes, None);
+    let (mut source, mut destination) = (NOWHERE, NOWHERE);
+    loop {
+        let Some((&[k0, k1, l0, l1], behind)) = rest.split_first_chunk::<4>() else { return Err(cut) };
+        let length = usize::from(u16::from_be_bytes([l0, l1]));
+        let Some((value, behind)) = behind.split_at_checked(length) else { return Err(cut) };
+        rest = behind;
+        let v4 = || value.first_chunk::<4>().map(|address| IpAddr::from(*address));
+        let v6 = || value.first_chunk::<16>().map(|address| IpAddr::from(*address));
+        match u16::from_be_bytes([k0, k1]) {
+            0 => break,
+            // The dissector by its name, which may end with zeros.
+            12 => name = Some(String::from_utf8_lossy(value).trim_end_matches('\0').to_owned()),
+            20 => source = v4().ok_or(cut.clone())?,
+            21 => destination = v4().ok_or(cut.clone())?,
+            22 => source = v6().ok_or(cut.clone())?,
+            23 => destination = v6().ok_or(cut.clone())?,
+            _ => {}
+        }
+    }
+    let left = original.saturating_sub((bytes.len() - rest.len()) as u32);
+    match name.as_deref() {
+        Some("sctp") => Ok(bare((source, destination), rest, left)),
+        Some("ip" | "ipv6") => Walk { around: SEED, depth: 0 }.ip(rest, left),
+        // A capture may be full of these; what stands there is the file's.
+        Some(other) => {
+            Err(NotIp::Exported(other.chars().take(40).collect::<String>().escape_debug().to_string()))
+        }
+        None => Err(NotIp::Exported("without a name".to_owned())),
     }
 }
 
@@ -86,10 +183,42 @@ fn link(link_type: u16, bytes: &[u8]) -> Result<(u16, &[u8]), NotIp> {
         // Linux cooked, versions 1 and 2.
         113 => u16_at(14).and_then(|protocol| Some((protocol, bytes.get(16..)?))),
         276 => u16_at(0).and_then(|protocol| Some((protocol, bytes.get(20..)?))),
+        // MPLS without anything around it.
+        219 => Some((MPLS, bytes)),
         other => return Err(NotIp::LinkType(other)),
     };
     let (protocol, rest) = found.ok_or(cut)?;
     if protocol == 0x8100 || protocol == 0x88a8 { tagged(protocol, rest) } else { Ok((protocol, rest)) }
+}
+
+/// What of a link's header tells places apart. Of a VLAN tag the priority does not.
+fn place(link_type: u16, header: &[u8]) -> u64 {
+    let (fixed, tags) = header.split_at_checked(if link_type == 1 { 12 } else { 0 }).unwrap_or((header, &[]));
+    match link_type {
+        1 => {
+            let mut sum = mixed(SEED, fixed);
+            let mut tags = tags;
+            while let Some((&[a, b, c, d], behind)) = tags.split_first_chunk::<4>() {
+                if !matches!(u16::from_be_bytes([a, b]), 0x8100 | 0x88a8 | 0x9100) {
+                    break;
+                }
+                sum = mixed(sum, &[c & 0x0f, d]);
+                tags = behind;
+            }
+            sum
+        }
+        // Whether it came or left, at which interface, and the link's address.
+        113 => mixed(SEED, header.get(..14).unwrap_or(header)),
+        276 => mixed(SEED, header.get(4..).unwrap_or(header)),
+        _ => SEED,
+    }
+}
+
+const SEED: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a.
+fn mixed(sum: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(sum, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn by_version(bytes: &[u8]) -> Option<u16> {
@@ -105,6 +234,8 @@ fn ppp(bytes: &[u8]) -> Option<(u16, &[u8])> {
     match u16::from_be_bytes(*protocol) {
         0x0021 => Some((IPV4, rest)),
         0x0057 => Some((IPV6, rest)),
+        0x0281 => Some((MPLS, rest)),
+        0x0283 => Some((MPLS_MULTICAST, rest)),
         other => Some((other, rest)),
     }
 }
@@ -133,19 +264,172 @@ fn tagged(mut kind: u16, mut rest: &[u8]) -> Result<(u16, &[u8]), NotIp> {
     }
 }
 
-/// Reads IP and what it wraps. `available` is what the link carried of it.
-fn ip(bytes: &[u8], available: u32) -> Result<Datagram<'_>, NotIp> {
-    let mut found = one(bytes, available)?;
-    let length = found.length;
-    for _ in 0..DEEPEST {
-        if !matches!(found.protocol, 4 | 41) || found.fragment.is_some() {
-            break;
-        }
-        let Ok(inner) = one(found.payload, found.payload_length) else { break };
-        found = inner;
+/// The way into tunnels.
+struct Walk {
+    around: u64,
+    depth: u32,
+}
+
+impl Walk {
+    fn passed(&mut self, place: u64) {
+        self.around = mixed(self.around, &place.to_be_bytes());
     }
-    found.length = length;
-    Ok(found)
+
+    /// Reads what a link or a tunnel carries, by the number that Ethernet has for it. `available` bytes of it were on the link.
+    fn carried<'a>(&mut self, protocol: u16, bytes: &'a [u8], available: u32) -> Result<Datagram<'a>, NotIp> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(NotIp::Malformed("a tunnel in many others"));
+        }
+        match protocol {
+            IPV4 | IPV6 => self.ip(bytes, available),
+            BRIDGED => {
+                let (protocol, rest) = ethernet(bytes)?;
+                let skipped = bytes.len() - rest.len();
+                self.passed(place(1, bytes.get(..skipped).unwrap_or_default()));
+                self.carried(protocol, rest, available.saturating_sub(skipped as u32))
+            }
+            MPLS | MPLS_MULTICAST => {
+                let rest = unlabelled(bytes)?;
+                let skipped = bytes.len() - rest.len();
+                self.passed(mixed(SEED, bytes.get(..skipped).unwrap_or_default()));
+                let left = available.saturating_sub(skipped as u32);
+                match by_version(rest) {
+                    Some(protocol) => self.carried(protocol, rest, left),
+                    // A pseudowire of Ethernet has a control word that begins with zero (RFC 4448), or none.
+                    None if rest.first().is_some_and(|first| first >> 4 == 0) => {
+                        let rest = rest.get(4..).ok_or(NotIp::Malformed("a pseudowire"))?;
+                        self.carried(BRIDGED, rest, left.saturating_sub(4))
+                    }
+                    None => self.carried(BRIDGED, rest, left),
+                }
+            }
+            other => Err(NotIp::Protocol(other)),
+        }
+    }
+
+    /// Reads IP and what it wraps.
+    fn ip<'a>(&mut self, bytes: &'a [u8], available: u32) -> Result<Datagram<'a>, NotIp> {
+        let mut found = one(bytes, available)?;
+        found.around = self.around;
+        Ok(self.unwrapped(found))
+    }
+
+    /// What a datagram has inside; itself, where that is no tunnel that can be read.
+    fn unwrapped<'a>(&mut self, outer: Datagram<'a>) -> Datagram<'a> {
+        if outer.fragment.is_some() {
+            return outer;
+        }
+        let (bytes, length) = (outer.payload, outer.payload_length);
+        let around = self.around;
+        let found = match outer.protocol {
+            4 | 41 => by_version(bytes).map(|protocol| (protocol, bytes)),
+            47 => gre(bytes),
+            // EtherIP (RFC 3378) and MPLS (RFC 4023) right on IP.
+            97 => bytes.get(2..).map(|rest| (BRIDGED, rest)),
+            137 => Some((MPLS, bytes)),
+            17 => over_udp(bytes),
+            _ => None,
+        };
+        let Some((protocol, rest)) = found else { return outer };
+        for end in [outer.source, outer.destination] {
+            match end {
+                IpAddr::V4(end) => self.around = mixed(self.around, &end.octets()),
+                IpAddr::V6(end) => self.around = mixed(self.around, &end.octets()),
+            }
+        }
+        let skipped = (bytes.len() - rest.len()) as u32;
+        match self.carried(protocol, rest, length.saturating_sub(skipped)) {
+            Ok(inner) => Datagram { length: outer.length, ..inner },
+            Err(_) => {
+                self.around = around;
+                outer
+            }
+        }
+    }
+}
+
+/// What stands behind the labels of MPLS (RFC 3032): the last of them has the bit S.
+fn unlabelled(mut bytes: &[u8]) -> Result<&[u8], NotIp> {
+    loop {
+        let (label, rest) = bytes.split_first_chunk::<4>().ok_or(NotIp::Malformed("the labels of MPLS"))?;
+        bytes = rest;
+        if label[2] & 1 != 0 {
+            return Ok(bytes);
+        }
+    }
+}
+
+/// Skips the header of GRE (RFC 2784, RFC 2890; version 1 as PPTP has it, RFC 2637), and of ERSPAN, with which switches mirror.
+fn gre(bytes: &[u8]) -> Option<(u16, &[u8])> {
+    let (&[flags, version, a, b], rest) = bytes.split_first_chunk::<4>()?;
+    let protocol = u16::from_be_bytes([a, b]);
+    let (checksum, routed, key, sequence) =
+        (flags & 0x80 != 0, flags & 0x40 != 0, flags & 0x20 != 0, flags & 0x10 != 0);
+    let words = |counts: &[bool]| 4 * counts.iter().filter(|&&set| set).count();
+    match version & 7 {
+        0 if !routed => {
+            let rest = rest.get(words(&[checksum, key, sequence])..)?;
+            match protocol {
+                // Type I has no header of its own, type II has one of 8 bytes; type III 12, and 8 more if the bit O is set.
+                0x88be => Some((BRIDGED, if sequence { rest.get(8..)? } else { rest })),
+                0x22eb => {
+                    let more = if rest.get(11)? & 1 != 0 { 8 } else { 0 };
+                    Some((BRIDGED, rest.get(12 + more..)?))
+                }
+                _ => Some((protocol, rest)),
+            }
+        }
+        1 if protocol == 0x880b => {
+            let rest = rest.get(words(&[key, sequence, version & 0x80 != 0])..)?;
+            ppp(rest.strip_prefix(&[0xff, 0x03]).unwrap_or(rest))
+        }
+        _ => None,
+    }
+}
+
+/// Skips UDP and the header of a tunnel that has its port: VXLAN (RFC 7348), Geneve (RFC 8926), MPLS (RFC 7510), GTP-U (3GPP TS 29.281).
+fn over_udp(bytes: &[u8]) -> Option<(u16, &[u8])> {
+    let (&[_, _, a, b, ..], rest) = bytes.split_first_chunk::<8>()?;
+    let source = u16::from_be_bytes([*bytes.first()?, *bytes.get(1)?]);
+    match (source, u16::from_be_bytes([a, b])) {
+        // 8472 is what Linux took before the port was assigned. The bit I says that the header is VXLAN's.
+        (_, 4789 | 8472) => match rest.split_first_chunk::<8>()? {
+            (&[flags, ..], rest) if flags & 0x08 != 0 => Some((BRIDGED, rest)),
+            _ => None,
+        },
+        (_, 6081) => {
+            let (&[options, _, a, b, ..], _) = rest.split_first_chunk::<8>()?;
+            let header = 8 + 4 * usize::from(options & 0x3f);
+            (options >> 6 == 0).then_some(())?;
+            Some((u16::from_be_bytes([a, b]), rest.get(header..)?))
+        }
+        (_, 6635) => Some((MPLS, rest)),
+        (2152, _) | (_, 2152) => gtp(rest),
+        _ => None,
+    }
+}
+
+/// Skips the header of GTP-U: version 1, a message that carries a packet of a user, extension headers.
+fn gtp(bytes: &[u8]) -> Option<(u16, &[u8])> {
+    let (&[flags, kind, ..], mut rest) = bytes.split_first_chunk::<8>()?;
+    if flags >> 4 != 3 || kind != 0xff {
+        return None;
+    }
+    if flags & 7 != 0 {
+        let (&[_, _, _, mut next], behind) = rest.split_first_chunk::<4>()?;
+        rest = behind;
+        if flags & 4 == 0 {
+            next = 0;
+        }
+        while next != 0 {
+            // In units of four bytes, the last of which says what comes next.
+            let length = 4 * usize::from(*rest.first()?);
+            next = *rest.get(length.checked_sub(1)?)?;
+            rest = rest.get(length..)?;
+        }
+    }
+    by_version(rest).map(|protocol| (protocol, rest))
 }
 
 fn one(bytes: &[u8], available: u32) -> Result<Datagram<'_>, NotIp> {
@@ -180,6 +464,9 @@ fn v4(bytes: &[u8], available: u32) -> Result<Datagram<'_>, NotIp> {
         payload_length,
         fragment: (more || offset > 0).then_some(Fragment { offset, more, id }),
         ecn: head[1] & 3,
+        id: id as u16,
+        hops: head[8],
+        around: SEED,
     })
 }
 
@@ -237,6 +524,9 @@ fn v6(bytes: &[u8], available: u32) -> Result<Datagram<'_>, NotIp> {
         payload_length: left,
         fragment,
         ecn: head[1] >> 4 & 3,
+        id: 0,
+        hops: head[7],
+        around: SEED,
     })
 }
 

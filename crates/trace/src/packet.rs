@@ -7,15 +7,20 @@ use std::net::IpAddr;
 use anabranch_tcp::header::{self, Flags};
 use anabranch_wire::chunk::kind;
 use anabranch_wire::param::Param;
-use anabranch_wire::{Checksum, CommonHeader, Packet as SctpPacket, RawChunk, crc32c, padded, sf2007};
+use anabranch_wire::{
+    Checksum, CommonHeader, Packet as SctpPacket, RawChunk, adler32, crc32c, padded, sf2007,
+};
 
-use crate::capture::{Capture, Frame};
-use crate::network::{self, Fragment, NotIp};
+use crate::capture::Frame;
+use crate::icmp::{self, Refusal};
+use crate::network::{Datagram, Fragment};
 
 /// SCTP over UDP is looked for at this port (RFC 6951).
 pub const UDP_PORT: u16 = 9899;
+const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+const ICMPV6: u8 = 58;
 const SCTP: u8 = 132;
 
 /// How to read packets.
@@ -44,23 +49,35 @@ pub enum Sum {
     Unknown,
     /// SCTP with a checksum of zero (RFC 9653).
     Zero,
+    /// SCTP with Adler-32, the checksum of RFC 2960.
+    Adler,
 }
 
-/// An SCTP packet, filled up with zeros where less was kept.
+/// An SCTP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sctp<'a> {
     /// Ports and tag.
     pub header: CommonHeader,
+    /// What was kept of it.
     bytes: Cow<'a, [u8]>,
-    /// So many bytes are real.
-    kept: usize,
+    /// So many bytes it had.
+    length: usize,
     /// Ports of the UDP datagram around it.
     pub udp: Option<(u16, u16)>,
     /// Whether the CRC32c holds.
     pub sum: Sum,
 }
 
-impl Sctp<'_> {
+/// An SCTP packet in its whole length, filled up with zeros where less was kept. It lives only while it is looked at: a capture may say of every few
+/// bytes that they were many.
+#[derive(Clone, Debug)]
+pub struct Filled<'p> {
+    bytes: Cow<'p, [u8]>,
+    /// So many bytes are real.
+    kept: usize,
+}
+
+impl Filled<'_> {
     /// The chunks whose fixed fields were kept, up to the first that is malformed.
     pub fn chunks(&self) -> impl Iterator<Item = RawChunk<'_>> {
         let packet = SctpPacket::parse(&self.bytes, Checksum::Ignore).ok();
@@ -68,7 +85,8 @@ impl Sctp<'_> {
         packet.into_iter().flat_map(|packet| packet.chunks()).map_while(Result::ok).take_while(move |raw| {
             // Data: only the fields in front of the user's bytes. Everything else is used whole.
             let needed = match raw.kind {
-                kind::DATA | kind::I_DATA | kind::SF_DATA => raw.bytes.len().min(20),
+                kind::DATA => raw.bytes.len().min(16),
+                kind::I_DATA | kind::SF_DATA => raw.bytes.len().min(20),
                 _ => raw.bytes.len(),
             };
             let real = at + needed <= self.kept;
@@ -76,11 +94,34 @@ impl Sctp<'_> {
             real
         })
     }
+}
+
+impl Sctp<'_> {
+    /// The packet in its whole length.
+    #[must_use]
+    pub fn filled(&self) -> Filled<'_> {
+        let kept = self.bytes.len();
+        if kept >= self.length {
+            return Filled { bytes: Cow::Borrowed(&self.bytes), kept };
+        }
+        let mut bytes = self.bytes.to_vec();
+        bytes.resize(self.length, 0);
+        Filled { bytes: Cow::Owned(bytes), kept }
+    }
+
+    /// Whether so little was kept that a chunk is not known.
+    #[must_use]
+    pub fn hides_chunks(&self) -> bool {
+        self.bytes.len() < self.length && {
+            let shown: usize = self.filled().chunks().map(|raw| padded(raw.bytes.len())).sum();
+            CommonHeader::LEN + shown < self.length
+        }
+    }
 
     /// Whether INIT or INIT ACK asks for the encoding of the 2007 thesis.
     #[must_use]
     pub fn asks_sf2007(&self) -> bool {
-        self.chunks().filter(|raw| matches!(raw.kind, kind::INIT | kind::INIT_ACK)).any(|raw| {
+        self.filled().chunks().filter(|raw| matches!(raw.kind, kind::INIT | kind::INIT_ACK)).any(|raw| {
             let Ok(init) = anabranch_wire::chunk::Init::parse(raw) else { return false };
             init.params.iter().filter_map(Result::ok).any(|raw| {
                 matches!(Param::parse(raw), Ok(Param::Unknown(raw))
@@ -110,8 +151,17 @@ pub enum Content<'a> {
     Sctp(Sctp<'a>),
     /// TCP.
     Tcp(Tcp),
-    /// UDP that is not SCTP: ports.
-    Udp(u16, u16),
+    /// UDP that is not looked at.
+    Udp {
+        /// Source port.
+        source: u16,
+        /// Destination port.
+        destination: u16,
+        /// It holds a packet of SCTP with a valid CRC32c.
+        sctp: bool,
+    },
+    /// ICMP that quotes SCTP.
+    Refusal(Refusal),
     /// A part of a datagram other than its first.
     Part(u8, Fragment),
     /// Another protocol over IP.
@@ -129,63 +179,95 @@ pub struct Packet<'a> {
     pub interface: u32,
     /// Nanoseconds since 1970.
     pub time_ns: i64,
+    /// Which stretch of time it belongs to: later ones begin where times go back.
+    pub stretch: u32,
     /// Bytes of the IP datagram, with what a link adds as [`Reading::link_bytes`] says.
     pub size: u32,
-    /// Bytes of headers outside of SCTP and TCP: link, IP, UDP around SCTP.
+    /// Bytes of other parts of its datagram, which count with it.
+    pub parts: u32,
+    /// Bytes of headers outside of SCTP and TCP, of all parts: link, IP, UDP around SCTP.
     pub outside: u32,
     /// Who sent it.
     pub source: IpAddr,
     /// Who it is for.
     pub destination: IpAddr,
-    /// Where the datagram is the first of several parts.
+    /// Where the datagram is the first of several parts, and the others are not there.
     pub fragment: Option<Fragment>,
     /// The two bits of ECN.
     pub ecn: u8,
+    /// The frame with the packet that this one is a copy of, and its interface.
+    pub copy_of: Option<(u64, u32)>,
+    /// The frame in which the datagram that this is a part of was put together.
+    pub whole_in: Option<u64>,
+    /// From how many parts it was put together.
+    pub part_count: u32,
     /// What it carries.
     pub content: Content<'a>,
 }
 
 impl<'a> Packet<'a> {
-    /// Reads the packet in a frame.
-    ///
-    /// # Errors
-    /// The frame holds no IP.
-    pub fn read(frame: &Frame<'a>, capture: &Capture<'_>, reading: &Reading) -> Result<Self, NotIp> {
-        let interface = usize::try_from(frame.interface).ok().and_then(|at| capture.interfaces.get(at));
-        let link_type = interface.map_or(u16::MAX, |interface| interface.link_type);
-        let ip = network::datagram(link_type, frame.bytes, frame.original)?;
-        let mut packet = Self {
+    /// A packet whose content is not yet known.
+    pub(crate) fn new(frame: &Frame<'_>, stretch: u32, ip: &Datagram<'_>, reading: &Reading) -> Self {
+        let size = ip.length.saturating_add(reading.link_bytes);
+        Self {
             number: frame.number,
             interface: frame.interface,
             time_ns: frame.time_ns,
-            size: ip.length.saturating_add(reading.link_bytes),
-            outside: ip.length.saturating_sub(ip.payload_length).saturating_add(reading.link_bytes),
+            stretch,
+            size,
+            parts: 0,
+            outside: size.saturating_sub(ip.payload_length),
             source: ip.source,
             destination: ip.destination,
-            fragment: ip.fragment,
+            fragment: None,
             ecn: ip.ecn,
-            content: Content::Other(ip.protocol),
-        };
+            copy_of: None,
+            whole_in: None,
+            part_count: 1,
+            content: ip.fragment.map_or(Content::Other(ip.protocol), |part| Content::Part(ip.protocol, part)),
+        }
+    }
+
+    /// Reads what a datagram carries, of which `part` others have come before. `length` are the bytes of its payload.
+    pub(crate) fn carry(&mut self, ip: &Datagram<'a>, length: u32, reading: &Reading) {
+        self.source = ip.source;
+        self.destination = ip.destination;
         let ends = (ip.source, ip.destination);
-        packet.content = match (ip.protocol, ip.fragment) {
-            (protocol, Some(fragment)) if fragment.offset > 0 => Content::Part(protocol, fragment),
-            (TCP, _) => tcp(ip.payload, ip.payload_length, ends),
-            (SCTP, _) => sctp(Cow::Borrowed(ip.payload), ip.payload_length, None),
-            (UDP, _) => match ip.payload.split_first_chunk::<8>() {
+        self.content = match ip.protocol {
+            TCP => tcp(ip.payload, length, ends),
+            SCTP => sctp(ip.payload, length, None),
+            UDP => match ip.payload.split_first_chunk::<8>() {
                 Some((&[a, b, c, d, ..], data)) => {
-                    let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-                    if reading.udp_ports.contains(&ports.0) || reading.udp_ports.contains(&ports.1) {
-                        packet.outside += 8;
-                        sctp(Cow::Borrowed(data), ip.payload_length.saturating_sub(8), Some(ports))
+                    let (source, destination) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+                    let length = length.saturating_sub(8);
+                    if reading.udp_ports.contains(&source) || reading.udp_ports.contains(&destination) {
+                        self.outside = self.outside.saturating_add(8);
+                        sctp(data, length, Some((source, destination)))
                     } else {
-                        Content::Udp(ports.0, ports.1)
+                        let sctp = holds_sctp(data, length);
+                        Content::Udp { source, destination, sctp }
                     }
                 }
                 _ => Content::Malformed("UDP: shorter than its header".to_owned()),
             },
-            (other, _) => Content::Other(other),
+            protocol @ (ICMP | ICMPV6) => {
+                let refusal = icmp::refusal(ip.payload, protocol == ICMPV6, &reading.udp_ports);
+                refusal.map_or(Content::Other(protocol), Content::Refusal)
+            }
+            other => Content::Other(other),
         };
-        Ok(packet)
+    }
+
+    /// Whether it was recorded before at the same interface: then it does not count.
+    #[must_use]
+    pub fn is_copy_here(&self) -> bool {
+        self.copy_of.is_some_and(|(_, interface)| interface == self.interface)
+    }
+
+    /// All bytes that count with it.
+    #[must_use]
+    pub fn bytes(&self) -> u32 {
+        self.size.saturating_add(self.parts)
     }
 
     /// Ports of the transport, source first.
@@ -194,7 +276,7 @@ impl<'a> Packet<'a> {
         match &self.content {
             Content::Sctp(sctp) => Some((sctp.header.source_port, sctp.header.destination_port)),
             Content::Tcp(tcp) => Some((tcp.header.source, tcp.header.destination)),
-            Content::Udp(source, destination) => Some((*source, *destination)),
+            Content::Udp { source, destination, .. } => Some((*source, *destination)),
             _ => None,
         }
     }
@@ -206,10 +288,11 @@ impl<'a> Packet<'a> {
             Content::Sctp(sctp) if sctp.udp.is_some() => "SCTP/UDP",
             Content::Sctp(_) => "SCTP",
             Content::Tcp(_) => "TCP",
-            Content::Udp(..) => "UDP",
+            Content::Udp { .. } => "UDP",
             Content::Part(..) => "part",
-            Content::Other(1) => "ICMP",
-            Content::Other(58) => "ICMPv6",
+            Content::Refusal(_) | Content::Other(ICMP) if self.source.is_ipv4() => "ICMP",
+            Content::Refusal(_) => "ICMPv6",
+            Content::Other(ICMPV6) => "ICMPv6",
             Content::Other(_) => "IP",
             Content::Malformed(_) => "malformed",
         }
@@ -222,7 +305,11 @@ impl<'a> Packet<'a> {
         let mut line = match &self.content {
             Content::Sctp(sctp) => sctp_line(sctp, sf2007),
             Content::Tcp(tcp) => tcp_line(tcp, bases),
-            Content::Udp(source, destination) => format!("{source} > {destination}"),
+            Content::Udp { source, destination, sctp } => {
+                let holds = if *sctp { " holds SCTP with a valid CRC32c" } else { "" };
+                format!("{source} > {destination}{holds}")
+            }
+            Content::Refusal(refusal) => refusal.to_string(),
             Content::Part(protocol, part) => format!(
                 "bytes from {} of protocol {protocol} id={:#x}{}",
                 part.offset,
@@ -237,7 +324,16 @@ impl<'a> Packet<'a> {
         }
         if let Some(Fragment { offset: 0, id, .. }) = self.fragment {
             // Writing to a String does not fail.
-            let _ = write!(line, " [first part of a fragmented datagram, id={id:#x}]");
+            let _ = write!(line, " [first part of a fragmented datagram, id={id:#x}; others are missing]");
+        }
+        if self.part_count > 1 {
+            let _ = write!(line, " [put together from {} parts]", self.part_count);
+        }
+        if let Some(whole) = self.whole_in {
+            let _ = write!(line, " [put together in frame {whole}]");
+        }
+        if let Some((original, _)) = self.copy_of {
+            let _ = write!(line, " [recorded twice, first in frame {original}]");
         }
         let sum = match &self.content {
             Content::Sctp(sctp) => sctp.sum,
@@ -249,34 +345,67 @@ impl<'a> Packet<'a> {
             Sum::Bad => " [wrong checksum]",
             Sum::Unknown => " [cut]",
             Sum::Zero => " [no checksum]",
+            Sum::Adler => " [Adler-32, the checksum of RFC 2960]",
         });
         line
     }
 }
 
-fn sctp<'a>(bytes: Cow<'a, [u8]>, length: u32, udp: Option<(u16, u16)>) -> Content<'a> {
-    let kept = bytes.len();
-    let length = length as usize;
-    let (bytes, sum) = if kept < length {
-        let mut whole = bytes.into_owned();
-        // No IP datagram is longer, whatever a damaged header says.
-        whole.resize(length.min(usize::from(u16::MAX)).max(kept), 0);
-        (Cow::Owned(whole), Sum::Unknown)
-    } else {
-        let sum = match bytes.get(8..12).and_then(|sum| sum.first_chunk::<4>()) {
-            Some([0, 0, 0, 0]) => Sum::Zero,
-            Some(&found) if crc32c::load(found) == crc32c::packet_checksum(&bytes) => Sum::Good,
-            _ => Sum::Bad,
-        };
-        (bytes, sum)
+impl Content<'_> {
+    /// The same, of whatever it borrowed copies.
+    pub(crate) fn into_owned(self) -> Content<'static> {
+        match self {
+            Self::Sctp(sctp) => Content::Sctp(Sctp {
+                header: sctp.header,
+                bytes: Cow::Owned(sctp.bytes.into_owned()),
+                length: sctp.length,
+                udp: sctp.udp,
+                sum: sctp.sum,
+            }),
+            Self::Tcp(tcp) => Content::Tcp(tcp),
+            Self::Udp { source, destination, sctp } => Content::Udp { source, destination, sctp },
+            Self::Refusal(refusal) => Content::Refusal(refusal),
+            Self::Part(protocol, part) => Content::Part(protocol, part),
+            Self::Other(protocol) => Content::Other(protocol),
+            Self::Malformed(what) => Content::Malformed(what),
+        }
+    }
+}
+
+/// Whether the payload of UDP is a packet of SCTP beyond doubt.
+fn holds_sctp(bytes: &[u8], length: u32) -> bool {
+    bytes.len() == length as usize
+        && bytes.len() >= CommonHeader::LEN + RawChunk::HEADER
+        && SctpPacket::parse(bytes, Checksum::Verify)
+            .is_ok_and(|packet| packet.chunks().all(|raw| raw.is_ok()))
+}
+
+/// How long a packet is whose end did not come: to the end of the chunk in which what is there stops.
+pub(crate) fn sctp_length(bytes: &[u8]) -> u32 {
+    let mut at = CommonHeader::LEN;
+    while let Some(&[_, _, hi, lo, ..]) = bytes.get(at..) {
+        at += padded(usize::from(u16::from_be_bytes([hi, lo])).max(RawChunk::HEADER));
+    }
+    at.max(bytes.len()).min(usize::from(u16::MAX)) as u32
+}
+
+fn sctp(bytes: &[u8], length: u32, udp: Option<(u16, u16)>) -> Content<'_> {
+    // No IP datagram is longer, whatever a damaged header says.
+    let (kept, length) = (bytes.len(), (length as usize).min(usize::from(u16::MAX)));
+    let sum = match bytes.get(8..12).and_then(|sum| sum.first_chunk::<4>()) {
+        _ if kept < length => Sum::Unknown,
+        Some([0, 0, 0, 0]) => Sum::Zero,
+        Some(&found) if crc32c::load(found) == crc32c::packet_checksum(bytes) => Sum::Good,
+        _ if adler32::holds(bytes) => Sum::Adler,
+        _ => Sum::Bad,
     };
     if kept < CommonHeader::LEN {
         return Content::Malformed(format!("SCTP: {kept} bytes are shorter than the common header"));
     }
-    match SctpPacket::parse(&bytes, Checksum::Ignore) {
+    match SctpPacket::parse(bytes, Checksum::Ignore) {
         Ok(packet) => {
             let header = packet.header();
-            Content::Sctp(Sctp { header, bytes, kept, udp, sum })
+            Content::Sctp(Sctp { header, bytes: Cow::Borrowed(bytes), length, udp, sum })
         }
         Err(error) => Content::Malformed(format!("SCTP: {error}")),
     }
@@ -310,15 +439,14 @@ fn tcp<'a>(bytes: &'a [u8], length: u32, ends: (IpAddr, IpAddr)) -> Content<'a> 
 
 fn sctp_line(sctp: &Sctp<'_>, sf2007: bool) -> String {
     // Where less was kept, what is not there is not shown.
-    let kept = sctp.bytes.get(..sctp.kept).unwrap_or(&sctp.bytes);
-    match SctpPacket::parse(kept, Checksum::Ignore) {
+    match SctpPacket::parse(&sctp.bytes, Checksum::Ignore) {
         Ok(packet) if sctp.sum != Sum::Unknown && sf2007 => sf2007::Show(packet).to_string(),
         Ok(packet) if sctp.sum != Sum::Unknown => packet.to_string(),
         _ => {
             let header = sctp.header;
             let ports = format!("{} > {}", header.source_port, header.destination_port);
             let mut line = format!("{ports} tag={:#010x}", header.verification_tag);
-            for (at, raw) in sctp.chunks().enumerate() {
+            for (at, raw) in sctp.filled().chunks().enumerate() {
                 line.push_str(if at == 0 { " " } else { "; " });
                 let shown = match anabranch_wire::chunk::Chunk::parse(raw) {
                     _ if sf2007 && raw.kind == kind::DATA => {

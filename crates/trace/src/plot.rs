@@ -39,7 +39,9 @@ fn group(reason: Reason) -> (usize, &'static str, &'static str) {
         Reason::Timeout | Reason::AfterTimeout => (1, TIMEOUT, "timeout"),
         Reason::TailProbe | Reason::WindowProbe | Reason::KeepAlive => (2, PROBE, "probe"),
         Reason::Unneeded => (3, OTHER, "unneeded"),
-        Reason::OriginalNotSeen | Reason::Unknown => (4, OTHER, "late or unknown"),
+        Reason::OriginalNotSeen | Reason::EarlyNotExplained | Reason::Unknown => {
+            (4, OTHER, "late or unknown")
+        }
     }
 }
 
@@ -55,6 +57,7 @@ fn reason_name(reason: Reason) -> &'static str {
         Reason::KeepAlive => "keep-alive",
         Reason::Unneeded => "unneeded",
         Reason::OriginalNotSeen => "original not seen",
+        Reason::EarlyNotExplained => "early, not explained",
         Reason::Unknown => "reason unknown",
     }
 }

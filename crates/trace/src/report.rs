@@ -28,6 +28,8 @@ pub struct PacketLine {
     pub protocol: &'static str,
     /// Bytes of the IP datagram.
     pub size: u32,
+    /// Number of the frame in which it was recorded before, if it was.
+    pub copy_of: Option<u64>,
     /// What it says.
     pub info: String,
 }
@@ -41,13 +43,15 @@ pub struct FlowReport {
     pub protocol: &'static str,
     /// `plain`, `sf` (level 1), or `sf2007`.
     pub encoding: &'static str,
+    /// Whether its first SYN or INIT is in the capture; without it `client` is who sent first.
+    pub opening_seen: bool,
     /// Address and port of who opened it.
     pub client: String,
     /// Address and port of the other.
     pub server: String,
     /// Seconds from the capture's first packet to the flow's first.
     pub start_s: f64,
-    /// Seconds from the flow's first packet to its last.
+    /// Seconds from the flow's first packet to its last, as far as times go on.
     pub duration_s: f64,
     /// Seconds from the first SYN or INIT until the client's first acknowledgement or the COOKIE ACK; `null` where
     /// they were not seen.
@@ -110,6 +114,10 @@ pub struct DirectionReport {
     pub ce_marks: u64,
     /// Packets with a wrong checksum; all of them are counted, since network cards fill it in late.
     pub wrong_checksums: u64,
+    /// Packets with Adler-32, the checksum of RFC 2960.
+    pub old_checksums: u64,
+    /// Packets that were recorded before; they do not count in anything else.
+    pub copies: u64,
 }
 
 /// Round-trip times, seconds (Karn's rule: data sent once).
@@ -199,13 +207,11 @@ fn rtt(spaces: &BTreeMap<i16, Space>) -> Option<RttReport> {
 impl FlowReport {
     pub(crate) fn of(flow: &Flow, analysis: &Analysis, zero_ns: i64, name: impl Fn(u32) -> String) -> Self {
         let [client, server] = &analysis.sides;
-        let first = [client.first_ns, server.first_ns].into_iter().flatten().min().unwrap_or(zero_ns);
-        let last = [client.last_ns, server.last_ns].into_iter().flatten().max().unwrap_or(first);
+        let first = analysis.first_ns.unwrap_or(zero_ns);
         let subflows = client.spaces.keys().chain(server.spaces.keys()).any(|&subflow| subflow >= 0);
-        let handshake = analysis.opened_ns.zip(analysis.established_ns);
         let direction = |side: &Side, back: bool| {
             let interface = flow.interfaces.get(usize::from(back)).copied().flatten().map(&name);
-            DirectionReport::of(side, interface, analysis.reasons(back), first)
+            DirectionReport::of(side, interface, analysis.reasons(back))
         };
         Self {
             id: flow.id,
@@ -215,11 +221,12 @@ impl FlowReport {
                 (_, true) => "sf",
                 _ => "plain",
             },
+            opening_seen: analysis.opening_seen(),
             client: end(flow.client),
             server: end(flow.server),
             start_s: seconds(first.saturating_sub(zero_ns)),
-            duration_s: seconds(last.saturating_sub(first)),
-            handshake_s: handshake.map(|(opened, done)| seconds(done.saturating_sub(opened))),
+            duration_s: seconds(analysis.elapsed_ns),
+            handshake_s: analysis.handshake_ns().map(seconds),
             ending: analysis.ending,
             forward: direction(client, false),
             back: direction(server, true),
@@ -228,9 +235,9 @@ impl FlowReport {
 }
 
 impl DirectionReport {
-    fn of(side: &Side, interface: Option<String>, reasons: BTreeMap<Reason, u64>, first_ns: i64) -> Self {
+    fn of(side: &Side, interface: Option<String>, reasons: BTreeMap<Reason, u64>) -> Self {
         let again = || side.spaces.values().flat_map(|space| &space.again);
-        let span = side.last_data_ns.map(|last| seconds(last.saturating_sub(first_ns)));
+        let span = side.last_data_ns.map(seconds);
         Self {
             interface,
             packets: side.packets,
@@ -257,6 +264,8 @@ impl DirectionReport {
             subflows: side.spaces.keys().filter(|&&subflow| subflow >= 0).count() as u64,
             ce_marks: side.marked,
             wrong_checksums: side.wrong_checksums,
+            old_checksums: side.old_checksums,
+            copies: side.copies,
         }
     }
 }
@@ -304,8 +313,8 @@ pub(crate) fn retransmissions(flow: &Flow, analysis: &Analysis, zero_ns: i64) ->
                 numbers: None,
                 bytes: again.bytes,
                 sent_before: again.before,
-                after_s: Some(seconds(again.after_ns)),
-                reason: Reason::Timeout,
+                after_s: again.after_ns.map(seconds),
+                reason: again.reason,
                 spurious: None,
             });
         }

@@ -35,6 +35,8 @@ pub enum Reason {
     /// Below what was sent before, but seen for the first time: reordered, or the original was lost before the place
     /// of the capture.
     OriginalNotSeen,
+    /// Sooner than any timer known, and nothing that was seen explains it.
+    EarlyNotExplained,
     /// Nothing in the capture says why.
     Unknown,
 }
@@ -95,6 +97,8 @@ pub(crate) struct Acked {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ack {
     pub(crate) time_ns: i64,
+    /// Which stretch of time it belongs to.
+    pub(crate) stretch: u32,
     /// The number expected next.
     pub(crate) next: i64,
     /// Received out of order, half-open.
@@ -113,6 +117,8 @@ pub(crate) struct Ack {
 pub(crate) struct Outgoing {
     pub(crate) frame: u64,
     pub(crate) time_ns: i64,
+    /// Which stretch of time it belongs to.
+    pub(crate) stretch: u32,
     pub(crate) start: i64,
     pub(crate) end: i64,
     /// User bytes in it.
@@ -126,6 +132,7 @@ struct Piece {
     bytes: u32,
     sent: u32,
     last_ns: i64,
+    stretch: u32,
     /// [`Space::reports`] when it was last sent.
     reports: u64,
     /// Index into [`Space::again`] of its last retransmission.
@@ -282,7 +289,7 @@ impl Space {
                 reason,
                 spurious,
                 before,
-                after_ns: last.map(|last| out.time_ns.saturating_sub(last)),
+                after_ns: last.map(|last| out.time_ns.saturating_sub(last)).filter(|&after| after >= 0),
                 stamp: out.stamp,
             });
             match reason {
@@ -316,13 +323,14 @@ impl Space {
             if piece.end > out.start {
                 piece.sent = piece.sent.saturating_add(1);
                 piece.last_ns = out.time_ns;
+                piece.stretch = out.stretch;
                 piece.reports = reports;
                 piece.again = again;
             }
         }
         if !seen_before {
-            let piece =
-                Piece { end: out.end, bytes: out.bytes, sent: 1, last_ns: out.time_ns, reports, again };
+            let (last_ns, stretch) = (out.time_ns, out.stretch);
+            let piece = Piece { end: out.end, bytes: out.bytes, sent: 1, last_ns, stretch, reports, again };
             // A hole is filled; what stands at the same place with another end stays as it is.
             self.pieces.entry(out.start).or_insert(piece);
         }
@@ -332,7 +340,8 @@ impl Space {
     /// How often the beginning of this had been sent before, and when last.
     fn overlap(&self, out: &Outgoing) -> (u32, Option<i64>) {
         let piece = self.piece(out.start, out.end);
-        piece.map_or((0, None), |piece| (piece.sent, Some(piece.last_ns)))
+        let same = piece.filter(|piece| piece.stretch == out.stretch);
+        (piece.map_or(0, |piece| piece.sent), same.map(|piece| piece.last_ns))
     }
 
     fn piece(&self, start: i64, end: i64) -> Option<&Piece> {
@@ -354,9 +363,10 @@ impl Space {
             return Reason::WindowProbe;
         }
         let now = out.time_ns;
-        // Timers have a tick, and the estimate is ours.
-        let timeout_ns = self.rtt.timeout_ns(self.least_timeout_ns) / 10 * 9;
-        let waited = now.saturating_sub(self.timer_ns.max(piece.last_ns));
+        let timeout_ns = self.least_wait_ns();
+        // Across a clock that went back nothing is measured.
+        let measured = piece.stretch == out.stretch;
+        let waited = if measured { now.saturating_sub(self.timer_ns.max(piece.last_ns)) } else { 0 };
         let silence = now.saturating_sub(self.last_ack_ns.max(self.last_sent_ns));
         let ran_out = first && waited >= timeout_ns && silence > 0;
         let below = self.sacked.end().is_some_and(|highest| highest > out.start);
@@ -384,16 +394,19 @@ impl Space {
         if told >= 1 {
             return Reason::Early;
         }
+        // RFC 8985, section 7.2: a probe follows two round trips after what was last sent or acknowledged, or when a timer would run out.
         let last = out.end == self.highest && piece.sent == 1 && self.timeout.is_none();
-        if last && self.rtt.samples > 0 && (!first || waited < timeout_ns) {
+        let quiet = now.saturating_sub(self.last_ack_ns.max(self.last_sent_ns));
+        let probe_ns = self.rtt.smoothed_ns.saturating_mul(2).min(timeout_ns) / 10 * 9;
+        if last && self.rtt.samples > 0 && quiet >= probe_ns {
             return Reason::TailProbe;
         }
-        // Our estimate may be longer than the sender's timer; that the earliest data goes again after a silence of a
-        // round trip is the mark of a timeout all the same.
-        if first && waited >= timeout_ns.min(self.rtt.smoothed_ns.max(1)) {
-            return Reason::Timeout;
-        }
-        Reason::Unknown
+        if measured && waited < timeout_ns { Reason::EarlyNotExplained } else { Reason::Unknown }
+    }
+
+    /// How long a retransmission timer runs at least. Timers have a tick, and the estimate is ours.
+    pub(crate) fn least_wait_ns(&self) -> i64 {
+        self.rtt.timeout_ns(self.least_timeout_ns) / 10 * 9
     }
 
     /// Notes that `start..end` has arrived; the parts of it that are news, in order.
@@ -474,7 +487,7 @@ impl Space {
             // An acknowledgement of more than this data echoes the stamp of what filled the hole.
             if older && ack.next > again.start && again.start >= start {
                 again.spurious = Some(Evidence::TimestampEcho);
-            } else if known && ack.time_ns.saturating_sub(last_ns) < least {
+            } else if known && ack.time_ns >= last_ns && ack.time_ns.saturating_sub(last_ns) < least {
                 again.spurious = Some(Evidence::TooSoon);
             }
         }
@@ -486,7 +499,7 @@ impl Space {
         if let Some((_, piece)) = last.filter(|(_, piece)| piece.sent == 1 && piece.end <= ack.next) {
             // What waited behind a hole does not tell a round trip.
             let hole = self.pieces.range(old..ack.next).any(|(_, piece)| piece.sent > 1);
-            if !hole {
+            if !hole && piece.stretch == ack.stretch {
                 self.rtt.sample(ack.time_ns.saturating_sub(piece.last_ns));
             }
         }

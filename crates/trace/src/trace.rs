@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use crate::analysis::{self, Analysis, Assumptions};
 use crate::bottleneck::{Arrival, Bottleneck};
 use crate::capture::Capture;
-use crate::flow::Flows;
+use crate::flow::{End, Flows};
 use crate::packet::{Content, Packet, Reading};
-use crate::plot;
 use crate::report::{self, BottleneckReport, FlowReport, PacketLine, Retransmission};
+use crate::{plot, reader};
 
 /// Which protocols count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,16 +74,10 @@ impl<'a> Trace<'a> {
     /// Takes a capture apart. Only packets that `filter` lets through are looked at, except that flows keep the
     /// numbers they have in the whole capture.
     #[must_use]
-    pub fn new(capture: Capture<'a>, reading: &Reading, filter: &Filter, assumed: &Assumptions) -> Self {
+    pub fn new(mut capture: Capture<'a>, reading: &Reading, filter: &Filter, assumed: &Assumptions) -> Self {
         let zero_ns = capture.frames.iter().map(|frame| frame.time_ns).min().unwrap_or(0);
-        let mut skipped = BTreeMap::new();
-        let mut packets = Vec::with_capacity(capture.frames.len());
-        for frame in &capture.frames {
-            match Packet::read(frame, &capture, reading) {
-                Ok(packet) => packets.push(packet),
-                Err(why) => *skipped.entry(why.to_string()).or_insert(0) += 1,
-            }
-        }
+        let reader::Read { packets, skipped, notes } = reader::read(&capture, reading);
+        capture.notes.extend(notes);
         let whole = Flows::of(&packets);
         let mut flows = Flows::default();
         let mut kept = Vec::new();
@@ -100,6 +94,7 @@ impl<'a> Trace<'a> {
             flows.look_again(&kept);
         }
         let analyses = analysis::all(&kept, &flows, assumed);
+        capture.notes.extend(begun_before(&flows, &analyses));
         Self { capture, packets: kept, flows, analyses, zero_ns, skipped }
     }
 
@@ -129,8 +124,18 @@ impl<'a> Trace<'a> {
 
     /// One line a packet.
     pub fn lines(&self) -> impl Iterator<Item = PacketLine> {
-        self.packets.iter().zip(&self.flows.places).map(|(packet, place)| {
-            let flow = place.and_then(|place| self.flows.flows.get(place.flow));
+        // Of several flows between the same ends the last.
+        let ends: BTreeMap<(End, End), usize> =
+            self.flows.flows.iter().enumerate().map(|(at, flow)| ((flow.client, flow.server), at)).collect();
+        self.packets.iter().zip(&self.flows.places).map(move |(packet, place)| {
+            let mentioned = match &packet.content {
+                Content::Refusal(of) => {
+                    let found = ends.get(&(of.source, of.destination));
+                    found.or_else(|| ends.get(&(of.destination, of.source))).copied()
+                }
+                _ => None,
+            };
+            let flow = place.map(|place| place.flow).or(mentioned).and_then(|at| self.flows.flows.get(at));
             let bases = match (place, &packet.content) {
                 (Some(place), Content::Tcp(tcp)) => {
                     let sides = self.analyses.get(place.flow).map(|analysis| &analysis.sides);
@@ -152,6 +157,7 @@ impl<'a> Trace<'a> {
                 destination: packet.destination.to_string(),
                 protocol: packet.protocol(),
                 size: packet.size,
+                copy_of: packet.copy_of.map(|(number, _)| number),
                 info: packet.line(flow.is_some_and(|flow| flow.sf2007), bases),
             }
         })
@@ -190,7 +196,7 @@ impl<'a> Trace<'a> {
     pub fn bottlenecks(&self, bottleneck: Bottleneck, direction: Option<Direction>) -> Vec<BottleneckReport> {
         let mut pairs: BTreeMap<(IpAddr, IpAddr), BTreeMap<u32, Vec<Arrival>>> = BTreeMap::new();
         for packet in &self.packets {
-            if direction.is_some_and(|direction| !direction.has(packet)) {
+            if packet.is_copy_here() || direction.is_some_and(|direction| !direction.has(packet)) {
                 continue;
             }
             let arrival = Arrival {
@@ -283,6 +289,29 @@ impl<'a> Trace<'a> {
         }
         Ok((plot::svg(&panels, self.zero_ns), told.join("; ")))
     }
+}
+
+/// A sentence about flows whose beginning is not in the capture.
+fn begun_before(flows: &Flows, analyses: &[Analysis]) -> Option<String> {
+    let late: Vec<(u32, bool)> = flows
+        .flows
+        .iter()
+        .zip(analyses)
+        .filter(|(_, analysis)| {
+            analysis.sides.iter().any(|side| side.packets > 0) && !analysis.opening_seen()
+        })
+        .map(|(flow, _)| (flow.id, flow.protocol == "TCP"))
+        .collect();
+    let (&(first, _), more) = late.split_first()?;
+    let which = match more.len() {
+        0 => format!("flow {first} began"),
+        1 => format!("flow {first} and another began"),
+        more => format!("flow {first} and {more} others began"),
+    };
+    let tcp = late.iter().any(|&(_, tcp)| tcp);
+    let windows =
+        if tcp { ", and windows of TCP are as they stand in the header, without their scale" } else { "" };
+    Some(format!("{which} before the capture: who sent first is taken for the client{windows}"))
 }
 
 impl Direction {

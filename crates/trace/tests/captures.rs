@@ -1,177 +1,10 @@
 //! Captures byte by byte, as the format documents say; and damaged ones.
 
-use anabranch_tcp::header::{Flags, Header, Options, SackBlocks, seal};
+use anabranch_tcp::header::Flags;
 use anabranch_trace::{Assumptions, Bottleneck, Capture, CaptureError, Filter, Reading, Reason, Trace};
-use anabranch_wire::chunk::{Data, DataFlags, GapBlock, sack};
-use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder, Ssn, Tsn};
 use proptest::prelude::*;
 
-const A: [u8; 4] = [10, 0, 0, 1];
-const B: [u8; 4] = [10, 0, 0, 2];
-
-fn v4(protocol: u8, source: [u8; 4], destination: [u8; 4], payload: &[u8]) -> Vec<u8> {
-    let mut out = vec![0x45, 0];
-    out.extend((20 + payload.len() as u16).to_be_bytes());
-    out.extend([0, 1, 0x40, 0, 64, protocol, 0, 0]);
-    out.extend(source);
-    out.extend(destination);
-    out.extend(payload);
-    out
-}
-
-fn v6(next: u8, extension: &[u8], payload: &[u8]) -> Vec<u8> {
-    let mut out = vec![0x60, 0, 0, 0];
-    out.extend(((extension.len() + payload.len()) as u16).to_be_bytes());
-    out.extend([next, 64]);
-    out.extend([0x20; 16]);
-    out.extend([0x21; 16]);
-    out.extend(extension);
-    out.extend(payload);
-    out
-}
-
-fn segment(back: bool, seq: u32, ack: u32, flags: Flags, sack: &[(u32, u32)], data: usize) -> Vec<u8> {
-    let mut blocks = SackBlocks::default();
-    for &(left, right) in sack {
-        blocks.push(left, right);
-    }
-    let (source, destination) = if back { (80, 5000) } else { (5000, 80) };
-    let header = Header {
-        source,
-        destination,
-        seq,
-        ack,
-        flags,
-        window: 60_000,
-        urgent: 0,
-        options: Options { sack: blocks, ..Options::default() },
-    };
-    let mut out = Vec::new();
-    header.emit(&mut out);
-    out.resize(out.len() + data, 7);
-    let (from, to) = if back { (B, A) } else { (A, B) };
-    seal(&mut out, from.into(), to.into());
-    v4(6, from, to, &out)
-}
-
-/// The first data of a connection: `seq=1001-1101` without its base.
-fn plain() -> Vec<u8> {
-    segment(false, 1001, 1, Flags::ACK, &[], 100)
-}
-
-fn sctp(back: bool, fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-    let (source_port, destination_port) = if back { (9, 5000) } else { (5000, 9) };
-    let mut out = Vec::new();
-    let header = CommonHeader { source_port, destination_port, verification_tag: 1 + u32::from(back) };
-    let mut builder = PacketBuilder::new(&mut out, header);
-    fill(builder.buffer());
-    builder.finish(ChecksumOut::Compute);
-    let (from, to) = if back { (B, A) } else { (A, B) };
-    v4(132, from, to, &out)
-}
-
-fn data(tsn: u32, length: usize) -> Vec<u8> {
-    sctp(false, |out| {
-        Data {
-            flags: DataFlags::WHOLE,
-            tsn: Tsn::new(tsn),
-            stream: 3,
-            ssn: Ssn::new(0),
-            ppid: 0,
-            payload: &vec![5; length],
-        }
-        .emit(out);
-    })
-}
-
-fn told(cumulative: u32, gaps: &[(u16, u16)], twice: &[u32]) -> Vec<u8> {
-    let gaps: Vec<GapBlock> = gaps.iter().map(|&(start, end)| GapBlock { start, end }).collect();
-    let twice: Vec<Tsn> = twice.iter().map(|&tsn| Tsn::new(tsn)).collect();
-    sctp(true, |out| sack::emit(out, Tsn::new(cumulative), 100_000, &gaps, &twice))
-}
-
-/// Numbers of a file in one byte order.
-#[derive(Clone, Copy)]
-struct Order(bool);
-
-impl Order {
-    fn u16(self, value: u16) -> [u8; 2] {
-        if self.0 { value.to_be_bytes() } else { value.to_le_bytes() }
-    }
-    fn u32(self, value: u32) -> [u8; 4] {
-        if self.0 { value.to_be_bytes() } else { value.to_le_bytes() }
-    }
-
-    fn pcap(self, magic: u32, link: u32, packets: &[(u32, u32, &[u8], usize)]) -> Vec<u8> {
-        let mut out = Vec::new();
-        out.extend(self.u32(magic));
-        out.extend(self.u16(2));
-        out.extend(self.u16(4));
-        out.extend([0; 8]);
-        out.extend(self.u32(65_535));
-        out.extend(self.u32(link));
-        for &(seconds, fraction, bytes, kept) in packets {
-            out.extend(self.u32(seconds));
-            out.extend(self.u32(fraction));
-            out.extend(self.u32(kept as u32));
-            out.extend(self.u32(bytes.len() as u32));
-            out.extend(&bytes[..kept]);
-        }
-        out
-    }
-
-    fn block(self, out: &mut Vec<u8>, kind: u32, body: &[u8]) {
-        let length = self.u32(12 + body.len().next_multiple_of(4) as u32);
-        out.extend(self.u32(kind));
-        out.extend(length);
-        out.extend(body);
-        out.resize(out.len().next_multiple_of(4), 0);
-        out.extend(length);
-    }
-
-    fn section(self, out: &mut Vec<u8>) {
-        let mut body = self.u32(0x1a2b_3c4d).to_vec();
-        body.extend(self.u16(1));
-        body.extend(self.u16(0));
-        body.extend([0xff; 8]);
-        self.block(out, 0x0a0d_0d0a, &body);
-    }
-
-    fn interface(self, out: &mut Vec<u8>, link: u16, snap: u32, options: &[(u16, &[u8])]) {
-        let mut body = self.u16(link).to_vec();
-        body.extend([0; 2]);
-        body.extend(self.u32(snap));
-        for &(code, value) in options {
-            body.extend(self.u16(code));
-            body.extend(self.u16(value.len() as u16));
-            body.extend(value);
-            body.resize(body.len().next_multiple_of(4), 0);
-        }
-        self.block(out, 1, &body);
-    }
-
-    fn enhanced(self, out: &mut Vec<u8>, interface: u32, ticks: u64, bytes: &[u8]) {
-        let mut body = self.u32(interface).to_vec();
-        body.extend(self.u32((ticks >> 32) as u32));
-        body.extend(self.u32(ticks as u32));
-        body.extend(self.u32(bytes.len() as u32));
-        body.extend(self.u32(bytes.len() as u32));
-        body.extend(bytes);
-        self.block(out, 6, &body);
-    }
-}
-
-fn trace(file: &[u8]) -> Trace<'_> {
-    trace_with(file, &Filter::default())
-}
-
-fn trace_with<'a>(file: &'a [u8], filter: &Filter) -> Trace<'a> {
-    Trace::new(Capture::read(file).expect("a capture"), &Reading::default(), filter, &Assumptions::default())
-}
-
-fn infos(file: &[u8]) -> Vec<String> {
-    trace(file).lines().map(|line| line.info).collect()
-}
+use crate::common::{A, B, Order, data, infos, plain, segment, told, trace, trace_with, v4, v6};
 
 const SHOWN: &str = "5000 > 80 ACK seq=0-100 ack=1 win=60000 len=100";
 
@@ -237,7 +70,8 @@ fn pcapng_of_both_orders_with_clocks_and_all_packet_blocks() {
     assert_eq!(capture.interface_name(0), "first");
     assert_eq!(capture.interface_name(4), "4");
     assert!(capture.notes[0].starts_with("2 packets have no time stamp"), "{:?}", capture.notes);
-    assert!(infos(&file).iter().all(|info| info == SHOWN));
+    // The same packet again and again, on one interface and on another: some of them are taken for copies.
+    assert!(infos(&file).iter().all(|info| info.starts_with(SHOWN)));
 }
 
 #[test]
@@ -434,6 +268,19 @@ fn sample(pcapng: bool) -> Vec<u8> {
     packets.push(segment(false, 1001, 1, Flags::ACK, &[], 100));
     packets.push(v6(0, &[60, 0, 1, 4, 0, 0, 0, 0, 6, 0, 1, 4, 0, 0, 0, 0], &plain()[20..]));
     packets.push(v4(17, A, B, &[&[0x26, 0xab, 0, 9, 0, 60, 0, 0], &data(3, 4)[20..]].concat()));
+    packets.push(v4(47, A, B, &[&[0, 0, 8, 0], plain().as_slice()].concat()));
+    packets.push(v4(
+        17,
+        A,
+        B,
+        &[&[0, 9, 8, 0x68, 0, 88, 0, 0, 0x30, 0xff, 0, 72, 0, 0, 0, 1], data(4, 4).as_slice()].concat(),
+    ));
+    packets.push(v4(1, B, A, &[&[3, 2, 0, 0, 0, 0, 0, 0], data(4, 4).as_slice()].concat()));
+    let mut part = v4(132, A, B, &data(5, 60)[20..]);
+    part[6..8].copy_from_slice(&[0x20, 0]);
+    let mut rest = v4(132, A, B, b"behind");
+    rest[6..8].copy_from_slice(&[0, 11]);
+    packets.extend([part.clone(), part, rest]);
     if !pcapng {
         let packets: Vec<_> =
             (0..).zip(&packets).map(|(at, packet)| (at, 0, packet.as_slice(), packet.len())).collect();
@@ -506,7 +353,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_inside_ip(protocol in prop::sample::select(vec![6_u8, 17, 132, 4, 41]), noise in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn noise_inside_ip(protocol in prop::sample::select(vec![6_u8, 17, 132, 4, 41, 1, 47, 58, 97, 137]), noise in prop::collection::vec(any::<u8>(), 0..200)) {
         let packet = v4(protocol, A, B, &noise);
         let file = Order(false).pcap(0xa1b2_3c4d, 101, &[(0, 0, &packet, packet.len()), (1, 0, &packet, packet.len())]);
         ask_everything(&file);

@@ -50,9 +50,11 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod adler32;
 pub mod cause;
 pub mod chunk;
 pub mod crc32c;
+pub mod extension;
 pub mod param;
 pub mod sf;
 pub mod sf2007;

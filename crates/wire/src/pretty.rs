@@ -2,12 +2,16 @@
 
 use core::fmt::{self, Display, Formatter};
 
-use crate::cause::{Cause, Causes, SfReason};
-use crate::chunk::{Chunk, Data, DataFlags, IData, Init, Sack, SfData, SfForward, SfSack, Skipped};
-use crate::packet::Packet;
+use crate::cause::{self, Cause, Causes, SfReason, code};
+use crate::chunk::raw::RawChunk;
+use crate::chunk::{Chunk, Data, DataFlags, IData, Init, Sack, SfData, SfForward, SfSack, Skipped, kind};
+use crate::error::ChunkError;
+use crate::extension::{Asconf, AsconfAck, Auth, Correlated, NrSack, PacketDropped, auth};
+use crate::header::CommonHeader;
+use crate::packet::{Checksum, Packet};
 use crate::param::add_streams::AddStreams;
-use crate::param::{Param, Params, SfCap};
-use crate::tlv::Tlvs;
+use crate::param::{self, Param, Params, RawParam, SfCap};
+use crate::tlv::{Tlvs, U16s};
 use crate::unknown::UnknownAction;
 
 impl Display for Packet<'_> {
@@ -70,11 +74,128 @@ impl Display for Chunk<'_> {
             Self::SfData(chunk) => sf_data(f, chunk),
             Self::SfSack(chunk) => sf_sack(f, chunk),
             Self::SfForward(chunk) => sf_forward(f, chunk),
-            Self::Unknown(raw) => {
-                let asked = action(raw.unknown_action());
-                write!(f, "CHUNK {} flags={:#04x} value={}B ({asked})", raw.kind, raw.flags, raw.value.len())
-            }
+            Self::Unknown(raw) => match extension(f, raw)? {
+                Ok(()) => Ok(()),
+                Err(error) => write!(f, "MALFORMED ({error})"),
+            },
         }
+    }
+}
+
+/// A chunk that the core does not know.
+fn extension(f: &mut Formatter<'_>, raw: &RawChunk<'_>) -> Result<Result<(), ChunkError>, fmt::Error> {
+    match raw.kind {
+        kind::NR_SACK => NrSack::parse(*raw).map(|chunk| nr_sack(f, &chunk)),
+        kind::AUTH => Auth::parse(*raw).map(|chunk| {
+            write!(f, "AUTH key={} hash={}", chunk.key, chunk.hash)?;
+            hash(f, chunk.hash)?;
+            write!(f, " hmac={}B", chunk.hmac.len())
+        }),
+        kind::ASCONF => Asconf::parse(*raw).map(|chunk| {
+            write!(f, "ASCONF seq={}", chunk.sequence)?;
+            params(f, chunk.params)
+        }),
+        kind::ASCONF_ACK => AsconfAck::parse(*raw).map(|chunk| {
+            write!(f, "ASCONF-ACK seq={}", chunk.sequence)?;
+            params(f, chunk.params)
+        }),
+        kind::PACKET_DROPPED => PacketDropped::parse(*raw).map(|chunk| packet_dropped(f, &chunk)),
+        other => {
+            let asked = action(raw.unknown_action());
+            Ok(write!(f, "CHUNK {other} flags={:#04x} value={}B ({asked})", raw.flags, raw.value.len()))
+        }
+    }
+    .map_or_else(|error| Ok(Err(error)), |written| written.map(Ok))
+}
+
+fn nr_sack(f: &mut Formatter<'_>, chunk: &NrSack<'_>) -> fmt::Result {
+    write!(f, "NR-SACK cum={} a_rwnd={}", chunk.cumulative, chunk.a_rwnd)?;
+    list(f, " gaps", chunk.gaps(), |f, gap| write!(f, "{}-{}", gap.start, gap.end))?;
+    list(f, " nr-gaps", chunk.kept(), |f, gap| write!(f, "{}-{}", gap.start, gap.end))?;
+    list(f, " dups", chunk.duplicates(), |f, tsn| Display::fmt(&tsn, f))
+}
+
+fn packet_dropped(f: &mut Formatter<'_>, chunk: &PacketDropped<'_>) -> fmt::Result {
+    let from = if chunk.middle_box { " by a router" } else { " by the peer" };
+    let why = if chunk.bad_checksum { " for its checksum" } else { "" };
+    write!(f, "PKTDROP{from}{why} bandwidth={} queue={}", chunk.bandwidth, chunk.queue)?;
+    if let Some(length) = chunk.truncated {
+        write!(f, " truncated from {length}B")?;
+    }
+    let Ok(packet) = Packet::parse(chunk.packet, Checksum::Ignore) else {
+        return write!(f, " packet={}B", chunk.packet.len());
+    };
+    let header = packet.header();
+    write!(
+        f,
+        " packet=[{} > {} tag={:#010x}",
+        header.source_port, header.destination_port, header.verification_tag
+    )?;
+    // Only names: what is inside may be another report of this kind, and so on. A chunk that was truncated has its name as well.
+    let mut rest = chunk.packet.get(CommonHeader::LEN..).unwrap_or_default();
+    while let &[kind, _, hi, lo, ..] = rest {
+        match kind::name(kind) {
+            Some(name) => write!(f, " {name}")?,
+            None => write!(f, " CHUNK {kind}")?,
+        }
+        let length = usize::from(u16::from_be_bytes([hi, lo])).max(RawChunk::HEADER);
+        rest = rest.get(crate::padding::padded(length)..).unwrap_or_default();
+    }
+    f.write_str("]")
+}
+
+/// The name of a hash in brackets, if it has one.
+fn hash(f: &mut Formatter<'_>, identifier: u16) -> fmt::Result {
+    match auth::hash_name(identifier) {
+        Some(name) => write!(f, "({name})"),
+        None => Ok(()),
+    }
+}
+
+/// A parameter that the core does not know.
+fn other_param(f: &mut Formatter<'_>, raw: &RawParam<'_>) -> fmt::Result {
+    let name = match raw.kind {
+        param::kind::RANDOM => return write!(f, "random={}B", raw.value.len()),
+        param::kind::CHUNK_LIST => {
+            return list(f, "authenticate", raw.value.iter(), |f, &kind| match kind::name(kind) {
+                Some(name) => f.write_str(name),
+                None => Display::fmt(&kind, f),
+            });
+        }
+        param::kind::HMAC_ALGORITHMS => {
+            return list(f, "hashes", U16s::new(raw.value), |f, identifier| {
+                write!(f, "{identifier}")?;
+                hash(f, identifier)
+            });
+        }
+        param::kind::PADDING => return write!(f, "padding={}B", raw.value.len()),
+        param::kind::ADD_IP_ADDRESS => "add-address",
+        param::kind::DELETE_IP_ADDRESS => "delete-address",
+        param::kind::SET_PRIMARY_ADDRESS => "set-primary",
+        param::kind::ERROR_CAUSE_INDICATION => "refused",
+        param::kind::SUCCESS_INDICATION => "done",
+        _ => {
+            let asked = action(raw.unknown_action());
+            return write!(f, "{:#06x}={}B ({asked})", raw.kind, raw.value.len());
+        }
+    };
+    let param = match Correlated::parse(*raw) {
+        Ok(param) => param,
+        Err(error) => return write!(f, "MALFORMED ({error})"),
+    };
+    write!(f, "{name} id={}", param.correlation)?;
+    if raw.kind == param::kind::ERROR_CAUSE_INDICATION {
+        return causes(f, Causes::new(param.rest));
+    }
+    // An address and nothing else: what is nested deeper stays unread.
+    match Params::new(param.rest).iter().next() {
+        Some(Ok(inner)) => match Param::parse(inner) {
+            Ok(Param::Ipv4Address(inner)) => write!(f, " {}", inner.address),
+            Ok(Param::Ipv6Address(inner)) => write!(f, " {}", inner.address),
+            _ => write!(f, " {:#06x}={}B", inner.kind, inner.value.len()),
+        },
+        Some(Err(error)) => write!(f, " MALFORMED ({error})"),
+        None => Ok(()),
     }
 }
 
@@ -218,10 +339,10 @@ const fn t_bit(set: bool) -> &'static str {
 
 const fn action(action: UnknownAction) -> &'static str {
     match action {
-        UnknownAction::Stop => "unknown: stop",
-        UnknownAction::StopReport => "unknown: stop and report",
-        UnknownAction::Skip => "unknown: skip",
-        UnknownAction::SkipReport => "unknown: skip and report",
+        UnknownAction::Stop => "unknown: a receiver discards it and all behind it",
+        UnknownAction::StopReport => "unknown: a receiver discards it and all behind it, and reports it",
+        UnknownAction::Skip => "unknown: a receiver skips it",
+        UnknownAction::SkipReport => "unknown: a receiver skips it and reports it",
     }
 }
 
@@ -338,7 +459,7 @@ impl Display for Param<'_> {
                 "sf-del req={} fid={} epoch={} last={}",
                 param.request, param.fid, param.epoch, param.last_stsn
             ),
-            Self::Unknown(raw) => write!(f, "{:#06x}={}B", raw.kind, raw.value.len()),
+            Self::Unknown(raw) => other_param(f, raw),
         }
     }
 }
@@ -379,7 +500,17 @@ impl Display for Cause<'_> {
                 cause.reason.code(),
                 cause.information.escape_ascii()
             ),
-            Self::Unknown(raw) => write!(f, "cause {} {}B", raw.kind, raw.value.len()),
+            Self::Unknown(raw) => match (raw.kind, raw.value) {
+                (code::UNSUPPORTED_HMAC, &[hi, lo]) => {
+                    let identifier = u16::from_be_bytes([hi, lo]);
+                    write!(f, "unsupported HMAC identifier {identifier}")?;
+                    hash(f, identifier)
+                }
+                (code, value) => match cause::name(code) {
+                    Some(name) => write!(f, "{} {}B", name.to_lowercase(), value.len()),
+                    None => write!(f, "cause {code} {}B", value.len()),
+                },
+            },
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use anabranch_wire::cause;
+
 use super::{AbortReason, CloseReason, Direction, Event, Reconfigured};
 
 /// So many stream ids are listed.
@@ -28,6 +30,7 @@ impl fmt::Display for CloseReason {
                 if !causes.is_empty() {
                     f.write_str(")")?;
                 }
+                write_sentences(f, causes)?;
                 reason.as_ref().map_or(Ok(()), |said| write!(f, ": {said}"))
             }
             Self::PortUnreachable => f.write_str("no process listens at the UDP port of the peer"),
@@ -42,25 +45,19 @@ impl fmt::Display for CloseReason {
     }
 }
 
-/// An error cause by its name and code (RFC 9260, 3.3.10; RFC 5061, 4.3; RFC 4895, 4.2).
+/// An error cause by its name and code.
 fn write_cause(f: &mut fmt::Formatter<'_>, code: u16) -> fmt::Result {
-    let name = match code {
-        1 => "Invalid Stream Identifier",
-        2 => "Missing Mandatory Parameter",
-        3 => "Stale Cookie",
-        4 => "Out of Resource",
-        5 => "Unresolvable Address",
-        6 => "Unrecognized Chunk Type",
-        7 => "Invalid Mandatory Parameter",
-        8 => "Unrecognized Parameters",
-        9 => "No User Data",
-        10 => "Cookie Received While Shutting Down",
-        11 => "Restart of an Association with New Addresses",
-        12 => "User-Initiated Abort",
-        13 => "Protocol Violation",
-        _ => return write!(f, "error cause {code}"),
-    };
-    write!(f, "error cause {code}, {name}")
+    write!(f, "error cause {code}")?;
+    cause::name(code).map_or(Ok(()), |name| write!(f, ", {name}"))
+}
+
+/// What causes say, a sentence each. That the user of the peer wanted it says nothing more than the name of that cause.
+fn write_sentences(f: &mut fmt::Formatter<'_>, causes: &[u16]) -> fmt::Result {
+    let told = causes.iter().filter(|&&code| code != cause::code::USER_INITIATED_ABORT);
+    for (at, sentence) in told.filter_map(|&code| cause::sentence(code)).enumerate() {
+        write!(f, "{}{sentence}", if at == 0 { ": " } else { "; " })?;
+    }
+    Ok(())
 }
 
 impl fmt::Display for Reconfigured {
@@ -186,7 +183,8 @@ impl fmt::Display for Event {
             }
             Self::PeerError { cause } => {
                 f.write_str("PeerError: ")?;
-                write_cause(f, *cause)
+                write_cause(f, *cause)?;
+                write_sentences(f, &[*cause])
             }
             Self::StreamsReset { direction, streams: list, outcome } => {
                 write!(f, "StreamsReset: {direction}, ")?;
@@ -230,7 +228,18 @@ mod tests {
         );
         assert_eq!(
             told(by_peer(&[4, 400], None)),
-            "Closed: the peer aborted the association (error cause 4, Out of Resource, error cause 400)"
+            "Closed: the peer aborted the association (error cause 4, Out of Resource, error cause 400): it has no \
+             resources left for the association"
+        );
+        assert_eq!(
+            told(by_peer(&[14], None)),
+            "Closed: the peer aborted the association (error cause 14, Restart of an Association with New \
+             Encapsulation Port): the association exists and is reached at another UDP port than the one that the new \
+             handshake came from"
+        );
+        assert_eq!(
+            Event::PeerError { cause: 3 }.to_string(),
+            "PeerError: error cause 3, Stale Cookie: the State Cookie came back too late"
         );
         assert_eq!(told(by_peer(&[], None)), "Closed: the peer aborted the association");
     }

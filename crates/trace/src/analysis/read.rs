@@ -12,9 +12,8 @@ impl Analysis {
             let [client, server] = &mut analysis.sides;
             let side = if back { server } else { client };
             side.packets += 1;
-            side.first_ns.get_or_insert(packet.time_ns);
-            side.last_ns = Some(packet.time_ns);
             side.marked += u64::from(packet.ecn == 3);
+            analysis.pass(packet);
             match &packet.content {
                 Content::Tcp(tcp) => analysis.tcp(packet, tcp, back, assumed),
                 Content::Sctp(sctp) => analysis.sctp(packet, sctp, back, flow.sf2007, assumed),
@@ -36,8 +35,18 @@ pub(crate) fn all(packets: &[Packet<'_>], flows: &Flows, assumed: &Assumptions) 
         }
     }
     for list in &mut lists {
-        // Interfaces may have been written one after the other.
-        list.sort_by_key(|(packet, _)| packet.time_ns);
+        // Interfaces may have been written one after the other. Where times go back the order of the file counts.
+        list.sort_by_key(|(packet, _)| (packet.stretch, packet.time_ns));
     }
-    flows.flows.iter().zip(&lists).map(|(flow, list)| Analysis::of(flow, list, assumed)).collect()
+    let mut all: Vec<Analysis> =
+        flows.flows.iter().zip(&lists).map(|(flow, list)| Analysis::of(flow, list, assumed)).collect();
+    for (packet, place) in packets.iter().zip(&flows.places) {
+        let Some(place) = place.filter(|_| packet.copy_of.is_some()) else { continue };
+        let side =
+            all.get_mut(place.flow).and_then(|analysis| analysis.sides.get_mut(usize::from(place.back)));
+        if let Some(side) = side {
+            side.copies += 1;
+        }
+    }
+    all
 }

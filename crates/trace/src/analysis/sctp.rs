@@ -1,6 +1,7 @@
 //! What an SCTP packet says: plain, with the extension SF, or in the encoding of the thesis.
 
 use anabranch_wire::chunk::{Data, IData, Init, Sack, SfData, SfSack, kind};
+use anabranch_wire::extension::NrSack;
 use anabranch_wire::{CommonHeader, RawChunk, padded, sf2007};
 
 use super::{Analysis, Assumptions, Ending, Side};
@@ -34,6 +35,7 @@ impl Analysis {
         sf2007: bool,
         assumed: &Assumptions,
     ) {
+        let elapsed = self.elapsed_ns;
         let mut ending = None;
         let mut first = None;
         let mut data = false;
@@ -43,7 +45,9 @@ impl Analysis {
         let (mut opens, mut establishes) = (false, false);
         let (side, peer) = self.both(back);
         side.wrong_checksums += u64::from(sctp.sum == Sum::Bad);
-        for raw in sctp.chunks() {
+        side.old_checksums += u64::from(sctp.sum == Sum::Adler);
+        let filled = sctp.filled();
+        for raw in filled.chunks() {
             let bytes = padded(raw.bytes.len()) as u64;
             chunks_bytes += bytes;
             first.get_or_insert(raw.kind);
@@ -67,7 +71,7 @@ impl Analysis {
                 kind::INIT => {
                     opens = true;
                     if let Ok(init) = Init::parse(raw) {
-                        side.control(packet, "INIT", (raw.kind, init.initiate_tag), bytes as u32);
+                        side.control(packet, "INIT", (raw.kind, init.initiate_tag), bytes as u32, assumed);
                         side.window_seen(u64::from(init.a_rwnd));
                     }
                 }
@@ -82,12 +86,19 @@ impl Analysis {
                         "COOKIE ECHO",
                         (raw.kind, sctp.header.verification_tag),
                         bytes as u32,
+                        assumed,
                     );
                 }
                 kind::COOKIE_ACK => establishes = true,
                 kind::SHUTDOWN => {
                     ending = Some(Ending::HalfClosed);
-                    side.control(packet, "SHUTDOWN", (raw.kind, sctp.header.verification_tag), bytes as u32);
+                    side.control(
+                        packet,
+                        "SHUTDOWN",
+                        (raw.kind, sctp.header.verification_tag),
+                        bytes as u32,
+                        assumed,
+                    );
                 }
                 kind::SHUTDOWN_ACK => {
                     ending = Some(Ending::HalfClosed);
@@ -96,6 +107,7 @@ impl Analysis {
                         "SHUTDOWN ACK",
                         (raw.kind, sctp.header.verification_tag),
                         bytes as u32,
+                        assumed,
                     );
                 }
                 kind::SHUTDOWN_COMPLETE => ending = Some(Ending::Closed),
@@ -104,27 +116,27 @@ impl Analysis {
             }
         }
         // Padding behind the last chunk that was read, chunks that were cut or malformed.
-        let rest = u64::from(packet.size)
+        let rest = u64::from(packet.bytes())
             .saturating_sub(u64::from(packet.outside) + CommonHeader::LEN as u64 + chunks_bytes);
         side.purposes.control += rest;
         // The padding of the last chunk may be missing.
-        let common = (u64::from(packet.size) - u64::from(packet.outside.min(packet.size)))
+        let common = (u64::from(packet.bytes()) - u64::from(packet.outside.min(packet.bytes())))
             .saturating_sub(chunks_bytes + rest);
         if data {
             side.purposes.network_headers += u64::from(packet.outside);
             side.purposes.transport_headers += common;
             side.packets_again += u64::from(retransmitted);
-            side.data_seen(packet.time_ns);
+            side.data_seen(elapsed);
         } else {
             let first = first.unwrap_or(u8::MAX);
-            let acknowledges = matches!(first, kind::SACK | kind::SF_SACK);
+            let acknowledges = matches!(first, kind::SACK | kind::NR_SACK | kind::SF_SACK);
             *side.purposes.of(first, acknowledges) += u64::from(packet.outside) + common;
         }
         if opens && !opened {
-            self.opened_ns = Some(packet.time_ns);
+            self.opened_ns = Some((packet.stretch, packet.time_ns));
         }
         if establishes && !established {
-            self.established_ns = Some(packet.time_ns);
+            self.established_ns = Some((packet.stretch, packet.time_ns));
         }
         match ending {
             Some(Ending::HalfClosed) if self.ending != Ending::Open => {}
@@ -162,6 +174,7 @@ impl Side {
         let again = space.send(Outgoing {
             frame: packet.number,
             time_ns: packet.time_ns,
+            stretch: packet.stretch,
             start,
             end: start + 1,
             bytes: piece.payload,
@@ -186,6 +199,7 @@ impl Side {
         let twice: Vec<(i64, i64)> = twice.collect();
         space.acknowledge(Ack {
             time_ns: packet.time_ns,
+            stretch: packet.stretch,
             next: cumulative + 1,
             blocks,
             twice,
@@ -248,6 +262,17 @@ fn told(raw: RawChunk<'_>, sf2007: bool) -> Option<Told> {
                 cumulative: sack.cumulative.get(),
                 window: u64::from(sack.a_rwnd),
                 gaps: sack.gaps().map(|gap| (gap.start, gap.end)).collect(),
+                twice: sack.duplicates().map(anabranch_wire::Tsn::get).collect(),
+            })
+        }
+        kind::NR_SACK => {
+            let sack = NrSack::parse(raw).ok()?;
+            Some(Told {
+                subflow: -1,
+                cumulative: sack.cumulative.get(),
+                window: u64::from(sack.a_rwnd),
+                // What was received for good stands in the second list only.
+                gaps: sack.gaps().chain(sack.kept()).map(|gap| (gap.start, gap.end)).collect(),
                 twice: sack.duplicates().map(anabranch_wire::Tsn::get).collect(),
             })
         }

@@ -12,16 +12,17 @@ const LARGEST_SHIFT: u8 = 14;
 impl Analysis {
     pub(super) fn tcp(&mut self, packet: &Packet<'_>, tcp: &Tcp, back: bool, assumed: &Assumptions) {
         let header = &tcp.header;
+        let elapsed = self.elapsed_ns;
         let (syn, fin) = (header.flags.has(Flags::SYN), header.flags.has(Flags::FIN));
         let (ack, reset) = (header.flags.has(Flags::ACK), header.flags.has(Flags::RST));
         let answered = self.syn_answered;
         if syn && !ack {
-            self.opened_ns.get_or_insert(packet.time_ns);
+            self.opened_ns.get_or_insert((packet.stretch, packet.time_ns));
         }
         self.syn_answered |= syn && ack;
         let third = answered && ack && !syn && !back && self.established_ns.is_none();
         if third {
-            self.established_ns = Some(packet.time_ns);
+            self.established_ns = Some((packet.stretch, packet.time_ns));
         }
         let (side, peer) = self.both(back);
         side.wrong_checksums += u64::from(tcp.sum == Sum::Bad);
@@ -60,6 +61,7 @@ impl Analysis {
                 let more = tcp.length > 0 || syn || fin || (changed && blocks.is_empty());
                 space.acknowledge(Ack {
                     time_ns: packet.time_ns,
+                    stretch: packet.stretch,
                     next,
                     blocks,
                     twice,
@@ -80,6 +82,7 @@ impl Analysis {
             again = space.send(Outgoing {
                 frame: packet.number,
                 time_ns: packet.time_ns,
+                stretch: packet.stretch,
                 start,
                 end: start + numbers,
                 bytes: tcp.length,
@@ -97,7 +100,7 @@ impl Analysis {
             purposes.payload_again += again;
             purposes.network_headers += u64::from(packet.outside);
             purposes.transport_headers += u64::from(tcp.header_length);
-            side.data_seen(packet.time_ns);
+            side.data_seen(elapsed);
         } else {
             let purpose = if syn || third {
                 &mut purposes.handshake

@@ -28,5 +28,17 @@ pub const USER_INITIATED_ABORT: u16 = 12;
 pub const PROTOCOL_VIOLATION: u16 = 13;
 /// Restart of an Association with New Encapsulation Port (draft-ietf-tsvwg-rfc6951-bis).
 pub const RESTART_WITH_NEW_PORT: u16 = 14;
+/// Request to Delete Last Remaining IP Address (RFC 5061).
+pub const DELETE_LAST_ADDRESS: u16 = 0x00A0;
+/// Operation Refused Due to Resource Shortage (RFC 5061).
+pub const RESOURCE_SHORTAGE: u16 = 0x00A1;
+/// Request to Delete Source IP Address (RFC 5061).
+pub const DELETE_SOURCE_ADDRESS: u16 = 0x00A2;
+/// Association Aborted Due to Illegal ASCONF-ACK (RFC 5061).
+pub const ILLEGAL_ASCONF_ACK: u16 = 0x00A3;
+/// Request Refused - No Authorization (RFC 5061).
+pub const NO_AUTHORIZATION: u16 = 0x00A4;
+/// Unsupported HMAC Identifier (RFC 4895).
+pub const UNSUPPORTED_HMAC: u16 = 0x0105;
 /// SF-Violation (extension SF, [`CodePoints`](crate::sf::CodePoints)).
 pub const SF_VIOLATION: u16 = crate::sf::CodePoints::DEFAULT.violation;

@@ -17,6 +17,7 @@ mod unrecognized_chunk;
 mod unrecognized_parameters;
 mod unresolvable_address;
 mod user_initiated_abort;
+mod words;
 
 pub use cookie_while_shutting_down::CookieWhileShuttingDown;
 pub use invalid_mandatory_parameter::InvalidMandatoryParameter;
@@ -33,6 +34,7 @@ pub use unrecognized_chunk::UnrecognizedChunk;
 pub use unrecognized_parameters::UnrecognizedParameters;
 pub use unresolvable_address::UnresolvableAddress;
 pub use user_initiated_abort::UserInitiatedAbort;
+pub use words::{name, sentence};
 
 pub use crate::tlv::RawCause;
 

@@ -34,8 +34,26 @@ pub const ECN_CAPABLE: u16 = 0x8000;
 pub const SUPPORTED_EXTENSIONS: u16 = 0x8008;
 /// Zero Checksum Acceptable (RFC 9653).
 pub const ZERO_CHECKSUM_ACCEPTABLE: u16 = 0x8001;
+/// Random number for keys (RFC 4895).
+pub const RANDOM: u16 = 0x8002;
+/// Chunks that the peer is to authenticate (RFC 4895).
+pub const CHUNK_LIST: u16 = 0x8003;
+/// Hashes in the order of preference (RFC 4895).
+pub const HMAC_ALGORITHMS: u16 = 0x8004;
+/// Padding (RFC 4820).
+pub const PADDING: u16 = 0x8005;
 /// SACKs may list a selection of gap blocks (this project's; not assigned by IANA). Action bits 10: skipped without a word.
 pub const SELECTED_GAP_BLOCKS: u16 = crate::sf::SELECTED_GAP_BLOCKS;
+/// Add IP Address (RFC 5061).
+pub const ADD_IP_ADDRESS: u16 = 0xC001;
+/// Delete IP Address (RFC 5061).
+pub const DELETE_IP_ADDRESS: u16 = 0xC002;
+/// Error Cause Indication (RFC 5061).
+pub const ERROR_CAUSE_INDICATION: u16 = 0xC003;
+/// Set Primary Address (RFC 5061).
+pub const SET_PRIMARY_ADDRESS: u16 = 0xC004;
+/// Success Indication (RFC 5061).
+pub const SUCCESS_INDICATION: u16 = 0xC005;
 /// Adaptation Layer Indication (RFC 5061).
 pub const ADAPTATION_INDICATION: u16 = 0xC006;
 /// Forward-TSN-Supported (RFC 3758).

@@ -25,7 +25,10 @@ fn chunks_on_one_line() {
     );
     assert_eq!(line(&[14, 1, 0, 4]), " SHUTDOWN COMPLETE T");
     assert_eq!(line(&[12, 0, 0, 8, 0, 0, 0, 5]), " ECNE tsn=5");
-    assert_eq!(line(&[0xC5, 1, 0, 4]), " CHUNK 197 flags=0x01 value=0B (unknown: skip and report)");
+    assert_eq!(
+        line(&[0xC5, 1, 0, 4]),
+        " CHUNK 197 flags=0x01 value=0B (unknown: a receiver skips it and reports it)"
+    );
 }
 
 #[test]
@@ -141,4 +144,65 @@ fn messages_with_identifiers_and_re_configuration() {
         line(&[0xC2, 0, 0, 16, 0, 0, 0, 9, 0, 1, 0, 1, 0, 0, 0, 2]),
         " I-FORWARD-TSN cum=9 skipped=[1:2U]"
     );
+}
+
+#[test]
+fn extensions_of_others_are_named_and_read() {
+    assert_eq!(
+        line(&[16, 0, 0, 28, 0, 0, 0, 7, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 2, 0, 3, 0, 5, 0, 6]),
+        " NR-SACK cum=7 a_rwnd=65536 gaps=[2-3] nr-gaps=[5-6]"
+    );
+    assert_eq!(
+        line(&[
+            15, 0, 0, 12, 0, 2, 0, 1, 9, 8, 7, 6, 0xC1, 0, 0, 32, 0, 0, 0, 5, 0, 5, 0, 8, 192, 0, 2, 9, 0xC0,
+            1, 0, 16, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 1
+        ]),
+        " AUTH key=2 hash=1(SHA-1) hmac=4B; ASCONF seq=5 params: ipv4=192.0.2.9, add-address id=1 192.0.2.1"
+    );
+    assert_eq!(line(&[0x80, 0, 0, 8, 0, 0, 0, 5]), " ASCONF-ACK seq=5");
+    // The example of RFC 5061, section 4.3.1.
+    assert_eq!(
+        line(&[
+            0x80, 0, 0, 44, 0, 0, 0, 5, 0xC0, 5, 0, 8, 0, 0, 0, 1, 0xC0, 3, 0, 28, 0, 0, 0, 2, 0, 0xA0, 0,
+            20, 0xC0, 2, 0, 16, 0, 0, 0, 2, 0, 5, 0, 8, 192, 0, 2, 1
+        ]),
+        " ASCONF-ACK seq=5 params: done id=1, refused id=2 causes: request to delete last remaining ip address 16B"
+    );
+    assert_eq!(
+        line(&[
+            0x81, 6, 0, 44, 0, 1, 0, 0, 0, 0, 0, 100, 5, 220, 0, 0, 0x13, 0x88, 0, 9, 0, 0, 0, 42, 0, 0, 0,
+            0, 3, 0, 0, 4, 0x81, 0, 0, 4, 0, 3, 4, 0, 0, 0, 0, 7
+        ]),
+        " PKTDROP by the peer for its checksum bandwidth=65536 queue=100 truncated from 1500B packet=[5000 > 9 \
+         tag=0x0000002a SACK PKTDROP DATA]"
+    );
+    assert_eq!(
+        line(&[0x81, 1, 0, 20, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 1, 2, 3, 4]),
+        " PKTDROP by a router bandwidth=1 queue=2 packet=4B"
+    );
+    assert_eq!(
+        line(&[
+            1, 0, 0, 52, 0, 0, 0, 1, 0, 0, 5, 0xDC, 0, 1, 0, 2, 0, 0, 0, 3, 0x80, 2, 0, 8, 1, 2, 3, 4, 0x80,
+            3, 0, 7, 0xC1, 0x80, 77, 0, 0x80, 4, 0, 8, 0, 3, 0, 1, 0x80, 5, 0, 4, 0xC9, 9, 0, 4
+        ]),
+        " INIT tag=0x00000001 a_rwnd=1500 os=1 is=2 tsn=3 params: random=4B, authenticate=[ASCONF ASCONF-ACK 77], \
+         hashes=[3(SHA-256) 1(SHA-1)], padding=0B, 0xc909=0B (unknown: a receiver skips it and reports it)"
+    );
+    assert_eq!(line(&[9, 0, 0, 10, 1, 5, 0, 6, 0, 2, 0, 0]), " ERROR causes: unsupported HMAC identifier 2");
+    assert_eq!(
+        line(&[16, 0, 0, 8, 0, 0, 0, 7]),
+        " MALFORMED (chunk type 16: length 8, its fixed fields need 20)"
+    );
+}
+
+#[test]
+fn an_unknown_chunk_says_what_its_upper_bits_ask_of_a_receiver() {
+    for (kind, said) in [
+        (0x30, "a receiver discards it and all behind it"),
+        (0x70, "a receiver discards it and all behind it, and reports it"),
+        (0xB0, "a receiver skips it"),
+        (0xF0, "a receiver skips it and reports it"),
+    ] {
+        assert_eq!(line(&[kind, 0, 0, 4]), format!(" CHUNK {kind} flags=0x00 value=0B (unknown: {said})"));
+    }
 }
