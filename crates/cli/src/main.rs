@@ -8,12 +8,17 @@
 mod amounts;
 mod captures;
 mod decoded;
+mod ending;
 mod failure;
 mod files;
 mod fitting;
+mod half_close;
+mod hint;
 mod live;
 mod load;
 mod marks;
+mod opening;
+mod pipe;
 mod progress;
 mod qlog;
 mod recording;
