@@ -60,33 +60,39 @@ pub(crate) fn has_folder(path: &Path) -> Result<(), Failure> {
 /// A file that is being written beside its final name. Dropped, it is removed.
 #[derive(Debug)]
 pub(crate) struct Part {
-    beside: PathBuf,
+    /// What gets the final name; none where that is a device or a pipe, which a file must not take the place of.
+    beside: Option<PathBuf>,
     path: PathBuf,
-    kept: bool,
 }
 
 impl Part {
     /// Begins a file.
     pub(crate) fn create(path: &Path) -> Result<(Self, File), Failure> {
+        if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            let file = create(path, path, File::options().write(true))?;
+            return Ok((Self { beside: None, path: path.to_owned() }, file));
+        }
         let mut beside = OsString::from(path.as_os_str());
         beside.push(".part");
         let beside = PathBuf::from(beside);
         let file = create(path, &beside, File::options().write(true).create(true).truncate(true))?;
-        Ok((Self { beside, path: path.to_owned(), kept: false }, file))
+        Ok((Self { beside: Some(beside), path: path.to_owned() }, file))
     }
 
     /// The file is whole: it gets its name.
     pub(crate) fn keep(mut self) -> Result<(), Failure> {
-        std::fs::rename(&self.beside, &self.path).map_err(|error| Failure::writing(&self.path, &error))?;
-        self.kept = true;
-        Ok(())
+        let Some(beside) = self.beside.take() else { return Ok(()) };
+        std::fs::rename(&beside, &self.path).map_err(|error| {
+            let _ = std::fs::remove_file(&beside);
+            Failure::writing(&self.path, &error)
+        })
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        if !self.kept {
-            let _ = std::fs::remove_file(&self.beside);
+        if let Some(beside) = &self.beside {
+            let _ = std::fs::remove_file(beside);
         }
     }
 }

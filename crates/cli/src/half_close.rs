@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 pub(crate) const CODE_POINT: u32 = 0x616e_6201;
 /// Payload protocol identifier of the mark.
 pub(crate) const PPID: u32 = CODE_POINT;
-/// What is in the mark.
-const MARK: &[u8] = b"end of input";
+/// What is in the mark: no message is empty.
+const MARK: [u8; 1] = [0];
 
 /// Whether both sides understand marks.
 pub(crate) fn is_agreed(association: &Association) -> bool {
@@ -25,7 +25,7 @@ pub(crate) fn is_agreed(association: &Association) -> bool {
 
 /// Whether a message is the mark, where marks are agreed on.
 pub(crate) fn is_mark(message: &Received) -> bool {
-    message.ppid == PPID && message.is_end() && message.pieces().flatten().eq(MARK)
+    message.ppid == PPID && message.pieces().flatten().eq(&MARK)
 }
 
 /// Sends the mark behind all that was sent.

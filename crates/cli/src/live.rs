@@ -91,6 +91,10 @@ impl NetworkOptions {
     }
 
     fn endpoint_config(&self, port: u16) -> Result<EndpointConfig, Failure> {
+        if let Some(path) = &self.stats {
+            // Before the work, not after it.
+            files::has_folder(path)?;
+        }
         let config = EndpointConfig::on_port(port).with_association(self.association_config()?);
         let config = self.recording.configure(config);
         Ok(if self.raw { config.on_raw_ip() } else { config })

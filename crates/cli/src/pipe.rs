@@ -207,10 +207,6 @@ async fn end_input(
     options: PipeOptions,
     ends: Arc<HalfClose>,
 ) -> Result<(), Failure> {
-    if options.send_only {
-        // What still comes is not wanted.
-        ends.end_peers(&association);
-    }
     // If it has ended meanwhile the pipe tells why.
     let _ = half_close::send_mark(&association, options.stream).await;
     ends.end_ours(&association);

@@ -185,21 +185,23 @@ def run(
     return made
 
 
-WORTH = 20.0
-"""Seconds of a processor from which on it is worth a few runs to say how long the others take."""
+PILOTS = 8
+"""Runs of a sweep, at most, that are made before anybody is told how long the others take."""
 
 
 def _pilots(missing: Sequence[Task]) -> list[Task]:
-    """Runs that are made before anybody is told how long it takes: of each sweep that was never run the shortest, the middle and the longest."""
-    if sum(task.cost for task in missing) < WORTH:
-        return []
+    """Runs that are made before anybody is told how long it takes: of each sweep with points that were never run up to a quarter, the
+    shortest and the longest among them. A guess from the scenario alone is off by a factor of twenty where the machine is slow or busy.
+    """
     sweeps: dict[tuple[int, str], list[Task]] = {}
     for task in missing:
         if not task.schedule.costs.known(task.key):
             sweeps.setdefault((id(task.schedule), task.sweep), []).append(task)
     chosen: dict[int, Task] = {}
     for mine in sweeps.values():
-        for each in (mine[0], mine[len(mine) // 2], mine[-1]):
+        count = min(PILOTS, len(mine) // 4)
+        for place in range(count):
+            each = mine[place * (len(mine) - 1) // max(1, count - 1)]
             chosen[id(each)] = each
     return list(chosen.values())
 

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "N", default_value_t = 4)]
     count: u32,
     /// Seconds between heartbeats
-    #[arg(short, long, value_name = "SECONDS", default_value_t = 0.2)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "0.2", value_parser = pause)]
     interval: f64,
     /// Seconds to wait for the answer to a heartbeat [default: 1], and, if given without --timeout, to the handshake
     #[arg(short = 'W', long, value_name = "SECONDS", value_parser = opening::seconds)]
@@ -35,11 +35,16 @@ pub(crate) struct Arguments {
     network: NetworkOptions,
 }
 
+/// Seconds; none is a heartbeat right behind the other's answer.
+fn pause(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number
+        .filter(|seconds| (0.0..=86_400.0).contains(seconds))
+        .ok_or_else(|| "a number of seconds, 0 to 86400".to_owned())
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let target = arguments.target.resolve()?;
-    if !(arguments.interval.is_finite() && (0.0..=86_400.0).contains(&arguments.interval)) {
-        return Err(Failure::wrong("--interval is 0 to 86400 seconds"));
-    }
     let runtime = live::runtime()?;
     let done = runtime.block_on(async {
         arguments.network.recording.begin(Vantage::Client).await?;

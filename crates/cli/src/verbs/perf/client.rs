@@ -28,13 +28,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = ENCAPSULATION_PORT)]
     peer_udp_port: u16,
     /// Seconds to send for
-    #[arg(short, long, value_name = "SECONDS", default_value_t = 10.0)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = opening::seconds)]
     time: f64,
     /// Send so much in all, such as 100M, instead of for a time
     #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "time", value_parser = units::size)]
     bytes: Option<u64>,
     /// Seconds between lines
-    #[arg(short, long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = opening::seconds)]
     interval: f64,
     /// Associations at the same time
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -126,13 +126,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         format!("{}:{PORT}", arguments.target)
     };
     let target = live::resolve(&with_port, arguments.peer_udp_port)?;
-    if arguments.time.is_nan()
-        || arguments.time <= 0.0
-        || arguments.interval.is_nan()
-        || arguments.interval <= 0.0
-    {
-        return Err(Failure::wrong("--time and --interval are more than 0 seconds"));
-    }
     let runtime = live::runtime()?;
     let measured = runtime.block_on(async {
         arguments.network.recording.begin(Vantage::Client).await?;
