@@ -116,7 +116,8 @@ def test_progress_is_told_of_every_run(small, tmp_path):
     run(results_of(small, tmp_path), 2, Counted(), watch)
     # Some are made before anybody is told.
     total, before = watch.begun
-    assert (total, before + watch.steps) == (24, 24) and 0 < before < 12
+    assert (total, before + watch.steps) == (24, 24)
+    assert 0 < before < 12
     assert watch.cost == pytest.approx(0)
 
 

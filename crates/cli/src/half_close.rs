@@ -1,5 +1,5 @@
 //! The end of one direction. SCTP has no half-closed state (RFC 9260, 9.2): who shuts down gets nothing new any more. So two of this
-//! program tell each other that standard input has ended by a message, and shut down when both have. That both understand it they say in
+//! program tell each other by messages that standard input has ended, and that all was written, and shut down when both have said both. That both understand it they say in
 //! the handshake (Adaptation Layer Indication, RFC 5061, 4.2.6); with any other peer the first end is the end of all, as ever.
 
 use std::sync::{Mutex, PoisonError};
@@ -11,8 +11,14 @@ use tokio::sync::Notify;
 pub(crate) const CODE_POINT: u32 = 0x616e_6201;
 /// Payload protocol identifier of the mark.
 pub(crate) const PPID: u32 = CODE_POINT;
-/// What is in the mark: no message is empty.
-const MARK: [u8; 1] = [0];
+/// What a mark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// The input of its sender has ended: all of it was sent before.
+    End = 0,
+    /// Its sender has written all that it was sent, up to the end.
+    Written = 1,
+}
 
 /// Whether both sides understand marks.
 pub(crate) fn is_agreed(association: &Association) -> bool {
@@ -23,13 +29,20 @@ pub(crate) fn is_agreed(association: &Association) -> bool {
     agreed == Some((Some(CODE_POINT), Some(CODE_POINT)))
 }
 
-/// Whether a message is the mark, where marks are agreed on.
-pub(crate) fn is_mark(message: &Received) -> bool {
-    message.ppid == PPID && message.pieces().flatten().eq(&MARK)
+/// The mark that a message is, where marks are agreed on.
+pub(crate) fn mark(message: &Received) -> Option<Mark> {
+    if message.ppid != PPID || message.len() != 1 {
+        return None;
+    }
+    match message.pieces().flatten().next()? {
+        0 => Some(Mark::End),
+        1 => Some(Mark::Written),
+        _ => None,
+    }
 }
 
-/// Sends the mark behind all that was sent.
-pub(crate) async fn send_mark(association: &Association, stream: u16) -> Result<(), SendError> {
+/// Sends the mark of the end behind all that was sent.
+pub(crate) async fn send_end(association: &Association, stream: u16) -> Result<(), SendError> {
     // Other streams, and what is unordered, would come behind it.
     let dry = association.until(|core| {
         let stats = core.snapshot().stats;
@@ -39,7 +52,16 @@ pub(crate) async fn send_mark(association: &Association, stream: u16) -> Result<
         _ = dry => {}
         _ = association.closed() => {}
     }
-    association.send(Message { ppid: PPID, ..Message::new(stream, MARK) }).await.map(|_| ())
+    send(association, stream, Mark::End).await
+}
+
+/// Tells the peer that all it has sent is written.
+pub(crate) async fn send_written(association: &Association, stream: u16) -> Result<(), SendError> {
+    send(association, stream, Mark::Written).await
+}
+
+async fn send(association: &Association, stream: u16, mark: Mark) -> Result<(), SendError> {
+    association.send(Message { ppid: PPID, ..Message::new(stream, [mark as u8]) }).await.map(|_| ())
 }
 
 /// Which directions have ended.
@@ -51,7 +73,11 @@ pub(crate) struct HalfClose {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ends {
+    /// Nothing more comes from here.
     pub(crate) ours: bool,
+    /// And the peer has written it.
+    written: bool,
+    /// Nothing more comes from there, and what has come is written.
     pub(crate) peers: bool,
 }
 
@@ -61,13 +87,23 @@ impl HalfClose {
     }
 
     /// Nothing more comes from here.
-    pub(crate) fn end_ours(&self, association: &Association) {
-        self.end(association, |ends| ends.ours = true);
+    pub(crate) fn end_ours(&self) {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner).ours = true;
     }
 
-    /// Nothing more comes from there.
-    pub(crate) fn end_peers(&self, association: &Association) {
-        self.end(association, |ends| ends.peers = true);
+    /// The peer has said so. Where both have finished, and have what the other has sent, the association ends.
+    pub(crate) fn hear(&self, association: &Association, mark: Mark) {
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        match mark {
+            Mark::End => ends.peers = true,
+            Mark::Written => ends.written = true,
+        }
+        if ends.written && ends.peers {
+            association.command(|association, now| {
+                association.shutdown(now);
+            });
+        }
+        drop(ends);
         self.peers.notify_one();
     }
 
@@ -75,16 +111,6 @@ impl HalfClose {
     pub(crate) async fn peers_ended(&self) {
         while !self.ends().peers {
             self.peers.notified().await;
-        }
-    }
-
-    fn end(&self, association: &Association, which: impl FnOnce(&mut Ends)) {
-        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        which(&mut ends);
-        if ends.ours && ends.peers {
-            association.command(|association, now| {
-                association.shutdown(now);
-            });
         }
     }
 }

@@ -264,3 +264,26 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .build()
         .map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_socket_cannot_be_had_for_says_what_is_allowed() {
+        let said = |kind: ErrorKind, raw: bool| {
+            let error =
+                BindError::Socket { address: SocketAddr::from(([127, 0, 0, 1], 80)), error: kind.into() };
+            bind_failure(&error, raw).message
+        };
+        let low = said(ErrorKind::PermissionDenied, false);
+        assert!(
+            low.starts_with("127.0.0.1:80: permission denied; UDP ports below 1024 are for root"),
+            "{low}"
+        );
+        assert!(low.ends_with("choose one of 1024 to 65535 with --udp-port"), "{low}");
+        assert!(said(ErrorKind::PermissionDenied, true).contains("CAP_NET_RAW"));
+        assert!(said(ErrorKind::AddrInUse, false).contains("choose one with --udp-port"));
+        assert!(said(ErrorKind::AddrNotAvailable, false).contains("--bind takes an address of this host"));
+    }
+}

@@ -266,3 +266,31 @@ fn say(what: &str) {
     // Who cannot be told is not told.
     let _ = writeln!(std::io::stderr().lock(), "anabranch: {what}");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_icmp_says_of_a_way_has_words() {
+        let (v4, v6) = (SocketAddr::from(([10, 0, 0, 1], 9)), SocketAddr::from(([0; 16], 9)));
+        assert_eq!(unreachable(v4, 1), "the host cannot be reached (destination unreachable, code 1)");
+        assert_eq!(
+            unreachable(v4, 13),
+            "a firewall does not let it through (destination unreachable, code 13)"
+        );
+        assert_eq!(
+            unreachable(v6, 1),
+            "a firewall does not let it through (destination unreachable, code 1)"
+        );
+        assert_eq!(unreachable(v6, 7), "destination unreachable, code 7");
+        let peer = Peer { address: v4, port: 5, raw: true };
+        let said = not_up(peer, &CloseReason::ProtocolUnreachable, "");
+        assert!(said.starts_with("10.0.0.1, SCTP port 5 on IP: that host has no SCTP on IP"), "{said}");
+        let said = not_up(peer, &CloseReason::ProtocolViolation { what: "a tag of 0" }, "");
+        assert_eq!(
+            said,
+            "10.0.0.1, SCTP port 5 on IP: no association: the peer broke the protocol: a tag of 0"
+        );
+    }
+}

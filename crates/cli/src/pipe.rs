@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::ending;
 use crate::failure::Failure;
-use crate::half_close::{self, HalfClose};
+use crate::half_close::{self, HalfClose, Mark};
 use crate::live::{NetworkOptions, name, size};
 use crate::marks::Marks;
 use crate::progress::Progress;
@@ -129,9 +129,13 @@ async fn pipe(
                 return Err(Failure::failed(ending::in_words(&reason)));
             }
         };
-        if let Some(ends) = half_close.as_ref().filter(|_| half_close::is_mark(&message)) {
-            ends.end_peers(association);
-            tokio::spawn(tell_open_input(association.clone(), Arc::clone(ends)));
+        if let Some((ends, mark)) =
+            half_close.as_ref().and_then(|ends| Some((ends, half_close::mark(&message)?)))
+        {
+            if mark == Mark::End {
+                tokio::spawn(answer_end(association.clone(), options.stream, Arc::clone(ends)));
+            }
+            ends.hear(association, mark);
             continue;
         }
         if options.send_only {
@@ -189,8 +193,11 @@ fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
 /// How long an input may be open after the peer's has ended before somebody is told what is waited for.
 const OPEN_INPUT: Duration = Duration::from_secs(2);
 
-/// The peer has sent all. Who has forgotten that his own input is open is told.
-async fn tell_open_input(association: Association, ends: Arc<HalfClose>) {
+/// The peer has sent all, and hears that it is written: in a task of its own, as there may be no room for it before more was read. Who has
+/// forgotten that his own input is open is told.
+async fn answer_end(association: Association, stream: u16, ends: Arc<HalfClose>) {
+    // If it has ended meanwhile the pipe tells why.
+    let _ = half_close::send_written(&association, stream).await;
     tokio::select! {
         () = tokio::time::sleep(OPEN_INPUT) => {}
         _ = association.closed() => return,
@@ -201,15 +208,15 @@ async fn tell_open_input(association: Association, ends: Arc<HalfClose>) {
     }
 }
 
-/// Tells the peer that nothing more comes from here, and ends the association when nothing more comes from there either.
+/// Tells the peer that nothing more comes from here.
 async fn end_input(
     association: Association,
     options: PipeOptions,
     ends: Arc<HalfClose>,
 ) -> Result<(), Failure> {
     // If it has ended meanwhile the pipe tells why.
-    let _ = half_close::send_mark(&association, options.stream).await;
-    ends.end_ours(&association);
+    let _ = half_close::send_end(&association, options.stream).await;
+    ends.end_ours();
     Ok(())
 }
 

@@ -187,6 +187,10 @@ def run(
 
 PILOTS = 8
 """Runs of a sweep, at most, that are made before anybody is told how long the others take."""
+FEWEST = 3
+"""As many also where there are many sweeps, whose errors are not all in the same direction."""
+ALL_PILOTS = 64
+"""And in all, as long as that is more than so few of each: nothing is told before they are done."""
 
 
 def _pilots(missing: Sequence[Task]) -> list[Task]:
@@ -198,8 +202,9 @@ def _pilots(missing: Sequence[Task]) -> list[Task]:
         if not task.schedule.costs.known(task.key):
             sweeps.setdefault((id(task.schedule), task.sweep), []).append(task)
     chosen: dict[int, Task] = {}
+    most = min(PILOTS, max(FEWEST, ALL_PILOTS // max(1, len(sweeps))))
     for mine in sweeps.values():
-        count = min(PILOTS, len(mine) // 4)
+        count = min(most, len(mine) // 4)
         for place in range(count):
             each = mine[place * (len(mine) - 1) // max(1, count - 1)]
             chosen[id(each)] = each

@@ -5,7 +5,7 @@ use clap::Args;
 
 use crate::ending;
 use crate::failure::Failure;
-use crate::half_close;
+use crate::half_close::{self, Mark};
 use crate::live::{self, NetworkOptions};
 use crate::opening;
 use crate::pipe::{self, AtEnd, PipeOptions};
@@ -132,9 +132,8 @@ async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interr
 /// Sends back what comes. `unsent` learns what could not be.
 async fn echo(association: &Association, marks: bool, unsent: &mut Unsent) -> Result<(), Closed> {
     while let Some(message) = association.recv().await? {
-        if marks && half_close::is_mark(&message) {
-            // All is back. If it has ended meanwhile, its end tells why.
-            let _ = half_close::send_mark(association, 0).await;
+        if let Some(mark) = half_close::mark(&message).filter(|_| marks) {
+            answer(association, mark).await;
             continue;
         }
         let (stream, ppid, unordered) = (message.stream, message.ppid, message.unordered);
@@ -151,9 +150,18 @@ async fn echo(association: &Association, marks: bool, unsent: &mut Unsent) -> Re
 
 async fn swallow(association: &Association, marks: bool) -> Result<(), Closed> {
     while let Some(message) = association.recv().await? {
-        if marks && half_close::is_mark(&message) {
-            let _ = half_close::send_mark(association, 0).await;
+        if let Some(mark) = half_close::mark(&message).filter(|_| marks) {
+            answer(association, mark).await;
         }
     }
     Ok(())
+}
+
+/// All is back, or thrown away: nothing more comes from here either.
+async fn answer(association: &Association, mark: Mark) {
+    if mark == Mark::End {
+        // If it has ended meanwhile, its end tells why.
+        let _ = half_close::send_end(association, 0).await;
+        let _ = half_close::send_written(association, 0).await;
+    }
 }
