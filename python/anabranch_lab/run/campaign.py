@@ -15,6 +15,9 @@ from .schedule import Schedule
 class Progress(Protocol):
     """Receives reports on how many runs are done."""
 
+    def tried(self, runs: int) -> None:
+        """So many runs were made to see how long the others take."""
+
     def begin(self, total: int, on_disk: int, cost: float) -> None:
         """So many runs, of which so many need not be made; the others will take so many seconds of a processor."""
 
@@ -24,6 +27,9 @@ class Progress(Protocol):
 
 class Silent:
     """Ignores the reports."""
+
+    def tried(self, runs: int) -> None:
+        """Says nothing."""
 
     def begin(self, total: int, on_disk: int, cost: float) -> None:
         """Says nothing."""
@@ -163,6 +169,8 @@ def run(
                 break
             _check(missing)
             to_make = sum(task.runs for task in missing)
+            if not told:
+                progress.tried(made)
             progress.begin(total, total - to_make, sum(task.cost for task in missing))
             told = True
             if not missing:
