@@ -116,6 +116,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--readme", action="store_true", help="write the findings into the READMEs of the experiments"
         )
+        command.add_argument(
+            "--table", action="store_true", help="print the tables, not only what was found in a few lines"
+        )
     for command in (listing, costs, run, judge, html, everything, packed):
         command.add_argument(
             "name",
@@ -223,6 +226,7 @@ def _rerun(options: argparse.Namespace, console: Console) -> int:
             False,
             False,
         )
+        options.table = True
         _make(chosen, options, console)
         _draw(chosen, options, console)
         then, now = bundle.grades_of(folder / bundle.CLAIMS), bundle.grades_of(options.out / "claims.json")
@@ -297,11 +301,13 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
         if analysis is None:
             failed = True
             continue
-        console.print(f"{results.plan.name}: judged and drawn")
         pages.add(results, analysis)
         found += analysis.claims
-        if analysis.headline:
+        # Where nothing is claimed the table is what was found.
+        if analysis.headline and (options.table or not analysis.claims):
             console.print(tables.headline(analysis.headline))
+        for line in tables.found(results, analysis, alone=len(chosen) == 1):
+            console.print(line, highlight=False)
         if options.readme:
             report.write_finding(results.plan.folder / "README.md", analysis.findings)
     path = pages.finish()
@@ -309,8 +315,8 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
     # Totals are of all studies: those of one alone must not stand in their place.
     if options.readme and checkout is not None and _is_everything(chosen):
         report.write_totals(checkout / "docs" / "reviewers.md", pages.by_study())
-    code = _grades(chosen, found, options, console)
-    console.print(f"The report begins at {path}")
+    code = _grades(chosen, found, options, console, brief=not options.table)
+    console.print(f"The report: {path} (open it in a browser)", highlight=False)
     return max(code, int(failed))
 
 
@@ -334,16 +340,24 @@ def _analyses(
 
 
 def _grades(
-    chosen: Sequence[Results], found: Sequence[claims.Claim], options: argparse.Namespace, console: Console
+    chosen: Sequence[Results],
+    found: Sequence[claims.Claim],
+    options: argparse.Namespace,
+    console: Console,
+    *,
+    brief: bool = False,
 ) -> int:
-    """Writes claims.json and says what is wrong with it; 1 when a claim has no grade."""
+    """Writes claims.json and says what is wrong with it; 1 when a claim has no grade. `brief`: in a line."""
     path = _out(options, chosen[0].plan) / "claims.json"
     mine = {study.folder: study for study in (folders.study_of(each.plan) for each in chosen)}
     # What a part of the studies leaves out is told, not hidden.
     out = [claim for study in mine.values() for claim in claims.unjudged(study.claims, study.number, found)]
     claims.write([*found, *out], path)
-    console.print(tables.totals([*found, *out], _names(mine.values())))
-    console.print(f"{len(found) + len(out)} claims, {len(found)} of them looked at here. Written: {path}")
+    if brief:
+        console.print(tables.in_a_line([*found, *out]), highlight=False)
+    else:
+        console.print(tables.totals([*found, *out], _names(mine.values())))
+        console.print(f"{len(found) + len(out)} claims, {len(found)} of them looked at here. Written: {path}")
     code = 0
     missing = _missing(chosen, found, options)
     if missing:

@@ -1,3 +1,4 @@
+import concurrent.futures
 import dataclasses
 import os
 import threading
@@ -8,7 +9,7 @@ from fake import simulate as fake_simulate
 
 from anabranch_lab.plan.plan import load
 from anabranch_lab.plan.sequential import parse
-from anabranch_lab.run import campaign, simulation
+from anabranch_lab.run import campaign, estimate, simulation
 from anabranch_lab.run.results import Results
 from anabranch_lab.run.schedule import Schedule
 
@@ -113,7 +114,10 @@ def test_progress_is_told_of_every_run(small, tmp_path):
 
     watch = Watch()
     run(results_of(small, tmp_path), 2, Counted(), watch)
-    assert (watch.begun, watch.steps) == ((24, 0), 24)
+    # Some are made before anybody is told.
+    total, before = watch.begun
+    assert (total, before + watch.steps) == (24, 24)
+    assert 0 < before < 12
     assert watch.cost == pytest.approx(0)
 
 
@@ -211,3 +215,40 @@ def test_a_batch_says_the_same_as_its_runs_one_by_one(tmp_path):
     # Five points and two seeds; then two batches, then one, for each seed.
     assert len(list((tmp_path / "results").glob("*/*/*.parquet"))) == 10 + 4 + 2
     assert len({row["completion_s"] for row in answers[0] if row["kind"] == "flow"}) == 5
+
+
+class Slow(campaign.Threads):
+    """Runs that take so many times as long as was thought, in time that is made up, by how large they are."""
+
+    def __init__(self, factor):
+        super().__init__(1)
+        self.factor, self.spent = factor, 0.0
+
+    def submit(self, task):
+        done = super().submit(task).result()
+        seconds = self.factor(estimate.seconds(task.scenario))
+        self.spent += seconds
+        finished = concurrent.futures.Future()
+        finished.set_result(dataclasses.replace(done, seconds=seconds))
+        return finished
+
+
+class Told(campaign.Silent):
+    """Keeps what was said before the first run of those that are told of."""
+
+    def __init__(self, executor):
+        self.executor, self.said = executor, []
+
+    def begin(self, total, on_disk, cost):
+        self.said.append((on_disk, cost, self.executor.spent))
+
+
+@pytest.mark.parametrize("factor", [lambda seconds: 18 * seconds, lambda seconds: 0.4 * seconds**1.5])
+def test_the_time_that_is_told_is_right_within_30_percent(small, tmp_path, factor):
+    executor = Slow(factor)
+    told = Told(executor)
+    campaign.run([Schedule(results_of(small, tmp_path), fake_simulate)], executor, told)
+    on_disk, cost, before = told.said[0]
+    took = executor.spent - before
+    assert 0 < on_disk < 12, "some runs say how long the others take, and not most of them"
+    assert abs(cost - took) < 0.3 * took, (cost, took)

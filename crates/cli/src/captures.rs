@@ -44,8 +44,8 @@ impl CapturePlan {
         files::for_seed(&self.path, "capture", self.format.extension(), seed, self.several)
     }
 
-    /// Begins the file of a seed; standard output needs no name in the end.
-    pub(crate) fn begin(&self, seed: u64) -> Result<(Option<Part>, CaptureFile), Failure> {
+    /// Begins the file of a seed.
+    pub(crate) fn begin(&self, seed: u64) -> Result<(Begun, CaptureFile), Failure> {
         let path = self.path(seed);
         let (part, out): (_, Box<dyn Write + Send>) = if files::is_standard(&path) {
             (None, Box::new(std::io::stdout()))
@@ -53,7 +53,59 @@ impl CapturePlan {
             let (part, file) = Part::create(&path)?;
             (Some(part), Box::new(file))
         };
+        let fault = Arc::default();
+        let out = Remembering { out, fault: Arc::clone(&fault) };
         let out = Box::new(BufWriter::with_capacity(1 << 16, out));
-        Ok((part, CaptureFile { format: self.format, out }))
+        Ok((Begun { path, part, fault }, CaptureFile { format: self.format, out }))
+    }
+}
+
+/// A capture that is being written.
+pub(crate) struct Begun {
+    path: PathBuf,
+    /// Standard output needs no name in the end.
+    part: Option<Part>,
+    fault: Arc<OnceLock<std::io::Error>>,
+}
+
+impl Begun {
+    /// It is whole: it gets its name.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        self.part.map_or(Ok(()), Part::keep)
+    }
+
+    /// Why it could not be written, if that is so.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        let error = self.fault.get()?;
+        let standard = files::is_standard(&self.path);
+        Some(if standard { Failure::printing(error) } else { Failure::writing(&self.path, error) })
+    }
+}
+
+/// Keeps the first error, which others make a text of.
+struct Remembering {
+    out: Box<dyn Write + Send>,
+    fault: Arc<OnceLock<std::io::Error>>,
+}
+
+impl Remembering {
+    fn keep<T>(&self, done: std::io::Result<T>) -> std::io::Result<T> {
+        done.map_err(|error| {
+            let copy = error.raw_os_error().map_or(error.kind().into(), std::io::Error::from_raw_os_error);
+            let _ = self.fault.set(copy);
+            error
+        })
+    }
+}
+
+impl Write for Remembering {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.keep(done)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let done = self.out.flush();
+        self.keep(done)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -29,36 +30,69 @@ pub(crate) fn write(
     part.keep()
 }
 
+/// Begins a file that grows while the program runs.
+pub(crate) fn begin(path: &Path) -> Result<File, Failure> {
+    create(path, path, File::options().write(true).create(true).truncate(true))
+}
+
+/// Opens a file to write behind what is there.
+pub(crate) fn append(path: &Path) -> Result<File, Failure> {
+    create(path, path, File::options().append(true).create(true))
+}
+
+/// Opens `at` for what is called `path`. A folder that is not there is named, with the command that makes it: it may be a slip.
+fn create(path: &Path, at: &Path, how: &OpenOptions) -> Result<File, Failure> {
+    has_folder(path)?;
+    how.open(at).map_err(|error| Failure::writing(path, &error))
+}
+
+/// Refuses a file whose folder is not there.
+pub(crate) fn has_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.exists() => {
+            let (path, folder) = (path.display(), folder.display());
+            Err(Failure::wrong(format!("{path}: there is no folder {folder}: mkdir -p {folder}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A file that is being written beside its final name. Dropped, it is removed.
 #[derive(Debug)]
 pub(crate) struct Part {
-    beside: PathBuf,
+    /// What gets the final name; none where that is a device or a pipe, which a file must not take the place of.
+    beside: Option<PathBuf>,
     path: PathBuf,
-    kept: bool,
 }
 
 impl Part {
     /// Begins a file.
-    pub(crate) fn create(path: &Path) -> Result<(Self, std::fs::File), Failure> {
+    pub(crate) fn create(path: &Path) -> Result<(Self, File), Failure> {
+        if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            let file = create(path, path, File::options().write(true))?;
+            return Ok((Self { beside: None, path: path.to_owned() }, file));
+        }
         let mut beside = OsString::from(path.as_os_str());
         beside.push(".part");
         let beside = PathBuf::from(beside);
-        let file = std::fs::File::create(&beside).map_err(|error| Failure::writing(path, &error))?;
-        Ok((Self { beside, path: path.to_owned(), kept: false }, file))
+        let file = create(path, &beside, File::options().write(true).create(true).truncate(true))?;
+        Ok((Self { beside: Some(beside), path: path.to_owned() }, file))
     }
 
     /// The file is whole: it gets its name.
     pub(crate) fn keep(mut self) -> Result<(), Failure> {
-        std::fs::rename(&self.beside, &self.path).map_err(|error| Failure::writing(&self.path, &error))?;
-        self.kept = true;
-        Ok(())
+        let Some(beside) = self.beside.take() else { return Ok(()) };
+        std::fs::rename(&beside, &self.path).map_err(|error| {
+            let _ = std::fs::remove_file(&beside);
+            Failure::writing(&self.path, &error)
+        })
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        if !self.kept {
-            let _ = std::fs::remove_file(&self.beside);
+        if let Some(beside) = &self.beside {
+            let _ = std::fs::remove_file(beside);
         }
     }
 }

@@ -1,27 +1,20 @@
-//! What the verbs that use the network have in common: options, sockets, the pipe between an association and standard input and output.
+//! What the verbs that use the network have in common: options and sockets.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use anabranch_base::units;
 use anabranch_live::{
-    Association, BindError, CloseReason, Closed, Config, ENCAPSULATION_PORT, Endpoint, EndpointConfig, Event,
-    Message, SendError, default_association, in_words,
+    Association, BindError, Config, ENCAPSULATION_PORT, Endpoint, EndpointConfig, Event, default_association,
 };
-use bytes::{Bytes, BytesMut};
 use clap::Args;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 
 pub(crate) use crate::amounts::{amount, rate};
 use crate::failure::Failure;
-use crate::marks::Marks;
-use crate::progress::Progress;
 use crate::recording::RecordingOptions;
-use crate::serving::Interrupts;
+use crate::{files, hint};
 
 /// Where, and with which configuration.
 #[derive(Args, Debug, Clone)]
@@ -52,44 +45,9 @@ pub(crate) struct NetworkOptions {
     stats: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) recording: RecordingOptions,
-}
-
-/// What is sent and how it is read.
-#[derive(Args, Debug, Clone)]
-pub(crate) struct PipeOptions {
-    /// Cut standard input into messages of this size
-    #[arg(long, value_name = "SIZE", default_value = "16 KiB", value_parser = size)]
-    message: usize,
-    /// Send on this stream
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    stream: u16,
-    #[command(flatten)]
-    pub(crate) marks: Marks,
-    /// Payload protocol identifier of what is sent
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    ppid: u32,
-    /// Messages may overtake each other
-    #[arg(long)]
-    unordered: bool,
-    /// Do not read standard input: the peer ends the association
-    #[arg(long, conflicts_with = "send_only")]
-    recv_only: bool,
-    /// Throw away what comes
-    #[arg(long)]
-    pub(crate) send_only: bool,
-    /// Do not show on the terminal how far it is
-    #[arg(long)]
-    no_progress: bool,
-}
-
-impl PipeOptions {
-    /// Who types what is sent, or reads what comes, on a terminal sees that it moves.
-    fn shows_progress(&self) -> bool {
-        use std::io::IsTerminal;
-        let read = self.recv_only || !std::io::stdin().is_terminal();
-        let written = self.send_only || !std::io::stdout().is_terminal();
-        std::io::stderr().is_terminal() && !self.no_progress && read && (written || !self.recv_only)
-    }
+    /// What the layer above says of itself in the handshake, where nothing else is set.
+    #[arg(skip)]
+    adaptation: Option<u32>,
 }
 
 pub(crate) fn size(text: &str) -> Result<usize, String> {
@@ -101,13 +59,19 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
 }
 
 impl NetworkOptions {
+    /// With this as what the layer above says of itself (Adaptation Layer Indication, RFC 5061, 4.2.6), unless `--set` says something else.
+    pub(crate) fn with_adaptation(&self, code_point: u32) -> Self {
+        Self { adaptation: Some(code_point), ..self.clone() }
+    }
+
     /// What associations begin with.
-    pub(crate) fn config(&self) -> Result<Config, Failure> {
+    pub(crate) fn association_config(&self) -> Result<Config, Failure> {
         let mut config = match &self.engine {
             None => default_association(),
             Some(engine) => Config::named(engine).ok_or_else(|| {
-                let allowed = Config::PROFILES.join(", ");
-                Failure::wrong(format!("--engine {engine}: unknown profile; allowed: {allowed}"))
+                let (near, allowed) =
+                    (hint::near(engine, Config::PROFILES.iter().copied()), Config::PROFILES.join(", "));
+                Failure::wrong(format!("--engine {engine}: unknown profile{near}; allowed: {allowed}"))
             })?,
         };
         if let Some(streams) = self.streams {
@@ -115,16 +79,23 @@ impl NetworkOptions {
             config.streams.inbound = config.streams.inbound.max(streams);
             config.streams.max_outbound = config.streams.max_outbound.max(streams);
         }
+        config.extensions.adaptation_indication = self.adaptation;
         for (key, value) in &self.overrides {
             let value = value.trim_matches('"');
-            config.set(key, value).map_err(|error| Failure::wrong(format!("--set: {error}")))?;
+            config
+                .set(key, value)
+                .map_err(|error| Failure::wrong(format!("--set: {}", hint::refused(&error))))?;
         }
         config.validate().map_err(|error| Failure::wrong(format!("--set: {error}")))?;
         Ok(config)
     }
 
     fn endpoint_config(&self, port: u16) -> Result<EndpointConfig, Failure> {
-        let config = EndpointConfig::on_port(port).with_association(self.config()?);
+        if let Some(path) = &self.stats {
+            // Before the work, not after it.
+            files::has_folder(path)?;
+        }
+        let config = EndpointConfig::on_port(port).with_association(self.association_config()?);
         let config = self.recording.configure(config);
         Ok(if self.raw { config.on_raw_ip() } else { config })
     }
@@ -149,7 +120,7 @@ impl NetworkOptions {
             let addresses: Vec<_> = self.addresses.iter().map(|ip| SocketAddr::new(*ip, udp)).collect();
             Endpoint::bind(&addresses, config)
         };
-        let endpoint = endpoint.map_err(|error| bind_failure(&error))?;
+        let endpoint = endpoint.map_err(|error| bind_failure(&error, self.raw))?;
         endpoint.listen().map_err(Failure::wrong)?;
         self.recording.show(&endpoint);
         Ok(endpoint)
@@ -164,7 +135,7 @@ impl NetworkOptions {
             [] => vec![SocketAddr::new(any, udp)],
             some => some.iter().map(|ip| SocketAddr::new(*ip, udp)).collect(),
         };
-        let endpoint = Endpoint::bind(&addresses, config).map_err(|error| bind_failure(&error))?;
+        let endpoint = Endpoint::bind(&addresses, config).map_err(|error| bind_failure(&error, self.raw))?;
         self.recording.show(&endpoint);
         Ok(endpoint)
     }
@@ -203,22 +174,28 @@ impl NetworkOptions {
                 .write_all(line.as_bytes())
                 .map_err(|error| Failure::printing(&error));
         }
-        let file = std::fs::File::options().create(true).append(true).open(path);
-        file.and_then(|mut file| file.write_all(line.as_bytes()))
-            .map_err(|error| Failure::writing(path, &error))
+        let mut file = files::append(path)?;
+        file.write_all(line.as_bytes()).map_err(|error| Failure::writing(path, &error))
     }
 }
 
-fn bind_failure(error: &BindError) -> Failure {
+fn bind_failure(error: &BindError, raw: bool) -> Failure {
     let hint = match error {
-        BindError::Socket { error, .. } if error.kind() == ErrorKind::AddrInUse => {
-            "; another program has that UDP port: choose one with --udp-port, and tell it the other side with --peer-udp-port"
-        }
-        BindError::Socket { error, .. } if error.kind() == ErrorKind::PermissionDenied => {
-            "; packets right on IP need CAP_NET_RAW: run as root, `setcap cap_net_raw+ep` the program, or leave out --raw"
-        }
+        BindError::Socket { error, .. } => match error.kind() {
+            ErrorKind::AddrInUse => {
+                "; another program has that UDP port: choose one with --udp-port, and tell it the other side with --peer-udp-port"
+            }
+            ErrorKind::PermissionDenied if raw => {
+                "; packets right on IP need CAP_NET_RAW: run as root, `setcap cap_net_raw+ep` the program, or leave out --raw"
+            }
+            ErrorKind::PermissionDenied => {
+                "; UDP ports below 1024 are for root and who has CAP_NET_BIND_SERVICE: choose one of 1024 to 65535 with --udp-port"
+            }
+            ErrorKind::AddrNotAvailable => "; --bind takes an address of this host: `ip address` lists them",
+            _ => "",
+        },
         BindError::Port { error, .. } if error.kind() == ErrorKind::AddrInUse => {
-            "; another program has that SCTP port"
+            "; another program has that SCTP port: choose another"
         }
         _ => "",
     };
@@ -264,35 +241,19 @@ impl Target {
 /// Addresses of `HOST:PORT`, where PORT is the SCTP port; those that are given have the UDP port.
 pub(crate) fn resolve(target: &str, udp: u16) -> Result<(Vec<SocketAddr>, u16), Failure> {
     let wrong = |why: &str| Failure::wrong(format!("{target}: {why}"));
-    let found = target.to_socket_addrs().map_err(|error| {
-        wrong(&format!("write HOST:PORT, such as example.org:9000 or [::1]:9000 ({error})"))
+    let written = target.rsplit_once(':').filter(|(host, _)| {
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        !host.is_empty() && bare.map_or(!host.contains(':'), |host| host.parse::<Ipv6Addr>().is_ok())
+    });
+    let (host, port) =
+        written.ok_or_else(|| wrong("write HOST:PORT, such as example.org:9000 or [::1]:9000"))?;
+    let port: u16 =
+        port.parse().ok().filter(|port| *port > 0).ok_or_else(|| wrong("an SCTP port is 1 to 65535"))?;
+    let found = (target.to_socket_addrs()).map_err(|error| {
+        wrong(&format!("host {host} is not known ({error}): check the name, or write an address"))
     })?;
-    let found: Vec<SocketAddr> = found.collect();
-    let port = found.first().map(SocketAddr::port).ok_or_else(|| wrong("the name has no address"))?;
-    if port == 0 {
-        return Err(wrong("an SCTP port is 1 to 65535"));
-    }
-    Ok((found.into_iter().map(|at| SocketAddr::new(at.ip(), udp)).collect(), port))
-}
-
-/// Begins an association with the first address that answers.
-pub(crate) async fn connect(
-    network: &NetworkOptions,
-    (addresses, port): (Vec<SocketAddr>, u16),
-    local_port: u16,
-) -> Result<(Endpoint, Association), Failure> {
-    let mut last = Failure::failed("no address");
-    for address in addresses {
-        let endpoint = network.connecting(address, local_port)?;
-        match endpoint.connect(address, port).await {
-            Ok(association) => return Ok((endpoint, association)),
-            Err(error) => {
-                let udp = if network.raw { String::new() } else { format!(", UDP port {}", address.port()) };
-                last = Failure::failed(format!("{}, SCTP port {port}{udp}: {error}", address.ip()));
-            }
-        }
-    }
-    Err(last)
+    let found: Vec<SocketAddr> = found.map(|at| SocketAddr::new(at.ip(), udp)).collect();
+    if found.is_empty() { Err(wrong("the name has no address")) } else { Ok((found, port)) }
 }
 
 /// A runtime whose drivers go on while this thread waits for standard output.
@@ -304,199 +265,25 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))
 }
 
-/// When the end of standard input ends the association.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AtEnd {
-    /// Always.
-    ShutDown,
-    /// If there was something: a listener in the background has no standard input.
-    ShutDownIfSent,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Serves one association as a pipe until it has ended, tells of it as the options say, and lets the last packets leave.
-pub(crate) async fn serve_pipe(
-    network: &NetworkOptions,
-    endpoint: &Endpoint,
-    association: Association,
-    options: &PipeOptions,
-    at_end: AtEnd,
-) -> Result<(), Failure> {
-    network.tell(|| format!("{} is here", name(&association)));
-    let watcher = network.watch(&association);
-    let interrupted = abort_when_interrupted(network, endpoint, &association)?;
-    let progress = Progress::of_pipe(&association, options.shows_progress());
-    let done = pipe(&association, options, at_end, &progress).await;
-    progress.finish();
-    if let Some(watcher) = watcher {
-        let _ = watcher.await;
-    }
-    network.write_stats(&association)?;
-    drop(association);
-    endpoint.close(std::time::Duration::from_secs(1)).await;
-    match interrupted.load(Ordering::Relaxed) {
-        0 => done,
-        code => Err(Failure { code, message: "interrupted".to_owned() }),
-    }
-}
-
-/// Moves standard input to the peer and what comes from it to standard output, until the association has ended.
-async fn pipe(
-    association: &Association,
-    options: &PipeOptions,
-    at_end: AtEnd,
-    progress: &Progress,
-) -> Result<(), Failure> {
-    if let Err(failure) = options.marks.give(association) {
-        association.abort(b"a code point cannot be had");
-        return Err(failure);
-    }
-    let sending = (!options.recv_only).then(|| {
-        let input = read_input(options.message);
-        tokio::spawn(send_input(association.clone(), options.clone(), input, at_end))
-    });
-    let mut out = std::io::stdout().lock();
-    loop {
-        let message = match association.recv().await {
-            Ok(Some(message)) => message,
-            Ok(None) => break,
-            Err(Closed(reason)) => {
-                return Err(Failure::failed(format!("the association has ended: {}", in_words(&reason))));
-            }
+    #[test]
+    fn what_a_socket_cannot_be_had_for_says_what_is_allowed() {
+        let said = |kind: ErrorKind, raw: bool| {
+            let error =
+                BindError::Socket { address: SocketAddr::from(([127, 0, 0, 1], 80)), error: kind.into() };
+            bind_failure(&error, raw).message
         };
-        if options.send_only {
-            continue;
-        }
-        let written = progress.aside(|| {
-            for piece in message.pieces() {
-                out.write_all(piece)?;
-            }
-            // Who waits for an answer on a terminal or in a pipe sees it at once.
-            out.flush()
-        });
-        if let Err(error) = written {
-            association.abort(b"standard output is gone");
-            return Err(Failure::printing(&error));
-        }
+        let low = said(ErrorKind::PermissionDenied, false);
+        assert!(
+            low.starts_with("127.0.0.1:80: permission denied; UDP ports below 1024 are for root"),
+            "{low}"
+        );
+        assert!(low.ends_with("choose one of 1024 to 65535 with --udp-port"), "{low}");
+        assert!(said(ErrorKind::PermissionDenied, true).contains("CAP_NET_RAW"));
+        assert!(said(ErrorKind::AddrInUse, false).contains("choose one with --udp-port"));
+        assert!(said(ErrorKind::AddrNotAvailable, false).contains("--bind takes an address of this host"));
     }
-    let reason = association.closed().await;
-    if reason != CloseReason::Graceful {
-        return Err(Failure::failed(format!("the association has ended: {}", in_words(&reason))));
-    }
-    // It ends with the association.
-    match sending {
-        Some(sending) => sending.await.map_err(Failure::failed)?,
-        None => Ok(()),
-    }
-}
-
-/// Standard input in pieces, read by a thread of its own: nobody can wait for it and be dropped.
-fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
-    let (sender, receiver) = mpsc::channel(4);
-    std::thread::spawn(move || {
-        let mut input = std::io::stdin().lock();
-        let mut buffer = BytesMut::new();
-        loop {
-            buffer.resize(size, 0);
-            let read = match input.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    let _ = sender.blocking_send(Err(error));
-                    break;
-                }
-            };
-            let message = buffer.split_to(read).freeze();
-            if sender.blocking_send(Ok(message)).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
-}
-
-/// Sends what is read until it ends, or the association does. An error if something had been read then that the peer, who has ended in
-/// order, did not wait for.
-async fn send_input(
-    association: Association,
-    options: PipeOptions,
-    mut input: mpsc::Receiver<std::io::Result<Bytes>>,
-    at_end: AtEnd,
-) -> Result<(), Failure> {
-    let mut sent = false;
-    loop {
-        // What has been read comes first: at the end of the association it is looked at as well.
-        let read = tokio::select! {
-            biased;
-            read = input.recv() => read,
-            _ = association.closed() => return Ok(()),
-        };
-        let Some(read) = read else { break };
-        let payload = match read {
-            Ok(payload) => payload,
-            Err(error) => {
-                let _ = writeln!(std::io::stderr().lock(), "anabranch: standard input: {error}");
-                // The peer must not take what has come for all of it.
-                association.abort(b"the input cannot be read");
-                return Ok(());
-            }
-        };
-        let message = Message {
-            ppid: options.ppid,
-            unordered: options.unordered,
-            ..Message::new(options.stream, payload)
-        };
-        match association.send(message).await {
-            Ok(_) => sent = true,
-            // What was taken before still arrives (9.2).
-            Err(
-                SendError::Closed(CloseReason::Graceful)
-                | SendError::Refused(anabranch_sctp::SendError::Closing),
-            ) => {
-                let what = "the peer has ended the association: the rest of standard input was not sent";
-                return Err(Failure::failed(what));
-            }
-            // The pipe tells why.
-            Err(SendError::Closed(_)) => return Ok(()),
-            Err(SendError::Refused(error)) => {
-                let _ = writeln!(std::io::stderr().lock(), "anabranch: {error}");
-                // The pipe waits for the end.
-                association.abort(b"a message was refused");
-                return Ok(());
-            }
-        }
-    }
-    if sent || at_end == AtEnd::ShutDown {
-        // The pipe waits for the end.
-        association.command(|association, now| {
-            association.shutdown(now);
-        });
-    }
-    Ok(())
-}
-
-/// Ctrl-C tells the peer, and ends the program as a shell expects it; in a task of its own, as standard output may block. Answers where
-/// the exit code stands once that has happened, and 0 before.
-fn abort_when_interrupted(
-    network: &NetworkOptions,
-    endpoint: &Endpoint,
-    association: &Association,
-) -> Result<Arc<AtomicU8>, Failure> {
-    let mut interrupts = Interrupts::new()?;
-    let (network, endpoint, association) = (network.clone(), endpoint.clone(), association.clone());
-    let interrupted = Arc::new(AtomicU8::new(0));
-    let told = Arc::clone(&interrupted);
-    tokio::spawn(async move {
-        let code = interrupts.next().await;
-        told.store(code, Ordering::Relaxed);
-        association.abort(b"interrupted");
-        // The ABORT leaves as soon as the driver runs. Then the pipe ends by itself, unless standard output blocks.
-        endpoint.close(std::time::Duration::from_millis(500)).await;
-        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        if let Err(failure) = network.recording.finish() {
-            let _ = writeln!(std::io::stderr().lock(), "anabranch: {}", failure.message);
-        }
-        std::process::exit(code.into());
-    });
-    Ok(interrupted)
 }

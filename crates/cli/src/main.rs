@@ -8,12 +8,17 @@
 mod amounts;
 mod captures;
 mod decoded;
+mod ending;
 mod failure;
 mod files;
 mod fitting;
+mod half_close;
+mod hint;
 mod live;
 mod load;
 mod marks;
+mod opening;
+mod pipe;
 mod progress;
 mod qlog;
 mod recording;
@@ -120,5 +125,16 @@ fn one_line(error: &clap::Error) -> String {
     let told = text.split("\nUsage:").next().unwrap_or(&text);
     let told = told.split("\nFor more information").next().unwrap_or(told);
     let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ")
+    let told = lines.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ");
+    // What the standard library says of a value is not what is allowed instead.
+    let allowed = [
+        ("invalid digit found in string", "write a whole number"),
+        ("cannot parse integer from empty string", "write a whole number"),
+        ("invalid float literal", "write a number"),
+        ("cannot parse float from empty string", "write a number"),
+        ("invalid IP address syntax", "write an IP address, such as 192.0.2.1 or 2001:db8::1"),
+        ("invalid socket address syntax", "write ADDRESS:PORT, such as 127.0.0.1:9464 or [::1]:9464"),
+    ];
+    let said = allowed.iter().find(|(said, _)| told.ends_with(said));
+    said.map_or(told.clone(), |(said, instead)| told.replace(said, instead))
 }

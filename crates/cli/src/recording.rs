@@ -1,6 +1,5 @@
 //! What the verbs that use the network write beside their work: captures, qlog, counters for Prometheus, events.
 
-use std::fs::File;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::failure::Failure;
+use crate::files;
 
 /// A request for counters is one line and a few fields.
 const LONGEST_REQUEST: usize = 8 << 10;
@@ -78,14 +78,14 @@ impl RecordingOptions {
                 _ => CaptureFormat::Pcapng,
             };
             let options = CaptureOptions { format, snaplen: self.snaplen };
-            let capture = Capture::to(create(path)?, options).map_err(Failure::failed)?;
+            let capture = Capture::to(files::begin(path)?, options).map_err(Failure::failed)?;
             let (watched, path) = (capture.clone(), path.clone());
             tokio::spawn(async move { tell_end(&path, "capture", &watched.failed().await) });
             begun.capture = Some(capture);
         }
         if let Some(path) = &self.qlog {
             let title = path.file_stem().unwrap_or_default().to_string_lossy();
-            let qlog = Qlog::to(create(path)?, &title, vantage).map_err(Failure::failed)?;
+            let qlog = Qlog::to(files::begin(path)?, &title, vantage).map_err(Failure::failed)?;
             let (watched, path) = (qlog.clone(), path.clone());
             tokio::spawn(async move { tell_end(&path, "qlog", &watched.failed().await) });
             begun.qlog = Some(qlog);
@@ -145,10 +145,6 @@ impl RecordingOptions {
         }
         if failed.is_empty() { Ok(()) } else { Err(Failure::failed(failed.join("; "))) }
     }
-}
-
-fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| Failure::writing(path, &error))
 }
 
 fn tell_end(path: &Path, what: &str, why: &str) {

@@ -9,7 +9,7 @@ use anabranch_sim::scenario::{Record, Scenario};
 use anabranch_sim::{Attached, RunError, RunOutput};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::captures::CapturePlan;
+use crate::captures::{Begun, CapturePlan};
 use crate::failure::Failure;
 
 /// How often a waiting program looks whether it has been interrupted.
@@ -39,7 +39,7 @@ enum NoRun {
 impl Shared {
     fn run(&self, seed: u64) -> Result<RunOutput, NoRun> {
         let begun = self.capture.as_ref().map(|plan| plan.begin(seed)).transpose().map_err(NoRun::File)?;
-        let (part, capture) = begun.unzip();
+        let (begun, capture) = begun.unzip();
         let mut last = 0;
         let mut watcher = |now: Instant| {
             let now = now.as_nanos();
@@ -49,9 +49,14 @@ impl Shared {
         };
         let attached = Attached { capture, watcher: Some(&mut watcher), snapshots: true };
         let output =
-            anabranch_sim::run_attached(&self.scenario, seed, &self.record, attached).map_err(NoRun::Run)?;
+            anabranch_sim::run_attached(&self.scenario, seed, &self.record, attached).map_err(|error| {
+                match begun.as_ref().and_then(Begun::failure) {
+                    Some(failure) => NoRun::File(failure),
+                    None => NoRun::Run(error),
+                }
+            })?;
         self.passed.fetch_add(self.scenario.duration.as_nanos() - last, Ordering::Relaxed);
-        part.flatten().map_or(Ok(()), crate::files::Part::keep).map_err(NoRun::File)?;
+        begun.map_or(Ok(()), Begun::keep).map_err(NoRun::File)?;
         Ok(output)
     }
 }

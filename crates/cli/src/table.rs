@@ -7,10 +7,14 @@ use anabranch_sim::{
 use comfy_table::CellAlignment;
 
 use crate::statistics::{Mean, mean};
-use crate::{fitting, results};
+use crate::{fitting, results, terminal};
 
 /// Head of a column, what it shows of one run, and with how many digits.
 type Column<T> = (&'static str, fn(&T) -> Option<f64>, usize);
+
+fn plus_minus() -> &'static str {
+    terminal::sign("\u{b1}", "+/-")
+}
 
 /// A flow, or one of its subflows.
 struct FlowRow<'r> {
@@ -107,7 +111,7 @@ pub(crate) fn render(runs: &[&Summary], width: Option<usize>) -> String {
     let Some(first) = runs.first() else { return String::new() };
     let over = match runs.len() {
         1 => format!("1 run, seed {}", first.seed),
-        many => format!("{many} runs, mean \u{b1} half width of the 95 % interval"),
+        many => format!("{many} runs, mean {} half width of the 95 % interval", plus_minus()),
     };
     let mut parts = vec![format!("{over}; statistics from {} s to {} s", first.warmup_s, first.duration_s)];
     parts.extend(flows(runs, first, width));
@@ -266,7 +270,7 @@ fn show(value: Mean, digits: usize) -> String {
         // A single run counts whole packets.
         None if value.mean.fract() == 0.0 => format!("{:.0}", value.mean),
         None => format!("{:.digits$}", value.mean),
-        Some(half) => format!("{:.digits$} \u{b1} {half:.digits$}", value.mean),
+        Some(half) => format!("{:.digits$} {} {half:.digits$}", value.mean, plus_minus()),
     }
 }
 

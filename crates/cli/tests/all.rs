@@ -4,6 +4,8 @@
 
 mod place;
 
+#[path = "bad_places.rs"]
+mod bad_places;
 #[path = "captures.rs"]
 mod captures;
 #[path = "command_line.rs"]
@@ -14,6 +16,8 @@ mod decode;
 mod marks;
 #[path = "network.rs"]
 mod network;
+#[path = "opening.rs"]
+mod opening;
 #[path = "results.rs"]
 mod results;
 #[path = "script.rs"]

@@ -70,7 +70,7 @@ fn wrong_options_and_files_end_with_2_and_one_line() {
     place.fails(
         &["simulate", "small.toml", "--trace", "no/where.csv"],
         2,
-        "no/where.csv: there is no directory no",
+        "no/where.csv: there is no folder no: mkdir -p no",
     );
     place.fails(
         &["simulate", "small.toml", "--trace", "x", "--pcap", "./x"],

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anabranch_sctp::{
     AssociationHandle, AssociationId, CloseReason, Event, Message, MessageId, Received, Snapshot,
 };
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::error::{Closed, SendError};
 use crate::shared::{Queue, Shared, State};
@@ -52,9 +52,12 @@ impl Association {
         &self.held.shared
     }
 
-    /// Waits until it is up. One that was up and has ended by the time somebody looks has been up: what came is still to be read, and
-    /// why it ended is told after it.
-    pub(crate) async fn established(&self) -> Result<(), CloseReason> {
+    /// Waits until it is up, after [`Endpoint::begin`](crate::Endpoint::begin). One that was up and has ended by the time somebody looks
+    /// has been up: what came is still to be read, and why it ended is told after it.
+    ///
+    /// # Errors
+    /// When it has ended without having been up; why.
+    pub async fn established(&self) -> Result<(), CloseReason> {
         let id = self.id();
         self.shared()
             .wait(Queue::Watchers(id), |state, _| match state.slot(id) {
@@ -133,6 +136,17 @@ impl Association {
                 }
             })
             .await
+    }
+
+    /// Keeps no events any more, and forgets those that nobody has taken, until [`Association::next_event`] is called again: for who
+    /// wanted to hear of the handshake alone.
+    pub fn stop_events(&self) {
+        let id = self.id();
+        self.shared().look(|state| {
+            if let Some(slot) = state.slot(id) {
+                slot.events = None;
+            }
+        });
     }
 
     /// How many events were not kept, as 4,096 had not been taken yet.
@@ -315,21 +329,27 @@ impl From<Message> for Outbound {
     }
 }
 
-impl From<Bytes> for Outbound {
-    fn from(payload: Bytes) -> Self {
+/// A payload of any kind: one implementation for each, as a message is none.
+macro_rules! payloads {
+    ($($payload:ty),*) => {
+        $(impl From<$payload> for Outbound {
+            fn from(payload: $payload) -> Self {
+                Self(Message::new(0, payload))
+            }
+        })*
+    };
+}
+payloads!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, String, &[u8], &Vec<u8>, &str, &String);
+
+impl<const N: usize> From<&[u8; N]> for Outbound {
+    fn from(payload: &[u8; N]) -> Self {
         Self(Message::new(0, payload))
     }
 }
 
-impl From<Vec<u8>> for Outbound {
-    fn from(payload: Vec<u8>) -> Self {
-        Self(Message::new(0, payload.into()))
-    }
-}
-
-impl From<&'static str> for Outbound {
-    fn from(text: &'static str) -> Self {
-        Self(Message::new(0, text.into()))
+impl<const N: usize> From<[u8; N]> for Outbound {
+    fn from(payload: [u8; N]) -> Self {
+        Self(Message::new(0, payload))
     }
 }
 

@@ -54,7 +54,8 @@ mod socket;
 mod waiters;
 
 pub use anabranch_sctp::{
-    AcceptConfig, AcceptError, CloseReason, Config, Event, Message, MessageId, Received, Snapshot,
+    AcceptConfig, AcceptError, CloseReason, Config, Event, IntoPayload, Message, MessageId, Received,
+    Snapshot,
 };
 pub use anabranch_trace::write::CaptureFormat;
 pub use association::{Association, Outbound, Stream};

@@ -15,7 +15,7 @@ fn a_thread_reads_one_stream_and_waits_for_what_is_no_event() {
         // What comes on other streams is left where it is.
         assert_eq!(stream.recv().unwrap().unwrap().into_bytes(), "question");
         assert_eq!((stream.number(), stream.association().snapshot().is_some()), (3, true));
-        stream.send(Message::new(9, "answer".into())).unwrap();
+        stream.send(Message::new(9, "answer")).unwrap();
         assert_eq!(association.recv().unwrap().unwrap().into_bytes(), "elsewhere");
         assert!(association.recv().unwrap().is_none());
     });

@@ -88,7 +88,7 @@ async fn an_abort_is_told_with_its_reason_after_what_had_arrived() {
             server.accept().await.unwrap().accept().unwrap()
         });
         let ours = ours.unwrap();
-        ours.send(Message::new(3, "a word".into())).await.unwrap();
+        ours.send(Message::new(3, "a word")).await.unwrap();
         let word = theirs.recv().await.unwrap().unwrap();
         assert_eq!((word.stream, word.into_bytes()), (3, "a word".into()));
         theirs.abort(b"enough");

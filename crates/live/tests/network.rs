@@ -59,13 +59,13 @@ async fn streams_leave_with_the_code_points_of_their_subflows() {
         let (ours, theirs) = pair(&client, &server, relay.at).await;
         let voice = Dscp::new(46).unwrap();
         ours.command(|association, now| association.set_stream_dscp(now, 5, voice)).unwrap().unwrap();
-        ours.send(Message::new(5, vec![5; 20_000].into())).await.unwrap();
+        ours.send(Message::new(5, vec![5; 20_000])).await.unwrap();
         assert_eq!(theirs.recv().await.unwrap().unwrap().stream, 5);
         let marks = std::mem::take(&mut *relay.marks.lock().unwrap());
         // The others are probes of the path MTU.
         let marked = marks.iter().filter(|mark| **mark == 46).count();
         assert!(marked >= 20_000_usize.div_ceil(1444), "{marks:?}");
-        ours.send(Message::new(0, vec![5; 20_000].into())).await.unwrap();
+        ours.send(Message::new(0, vec![5; 20_000])).await.unwrap();
         assert_eq!(theirs.recv().await.unwrap().unwrap().stream, 0);
         assert!(!relay.marks.lock().unwrap().contains(&46));
     })
@@ -402,7 +402,7 @@ async fn a_message_waits_for_its_code_point() {
         let (server, at) = server();
         let client = client();
         let (ours, theirs) = pair(&client, &server, at).await;
-        let next = || Message::new(0, vec![2; 10].into()).dscp(Dscp::new(46).unwrap());
+        let next = || Message::new(0, vec![2; 10]).dscp(Dscp::new(46).unwrap());
         ours.send(vec![1; 300_000]).await.unwrap();
         let refused = ours.try_send(next()).unwrap_err();
         let busy = anabranch_sctp::SendError::OtherSubflow { stream: 0, dscp: 0, asked: 46 };

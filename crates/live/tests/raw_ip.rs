@@ -95,7 +95,7 @@ async fn ipv4_carries_messages_and_the_end() {
         // A code point other than 0 leaves as it should.
         let voice = Dscp::new(46).unwrap();
         ours.command(|association, now| association.set_stream_dscp(now, 5, voice)).unwrap().unwrap();
-        ours.send(Message::new(5, vec![5; 20_000].into())).await.unwrap();
+        ours.send(Message::new(5, vec![5; 20_000])).await.unwrap();
         assert_eq!(theirs.recv().await.unwrap().unwrap().len(), 20_000);
         transfer(&ours, &theirs).await;
     })

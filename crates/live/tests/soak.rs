@@ -184,7 +184,7 @@ fn live(life: u32, seed: u64, at: std::net::SocketAddr, book: &Shared) -> Option
             let of = &mut lived.sent[usize::from(stream)];
             let size = if rng.below(20) == 0 { 20_000 } else { 2_000 };
             let payload = message(life, stream, *of, rng.below(size) as usize);
-            let sent = Message::new(stream, payload.into()).context(u32::from(stream)).tell_fate();
+            let sent = Message::new(stream, payload).context(u32::from(stream)).tell_fate();
             if association.send(sent).await.is_err() {
                 break;
             }

@@ -141,7 +141,7 @@ pub enum SendError {
     /// # use two::*;
     /// # use anabranch_sctp::Dscp;
     /// # let mut two = Two::up(Config::rfc9260());
-    /// let voice = Message::new(1, "now".into()).dscp(Dscp::new(46).expect("a code point"));
+    /// let voice = Message::new(1, "now").dscp(Dscp::new(46).expect("a code point"));
     /// two.send(1, 10)?;
     /// let now = two.now;
     /// let busy = SendError::OtherSubflow { stream: 1, dscp: 0, asked: 46 };
@@ -168,7 +168,7 @@ pub enum SendError {
     /// # use two::*;
     /// # use anabranch_sctp::{Dscp, SubflowError};
     /// # let mut two = Two::up(Config::rfc9260().with(|c| c.subflows.max = 1));
-    /// let voice = Message::new(1, "now".into()).dscp(Dscp::new(46).expect("a code point"));
+    /// let voice = Message::new(1, "now").dscp(Dscp::new(46).expect("a code point"));
     /// let now = two.now;
     /// let why = SubflowError::TooMany { limit: 1 };
     /// assert_eq!(two.a().send(now, voice), Err(SendError::NoSubflow { asked: 46, why }));

@@ -97,7 +97,7 @@ pub use error::{ChangeError, ConnectError, PathError, PathMtuError, ReconfigErro
 pub use event::{AbortReason, AssociationId, CloseReason, Direction, Event, Reconfigured, Timer};
 pub use icmp::{IcmpError, IcmpKind};
 pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};
-pub use message::{Message, Part, Received};
+pub use message::{IntoPayload, Message, Part, Received};
 pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 pub use shard::Shard;
 pub use stats::{

@@ -1,10 +1,61 @@
 //! Messages: one that a user hands in, and one that has arrived.
 
 use anabranch_base::{Dscp, Duration, Instant, rare};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::ids::SpaceId;
 use crate::options::{MessageOptions, Reliability};
+
+/// What a message can be made of: bytes or text, owned or borrowed. What is borrowed is copied; [`Bytes::from_static`] is not.
+///
+/// ```
+/// use anabranch_sctp::Message;
+/// let (text, bytes) = ("hello".to_owned(), [1, 2, 3, 4]);
+/// let made = [Message::new(0, &text), Message::new(0, &text[1..]), Message::new(0, &bytes), Message::new(0, &bytes[..2])];
+/// let taken = [Message::new(0, text), Message::new(0, bytes.to_vec()), Message::new(0, bytes::Bytes::from_static(b"fixed"))];
+/// # assert_eq!(made.map(|message| message.payload.len()), [5, 4, 4, 2]);
+/// # assert_eq!(taken.map(|message| message.payload.len()), [5, 4, 5]);
+/// ```
+pub trait IntoPayload {
+    /// The bytes.
+    fn into_payload(self) -> Bytes;
+}
+
+/// What gives its memory away.
+macro_rules! taken {
+    ($($owned:ty),*) => {
+        $(impl IntoPayload for $owned {
+            fn into_payload(self) -> Bytes {
+                self.into()
+            }
+        })*
+    };
+}
+taken!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, String);
+
+/// What keeps it.
+macro_rules! copied {
+    ($($borrowed:ty),*) => {
+        $(impl IntoPayload for &$borrowed {
+            fn into_payload(self) -> Bytes {
+                Bytes::copy_from_slice(self.as_ref())
+            }
+        })*
+    };
+}
+copied!([u8], Vec<u8>, str, String);
+
+impl<const N: usize> IntoPayload for &[u8; N] {
+    fn into_payload(self) -> Bytes {
+        Bytes::copy_from_slice(self)
+    }
+}
+
+impl<const N: usize> IntoPayload for [u8; N] {
+    fn into_payload(self) -> Bytes {
+        Bytes::copy_from_slice(&self)
+    }
+}
 
 /// A message on its way out.
 ///
@@ -13,10 +64,10 @@ use crate::options::{MessageOptions, Reliability};
 /// # use two::*;
 /// # let mut two = Two::up(Config::for_networks());
 /// let now = two.now;
-/// let urgent = Message { ppid: 51, unordered: true, immediate: true, ..Message::new(4, "hello".into()) };
+/// let urgent = Message { ppid: 51, unordered: true, immediate: true, ..Message::new(4, "hello") };
 /// two.a().send(now, urgent.lifetime(Duration::from_secs(1)).context(7))?;
 /// // A user who sends many alike keeps one, and clones it.
-/// let kept = Message::new(2, "x".into()).max_retransmissions(1);
+/// let kept = Message::new(2, "x").max_retransmissions(1);
 /// for word in ["one", "two"] {
 ///     two.a().send(now, Message { payload: word.into(), ..kept.clone() })?;
 /// }
@@ -44,7 +95,8 @@ pub struct Message {
 impl Message {
     /// An ordered message.
     #[must_use]
-    pub fn new(stream: u16, payload: Bytes) -> Self {
+    pub fn new(stream: u16, payload: impl IntoPayload) -> Self {
+        let payload = payload.into_payload();
         Self { stream, ppid: 0, unordered: false, immediate: false, payload, options: None }
     }
 
@@ -56,7 +108,7 @@ impl Message {
     /// # use two::*;
     /// # let mut two = Two::up(Config::for_networks());
     /// let now = two.now;
-    /// let where_i_am = Message::new(0, "here".into()).lifetime(Duration::from_millis(100)).tell_fate();
+    /// let where_i_am = Message::new(0, "here").lifetime(Duration::from_millis(100)).tell_fate();
     /// let message = two.a().send(now, where_i_am)?;
     /// two.now += Duration::from_millis(200); // nothing could be sent meanwhile
     /// two.exchange();
@@ -76,7 +128,7 @@ impl Message {
     /// # use two::*;
     /// # let mut two = Two::up(Config::for_networks());
     /// let now = two.now;
-    /// let message = two.a().send(now, Message::new(0, "here".into()).max_retransmissions(0).tell_fate())?;
+    /// let message = two.a().send(now, Message::new(0, "here").max_retransmissions(0).tell_fate())?;
     /// two.lose();
     /// two.send(0, 10)?;
     /// two.exchange();
@@ -99,10 +151,10 @@ impl Message {
     /// let config = Config::for_networks().with(|c| c.limits.send_buffer = 20_000);
     /// # let mut two = Two::up(config);
     /// let now = two.now;
-    /// let a_film = Message::new(0, vec![7; 20_000].into()).priority(9).tell_fate();
+    /// let a_film = Message::new(0, vec![7; 20_000]).priority(9).tell_fate();
     /// let message = two.a().send(now, a_film)?;
     /// // The send buffer is full, and still takes what counts for more.
-    /// two.a().send(now, Message::new(1, "a call".into()).priority(1))?;
+    /// two.a().send(now, Message::new(1, "a call").priority(1))?;
     /// two.exchange();
     /// assert!(two.told_a().contains(&Event::Abandoned { message, context: 0, sent: false }));
     /// assert_eq!(two.z().receive().map(|message| message.stream), Some(1));
@@ -127,7 +179,7 @@ impl Message {
     /// # use two::*;
     /// # let mut two = Two::up(Config::rfc9260()); // without `partial_reliability`
     /// let now = two.now;
-    /// let once = Message::new(0, "here".into()).max_retransmissions(0);
+    /// let once = Message::new(0, "here").max_retransmissions(0);
     /// assert!(matches!(two.a().send(now, once.clone()), Err(SendError::Reliable { .. })));
     /// two.a().send(now, once.or_reliable())?;
     /// # Ok::<(), SendError>(())
@@ -152,11 +204,11 @@ impl Message {
     /// # use two::*;
     /// # let mut two = Two::up(Config::rfc9260());
     /// let now = two.now;
-    /// let message = two.a().send(now, Message::new(0, "hello".into()).context(51).tell_fate())?;
+    /// let message = two.a().send(now, Message::new(0, "hello").context(51).tell_fate())?;
     /// two.exchange();
     /// assert!(two.told_a().contains(&Event::Delivered { message, context: 51 }));
     /// two.send(0, 10)?; // nobody asks what becomes of this one
-    /// let late = two.a().send(now, Message::new(0, "too late".into()).tell_fate())?;
+    /// let late = two.a().send(now, Message::new(0, "too late").tell_fate())?;
     /// let now = two.now;
     /// two.a().abort(now, b"enough");
     /// two.exchange();
@@ -183,10 +235,10 @@ impl Message {
     /// # let mut two = Two::up(Config::rfc9260());
     /// let now = two.now;
     /// let voice = Dscp::new(46).expect("a code point");
-    /// two.a().send(now, Message::new(5, "hello".into()).dscp(voice))?; // stream 5 has a subflow of its own from here on
+    /// two.a().send(now, Message::new(5, "hello").dscp(voice))?; // stream 5 has a subflow of its own from here on
     /// assert_eq!(two.a().subflow_stats(1).map(|subflow| subflow.dscp), Some(voice));
     /// two.send(0, 10)?;
-    /// let other = Message::new(0, "hello".into()).dscp(voice);
+    /// let other = Message::new(0, "hello").dscp(voice);
     /// let refused = two.a().send(now, other.clone());
     /// assert_eq!(refused, Err(SendError::OtherSubflow { stream: 0, dscp: 0, asked: 46 }));
     /// two.exchange(); // the first message of stream 0 is there
@@ -217,7 +269,7 @@ pub struct Part {
 /// # use two::*;
 /// # let mut two = Two::up(Config::rfc9260());
 /// let now = two.now;
-/// two.a().send(now, Message { ppid: 51, unordered: true, ..Message::new(4, "hello".into()) })?;
+/// two.a().send(now, Message { ppid: 51, unordered: true, ..Message::new(4, "hello") })?;
 /// two.exchange();
 /// let message = two.z().receive().expect("it is there");
 /// assert_eq!((message.stream, message.ppid, message.unordered, message.immediate), (4, 51, true, false));

@@ -59,9 +59,9 @@ pub struct Abandonments {
 /// let id = ends[0].connect(now, "10.0.0.2:0".parse().unwrap(), 5000, config).unwrap();
 /// // Worth sending for 100 ms, or twice; told what became of it.
 /// let mut association = ends[0].association(id).unwrap();
-/// let position = Message::new(1, "here".into()).lifetime(Duration::from_millis(100)).context(7).tell_fate();
+/// let position = Message::new(1, "here").lifetime(Duration::from_millis(100)).context(7).tell_fate();
 /// let message = association.send(now, position).unwrap();
-/// let chat = Message::new(2, "hello".into()).max_retransmissions(1).tell_fate();
+/// let chat = Message::new(2, "hello").max_retransmissions(1).tell_fate();
 /// association.send(now, chat).unwrap();
 /// drop(association);
 ///

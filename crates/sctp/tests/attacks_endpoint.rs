@@ -200,7 +200,7 @@ fn what_is_handed_back_is_bounded() {
     let id = z.ids[0];
     for round in 0..50_u8 {
         for n in 0..30 {
-            let message = Message::new(n % 3, vec![round; 1000].into());
+            let message = Message::new(n % 3, vec![round; 1000]);
             let sent = z.endpoint.association(id).unwrap().send(z.now, message);
             assert!(sent.is_ok() || sent == Err(SendError::Full));
         }

@@ -482,7 +482,7 @@ fn life(seed: u64) -> bool {
                             .endpoint
                             .association(id)
                             .unwrap()
-                            .send(now, Message::new(0, text.into()));
+                            .send(now, Message::new(0, text));
                     }
                 }
             }

@@ -349,8 +349,7 @@ fn lossy_transfers_deliver_everything_once() {
                     let stream = (i % 5) as u16;
                     let mut payload = vec![i as u8; 4 + sizes.below(6000) as usize];
                     payload[..4].copy_from_slice(&i.to_be_bytes());
-                    let message =
-                        Message { unordered: stream == 4, ..Message::new(stream, payload.clone().into()) };
+                    let message = Message { unordered: stream == 4, ..Message::new(stream, payload.clone()) };
                     let now = pair.now;
                     pair.endpoint(side).association(id).unwrap().send(now, message).unwrap();
                     sent[side as usize].push((stream, payload));

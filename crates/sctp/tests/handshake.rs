@@ -191,7 +191,7 @@ fn a_restart_tells_who_waits_that_there_is_room() {
     let config = Config::rfc9260().with(|c| c.limits.send_buffer = 5000);
     let (mut pair, _, z) = Pair::established(6, &config);
     pair.drop_if(|_| true);
-    let message = || anabranch_sctp::Message::new(0, vec![1; 1000].into());
+    let message = || anabranch_sctp::Message::new(0, vec![1; 1000]);
     while pair.z.association(z).unwrap().send(pair.now, message()).is_ok() {
         pair.pump();
     }
@@ -226,9 +226,7 @@ fn graceful_shutdown_delivers_everything_first() {
         pair.send(Side::Z, z, 0, &[i; 1000]);
     }
     pair.a.association(a).unwrap().shutdown(pair.now);
-    assert!(
-        pair.a.association(a).unwrap().send(pair.now, anabranch_sctp::Message::new(0, "x".into())).is_err()
-    );
+    assert!(pair.a.association(a).unwrap().send(pair.now, anabranch_sctp::Message::new(0, "x")).is_err());
     pair.run_for(Duration::from_secs(5));
     assert_eq!(pair.received.len(), 100);
     assert_eq!(closed(&pair, Side::A), Some(CloseReason::Graceful));

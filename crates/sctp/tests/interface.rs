@@ -481,11 +481,11 @@ fn an_endpoint_knows_when_all_has_left() {
     let now = pair.now;
     let mut packets = Vec::new();
     assert!(!pair.a.has_ready());
-    pair.a(a).send(now, Message::new(0, vec![7; 100].into())).unwrap();
+    pair.a(a).send(now, Message::new(0, vec![7; 100])).unwrap();
     assert!(pair.a.has_ready());
     assert!(pair.a.poll_transmit(now, 1, &mut packets).is_some());
     assert!(!pair.a.has_ready(), "one packet was all");
-    pair.a(a).send(now, Message::new(0, vec![7; 100_000].into())).unwrap();
+    pair.a(a).send(now, Message::new(0, vec![7; 100_000])).unwrap();
     while pair.a.has_ready() {
         assert!(
             pair.a.poll_transmit(now, 1, &mut packets).is_some(),

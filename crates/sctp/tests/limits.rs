@@ -42,7 +42,7 @@ fn no_stream_sequence_number_is_used_twice_in_a_window() {
         script.pair.a.association(a).unwrap().send(now, message).unwrap();
     };
     for _ in 0..70_000 {
-        send(&mut script, Message::new(3, vec![7; 4].into()));
+        send(&mut script, Message::new(3, vec![7; 4]));
     }
     script.pair.pump();
     let mut ssns = BTreeMap::<u16, u32>::new();
@@ -73,7 +73,7 @@ fn only_numbers_of_16_bits_run_out() {
         let (mut pair, a, _) = Pair::between(5, &config, &config);
         pair.latency = ms(2000);
         for _ in 0..40_000 {
-            let message = Message { unordered, ..Message::new(3, vec![7; 4].into()) };
+            let message = Message { unordered, ..Message::new(3, vec![7; 4]) };
             pair.a.association(a).unwrap().send(pair.now, message).unwrap();
         }
         pair.pump();

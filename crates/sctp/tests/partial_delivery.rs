@@ -470,8 +470,7 @@ fn what_comes_whole_by_default() {
             );
         }
         let (mut pair, a, _) = Pair::between(3, &config, &config);
-        let refused =
-            pair.a.association(a).unwrap().send(pair.now, Message::new(0, vec![7; longest + 1].into()));
+        let refused = pair.a.association(a).unwrap().send(pair.now, Message::new(0, vec![7; longest + 1]));
         assert!(matches!(refused, Err(SendError::TooLong { .. })));
     }
 }

@@ -99,7 +99,7 @@ fn each_pair_of_ports_is_an_association_of_its_own() {
     for (from, to, id) in &ids {
         let now = two.now;
         let text = format!("{from} to {to}");
-        two.ends[0].association(*id).unwrap().send(now, Message::new(0, text.into())).unwrap();
+        two.ends[0].association(*id).unwrap().send(now, Message::new(0, text)).unwrap();
     }
     two.exchange();
     let theirs: BTreeSet<AssociationId> =
@@ -173,7 +173,7 @@ fn a_cookie_is_good_for_the_port_that_was_asked_alone() {
     let id = two.events.iter().find(|(end, ..)| *end == 1).unwrap().1;
     let (before, now) = (two.ends[1].view(id).unwrap().snapshot().stats.packets_received, two.now);
     let ours = two.events.iter().find(|(end, ..)| *end == 0).unwrap().1;
-    two.ends[0].association(ours).unwrap().send(now, Message::new(0, "x".into())).unwrap();
+    two.ends[0].association(ours).unwrap().send(now, Message::new(0, "x")).unwrap();
     let mut packet = Vec::new();
     two.ends[0].poll_transmit(now, 1, &mut packet).unwrap();
     two.hand_in(1, &readdressed(&packet, FIRST + 1));

@@ -71,7 +71,7 @@ impl Counted {
         let mut payload = number.to_be_bytes().to_vec();
         payload.resize(len.max(4), stream as u8);
         let now = pair.now;
-        let message = anabranch_sctp::Message::new(stream, payload.into());
+        let message = anabranch_sctp::Message::new(stream, payload);
         match pair.endpoint(side).association(id).unwrap().send(now, message) {
             Ok(_) => *number += 1,
             Err(SendError::Full) => {}
@@ -377,7 +377,7 @@ fn what_became_of_a_request_is_told_however_late_one_asks() {
     for number in 0..300_u32 {
         let direction = if number % 2 == 0 { Direction::Outgoing } else { Direction::Incoming };
         // Something must have been sent on the stream, or there is nothing to reset.
-        ends[0].association(a).unwrap().send(now, anabranch_sctp::Message::new(1, "one".into())).unwrap();
+        ends[0].association(a).unwrap().send(now, anabranch_sctp::Message::new(1, "one")).unwrap();
         exchange_unheard(now, &mut ends);
         ends[0].association(a).unwrap().reset_streams(now, direction, &[1]).unwrap();
         exchange_unheard(now, &mut ends);

@@ -254,7 +254,7 @@ fn greedy(config: &Config) -> Script {
     let mut script = Script::established(&config);
     let (a, now) = (script.a, script.pair.now);
     for _ in 0..1000 {
-        let message = Message::new(0, vec![7; 1000].into());
+        let message = Message::new(0, vec![7; 1000]);
         script.pair.a.association(a).unwrap().send(now, message).unwrap();
     }
     script.pair.pump();

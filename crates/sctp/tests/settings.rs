@@ -433,7 +433,7 @@ fn small_messages_that_fill_a_packet_do_not_wait() {
     let mut script = Script::established(&Config::rfc9260().with(|c| c.congestion.nagle = true));
     let now = script.pair.now;
     let send = |script: &mut Script, len: usize| {
-        script.pair.a.association(script.a).unwrap().send(now, Message::new(0, vec![7; len].into())).unwrap();
+        script.pair.a.association(script.a).unwrap().send(now, Message::new(0, vec![7; len])).unwrap();
         script.pair.pump();
         script.left().len()
     };
@@ -455,7 +455,7 @@ fn a_message_whose_fragments_fill_a_packet_does_not_wait() {
     }));
     let now = script.pair.now;
     for (len, left) in [(10, 1), (1300, 1 + 12)] {
-        script.pair.a.association(script.a).unwrap().send(now, Message::new(0, vec![7; len].into())).unwrap();
+        script.pair.a.association(script.a).unwrap().send(now, Message::new(0, vec![7; len])).unwrap();
         script.pair.pump();
         assert_eq!(script.left().len(), left);
     }

@@ -393,7 +393,7 @@ fn a_peer_that_fills_no_hole_cannot_make_us_keep_everything() {
         let mut worst = 0;
         for round in 0..400 {
             for _ in 0..100 {
-                let message = anabranch_sctp::Message::new(0, vec![7; size].into());
+                let message = anabranch_sctp::Message::new(0, vec![7; size]);
                 let now = script.pair.now;
                 let _full = script.pair.a.association(a).unwrap().send(now, message);
             }
@@ -425,7 +425,7 @@ fn a_flight_of_tiny_messages_is_limited_before_the_first_sack() {
         let (a, now) = (script.a, script.pair.now);
         for _ in 0..40 {
             for i in 0..1000 {
-                let message = anabranch_sctp::Message::new(i % u16::from(subflow_count), vec![7].into());
+                let message = anabranch_sctp::Message::new(i % u16::from(subflow_count), vec![7]);
                 let _full = script.pair.a.association(a).unwrap().send(now, message);
             }
             script.pair.pump();

@@ -175,7 +175,7 @@ impl Failing {
             let id =
                 endpoint.connect(Instant::ZERO, address(2), port + 1, Arc::new(Config::rfc9260())).unwrap();
             let mut association = endpoint.association(id).unwrap();
-            association.send(Instant::ZERO, Message::new(0, "precious".into()).tell_fate()).unwrap();
+            association.send(Instant::ZERO, Message::new(0, "precious").tell_fate()).unwrap();
             association.abort(Instant::ZERO, b"enough");
             drop(association);
             begun.push(id);

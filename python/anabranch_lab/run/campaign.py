@@ -15,6 +15,9 @@ from .schedule import Schedule
 class Progress(Protocol):
     """Receives reports on how many runs are done."""
 
+    def tried(self, runs: int) -> None:
+        """So many runs were made to see how long the others take."""
+
     def begin(self, total: int, on_disk: int, cost: float) -> None:
         """So many runs, of which so many need not be made; the others will take so many seconds of a processor."""
 
@@ -24,6 +27,9 @@ class Progress(Protocol):
 
 class Silent:
     """Ignores the reports."""
+
+    def tried(self, runs: int) -> None:
+        """Says nothing."""
 
     def begin(self, total: int, on_disk: int, cost: float) -> None:
         """Says nothing."""
@@ -163,6 +169,8 @@ def run(
                 break
             _check(missing)
             to_make = sum(task.runs for task in missing)
+            if not told:
+                progress.tried(made)
             progress.begin(total, total - to_make, sum(task.cost for task in missing))
             told = True
             if not missing:
@@ -185,21 +193,28 @@ def run(
     return made
 
 
-WORTH = 20.0
-"""Seconds of a processor from which on it is worth a few runs to say how long the others take."""
+PILOTS = 8
+"""Runs of a sweep, at most, that are made before anybody is told how long the others take."""
+FEWEST = 3
+"""As many also where there are many sweeps, whose errors are not all in the same direction."""
+ALL_PILOTS = 64
+"""And in all, as long as that is more than so few of each: nothing is told before they are done."""
 
 
 def _pilots(missing: Sequence[Task]) -> list[Task]:
-    """Runs that are made before anybody is told how long it takes: of each sweep that was never run the shortest, the middle and the longest."""
-    if sum(task.cost for task in missing) < WORTH:
-        return []
+    """Runs that are made before anybody is told how long it takes: of each sweep with points that were never run up to a quarter, the
+    shortest and the longest among them. A guess from the scenario alone is off by a factor of twenty where the machine is slow or busy.
+    """
     sweeps: dict[tuple[int, str], list[Task]] = {}
     for task in missing:
         if not task.schedule.costs.known(task.key):
             sweeps.setdefault((id(task.schedule), task.sweep), []).append(task)
     chosen: dict[int, Task] = {}
+    most = min(PILOTS, max(FEWEST, ALL_PILOTS // max(1, len(sweeps))))
     for mine in sweeps.values():
-        for each in (mine[0], mine[len(mine) // 2], mine[-1]):
+        count = min(most, len(mine) // 4)
+        for place in range(count):
+            each = mine[place * (len(mine) - 1) // max(1, count - 1)]
             chosen[id(each)] = each
     return list(chosen.values())
 

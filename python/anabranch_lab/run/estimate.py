@@ -1,7 +1,7 @@
 """A guess at what a run costs, from its scenario alone: how many packets, over how many links.
 
-Only the order of the runs and the time left depend on it, so it may be off by a factor of two. What a run really took
-replaces it (`costs.py`).
+Only the order of the runs and the time left depend on it. It knows nothing of the machine, so it may be off by a factor of twenty; what the
+first runs of a sweep really took corrects it before anybody is told (`costs.py`, `campaign.py`).
 """
 
 import math

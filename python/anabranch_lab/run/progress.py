@@ -29,7 +29,7 @@ class Bar:
             disable=not console.is_terminal,
         )
         self._task = self._bar.add_task(title, total=None, left="")
-        self._total = self._done = self._todo = 0
+        self._total = self._done = self._todo = self._tried = 0
         self._cost = self._paid = 0.0
         self._start = self._said = time.monotonic()
 
@@ -42,14 +42,21 @@ class Bar:
         """Leaves it as it is."""
         self._bar.stop()
 
+    def tried(self, runs: int) -> None:
+        """So many runs were made to see how long the others take."""
+        self._tried = runs
+
     def begin(self, total: int, on_disk: int, cost: float) -> None:
         """So many runs, of which so many need not be made; the others will take so many seconds of a processor."""
         self._total, self._done, self._todo = total, on_disk, total - on_disk
         self._cost, self._paid = cost, 0.0
         self._start = self._said = time.monotonic()
         self._bar.update(self._task, total=total, completed=on_disk)
-        if on_disk:
-            self._console.print(f"{self._title}: {on_disk} of {total} runs are on disk already")
+        if on_disk > self._tried:
+            self._console.print(f"{self._title}: {on_disk - self._tried} of {total} runs are on disk already")
+        if self._tried:
+            self._console.print(f"{self._title}: {self._tried} runs made to see how long the others take")
+        self._tried = 0
         if self._todo:
             self._console.print(
                 f"{self._title}: {self._todo} runs to make, about {duration(cost / self._workers)} "

@@ -11,6 +11,8 @@ from ..run.progress import duration
 from ..run.results import Results
 from ..run.schedule import Schedule
 
+MOST_FINDINGS = 4
+"""Sentences of one experiment that a command prints; its page has all."""
 STYLE = {
     grades.A: "green",
     grades.B: "yellow",
@@ -98,6 +100,23 @@ def totals(found: Sequence[judged.Claim], names: Mapping[str, str]) -> RichTable
             table.add_row(escape(names.get(study, study)), line.label + more, *cells)
         table.add_section()
     return table
+
+
+def found(results: Results, analysis: experiment.Analysis, *, alone: bool) -> list[str]:
+    """What an experiment has found, in a sentence; where it is `alone` with what belongs to it."""
+    sentence = analysis.sentence or next(iter(analysis.findings), "judged and drawn")
+    lines = [f"{results.plan.name}: {sentence}"]
+    if alone:
+        lines += [f"- {each}" for each in analysis.findings if each != sentence]
+    return [escape(line) for line in lines[:MOST_FINDINGS]]
+
+
+def in_a_line(claims: Sequence[judged.Claim]) -> str:
+    """How many claims got which grade."""
+    counts = {grade: sum(claim.grade == grade for claim in claims) for grade in grades.WORDS}
+    told = "; ".join(f"{count} {grades.WORDS[grade]}" for grade, count in counts.items() if count)
+    word = "claim" if len(claims) == 1 else "claims"
+    return f"{len(claims)} {word}" + (f": {told} (anabranch-lab claims says of each why)" if claims else "")
 
 
 def grades_again(then: Mapping[str, str], now: Mapping[str, str]) -> RichTable:

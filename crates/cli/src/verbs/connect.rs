@@ -4,7 +4,10 @@ use anabranch_live::Vantage;
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::live::{self, AtEnd, NetworkOptions, PipeOptions, Target};
+use crate::half_close;
+use crate::live::{self, NetworkOptions, Target};
+use crate::opening::{self, OpeningOptions};
+use crate::pipe::{self, AtEnd, PipeOptions};
 
 /// Where to.
 #[derive(Args, Debug)]
@@ -17,6 +20,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pipe: PipeOptions,
     #[command(flatten)]
+    opening: OpeningOptions,
+    #[command(flatten)]
     network: NetworkOptions,
 }
 
@@ -24,9 +29,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let target = arguments.target.resolve()?;
     let runtime = live::runtime()?;
     let done = runtime.block_on(async {
-        arguments.network.recording.begin(Vantage::Client).await?;
-        let (endpoint, association) = live::connect(&arguments.network, target, arguments.port).await?;
-        live::serve_pipe(&arguments.network, &endpoint, association, &arguments.pipe, AtEnd::ShutDown).await
+        let network = arguments.network.with_adaptation(half_close::CODE_POINT);
+        network.recording.begin(Vantage::Client).await?;
+        let limit = arguments.opening.limit(None);
+        let (endpoint, association) = opening::connect(&network, limit, target, arguments.port).await?;
+        pipe::serve(&network, &endpoint, association, &arguments.pipe, AtEnd::ShutDown).await
     });
     let recorded = arguments.network.recording.finish();
     // A thread may still wait for standard input.

@@ -5,11 +5,16 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use clap::Args;
-use comfy_table::{Table, presets};
 use serde_json::json;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::failure::Failure;
+use crate::terminal;
+
+/// Lines are not longer, also where nothing limits them.
+const WIDTH: usize = 80;
+/// Nor shorter: a terminal that narrow wraps them itself.
+const NARROWEST: usize = 20;
 
 /// IP protocol number of SCTP.
 const SCTP: i32 = 132;
@@ -140,14 +145,32 @@ fn namespaces() -> Finding {
     )
 }
 
+/// What is good in a line each, what is not with its remedy below, within the width of the terminal.
 fn as_text(findings: &[Finding]) -> String {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(["", "", "found", "how to have it"]);
+    let width = terminal::width().unwrap_or(WIDTH).clamp(NARROWEST, WIDTH);
+    let name = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);
+    let mut text = String::new();
     for finding in findings {
-        let remedy = if finding.good { "" } else { finding.remedy };
-        table.add_row([if finding.good { "ok" } else { "--" }, finding.what, &finding.found, remedy]);
+        let mark = if finding.good { "ok" } else { "--" };
+        let head = format!("{mark}  {:name$}  ", finding.what);
+        let below = " ".repeat(if head.len() * 2 > width { 4 } else { head.len() });
+        let remedy = Some(finding.remedy).filter(|_| !finding.good);
+        let found = if remedy.is_some() { format!("{};", finding.found) } else { finding.found.clone() };
+        let words = found.split_whitespace().chain(remedy.into_iter().flat_map(str::split_whitespace));
+        let mut line = head.clone();
+        for word in words {
+            if line.len() + word.len() > width {
+                text.push_str(line.trim_end());
+                text.push('\n');
+                line.clone_from(&below);
+            }
+            line.push_str(word);
+            line.push(' ');
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
-    format!("{table}\n")
+    text
 }
 
 fn as_json(findings: &[Finding]) -> String {

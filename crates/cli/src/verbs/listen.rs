@@ -3,8 +3,12 @@
 use anabranch_live::{Association, CloseReason, Closed, Endpoint, Message, Vantage, in_words};
 use clap::Args;
 
+use crate::ending;
 use crate::failure::Failure;
-use crate::live::{self, AtEnd, NetworkOptions, PipeOptions};
+use crate::half_close::{self, Mark};
+use crate::live::{self, NetworkOptions};
+use crate::opening;
+use crate::pipe::{self, AtEnd, PipeOptions};
 use crate::serving::{self, Interrupts, Unsent};
 
 /// Where to wait, and what to do with who comes.
@@ -31,7 +35,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         arguments.network.recording.begin(Vantage::Server).await?;
         // Who says that it listens can be interrupted.
         let interrupts = Interrupts::new()?;
-        let endpoint = arguments.network.listening(arguments.port)?;
+        let network = arguments.network.with_adaptation(half_close::CODE_POINT);
+        let endpoint = network.listening(arguments.port)?;
         arguments.network.tell(|| {
             let at: Vec<String> = endpoint.local_addresses().iter().map(ToString::to_string).collect();
             let over = if arguments.network.raw { "IP" } else { "UDP" };
@@ -68,8 +73,18 @@ async fn pipe_one(
             break association;
         }
     };
-    endpoint.stop_listening();
-    live::serve_pipe(&arguments.network, endpoint, association, &arguments.pipe, AtEnd::ShutDownIfSent).await
+    let others = tokio::spawn(refuse_others(endpoint.clone()));
+    let pipe = &arguments.pipe;
+    let done = pipe::serve(&arguments.network, endpoint, association, pipe, AtEnd::ShutDownIfSent).await;
+    others.abort();
+    done
+}
+
+/// Whoever else comes hears why they are not let in.
+async fn refuse_others(endpoint: Endpoint) {
+    while let Some(incoming) = endpoint.accept().await {
+        incoming.refuse(opening::BUSY);
+    }
 }
 
 async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interrupts) -> Result<(), Failure> {
@@ -84,8 +99,12 @@ async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interr
                 network.tell(|| format!("{}: {}", live::name(&association), failure.message));
             }
             let mut unsent = Unsent::default();
-            let ended =
-                if send_only { swallow(&association).await } else { echo(&association, &mut unsent).await };
+            let marks = half_close::is_agreed(&association);
+            let ended = if send_only {
+                swallow(&association, marks).await
+            } else {
+                echo(&association, marks, &mut unsent).await
+            };
             let reason = match ended {
                 Ok(()) => association.closed().await,
                 Err(Closed(reason)) => reason,
@@ -101,7 +120,7 @@ async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interr
                 return written;
             }
             // What had been taken and not arrived is lost as well when the end is not an orderly one.
-            let ended = (!whole).then(|| format!("the association has ended: {}", in_words(&reason)));
+            let ended = (!whole).then(|| ending::in_words(&reason));
             let said: Vec<String> =
                 unsent.into_iter().chain(ended).chain(written.err().map(|failure| failure.message)).collect();
             Err(Failure::failed(format!("{name}: {}", said.join("; "))))
@@ -111,8 +130,12 @@ async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interr
 }
 
 /// Sends back what comes. `unsent` learns what could not be.
-async fn echo(association: &Association, unsent: &mut Unsent) -> Result<(), Closed> {
+async fn echo(association: &Association, marks: bool, unsent: &mut Unsent) -> Result<(), Closed> {
     while let Some(message) = association.recv().await? {
+        if let Some(mark) = half_close::mark(&message).filter(|_| marks) {
+            answer(association, mark).await;
+            continue;
+        }
         let (stream, ppid, unordered) = (message.stream, message.ppid, message.unordered);
         // A peer may have more streams than it lets us have.
         let stream = if stream < association.outbound_streams() { stream } else { 0 };
@@ -125,7 +148,20 @@ async fn echo(association: &Association, unsent: &mut Unsent) -> Result<(), Clos
     Ok(())
 }
 
-async fn swallow(association: &Association) -> Result<(), Closed> {
-    while association.recv().await?.is_some() {}
+async fn swallow(association: &Association, marks: bool) -> Result<(), Closed> {
+    while let Some(message) = association.recv().await? {
+        if let Some(mark) = half_close::mark(&message).filter(|_| marks) {
+            answer(association, mark).await;
+        }
+    }
     Ok(())
+}
+
+/// All is back, or thrown away: nothing more comes from here either.
+async fn answer(association: &Association, mark: Mark) {
+    if mark == Mark::End {
+        // If it has ended meanwhile, its end tells why.
+        let _ = half_close::send_end(association, 0).await;
+        let _ = half_close::send_written(association, 0).await;
+    }
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions, Target};
+use crate::opening::{self, OpeningOptions};
 use crate::verbs::perf::Stopwatch;
 
 /// Whom.
@@ -20,29 +21,36 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "N", default_value_t = 4)]
     count: u32,
     /// Seconds between heartbeats
-    #[arg(short, long, value_name = "SECONDS", default_value_t = 0.2)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "0.2", value_parser = pause)]
     interval: f64,
-    /// Seconds to wait for an answer
-    #[arg(short = 'W', long, value_name = "SECONDS", default_value_t = 1.0)]
-    wait: f64,
+    /// Seconds to wait for the answer to a heartbeat [default: 1], and, if given without --timeout, to the handshake
+    #[arg(short = 'W', long, value_name = "SECONDS", value_parser = opening::seconds)]
+    wait: Option<f64>,
     /// Print JSON: one object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    opening: OpeningOptions,
+    #[command(flatten)]
     network: NetworkOptions,
+}
+
+/// Seconds; none is a heartbeat right behind the other's answer.
+fn pause(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    number
+        .filter(|seconds| (0.0..=86_400.0).contains(seconds))
+        .ok_or_else(|| "a number of seconds, 0 to 86400".to_owned())
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let target = arguments.target.resolve()?;
-    let seconds = |time: f64| time.is_finite() && (0.0..=86_400.0).contains(&time);
-    if !seconds(arguments.interval) || !seconds(arguments.wait) {
-        return Err(Failure::wrong("--interval and --wait are 0 to 86400 seconds"));
-    }
     let runtime = live::runtime()?;
     let done = runtime.block_on(async {
         arguments.network.recording.begin(Vantage::Client).await?;
         let watch = Stopwatch::start();
-        let (endpoint, association) = live::connect(&arguments.network, target, 0).await?;
+        let limit = arguments.opening.limit(arguments.wait);
+        let (endpoint, association) = opening::connect(&arguments.network, limit, target, 0).await?;
         let handshake = watch.seconds();
         let name = live::name(&association);
         if !arguments.json {
@@ -52,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         association.command(|association, now| association.set(now, "mtu_discovery", "icmp"));
         let mut trips = Vec::new();
         for number in 1..=arguments.count {
-            let trip = heartbeat(&association, arguments.wait).await?;
+            let trip = heartbeat(&association, arguments.wait.unwrap_or(1.0)).await?;
             if !arguments.json {
                 match trip {
                     Some(trip) => say(&format!("{name}: heartbeat {number} {:.3} ms\n", trip * 1e3))?,

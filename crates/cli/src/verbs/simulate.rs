@@ -244,12 +244,7 @@ fn prepare(path: &Path) -> Result<(), Failure> {
     if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
         return files::directory(path);
     }
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
-            Err(Failure::wrong(format!("{}: there is no directory {}", path.display(), parent.display())))
-        }
-        _ => Ok(()),
-    }
+    files::has_folder(path)
 }
 
 /// Writes the files of one run.

@@ -169,7 +169,7 @@ impl Association {
     /// use anabranch_sctp::Policy;
     /// # let mut two = Two::up(Config::for_networks());
     /// let now = two.now;
-    /// two.a().send(now, Message::new(4, "here".into()).max_retransmissions(0))?;
+    /// two.a().send(now, Message::new(4, "here").max_retransmissions(0))?;
     /// two.lose();
     /// two.exchange();
     /// assert_eq!(two.a().abandoned(Some(4), Some(Policy::Retransmissions)).sent, 1);

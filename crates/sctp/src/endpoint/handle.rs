@@ -22,7 +22,7 @@ use crate::undelivered::Undelivered;
 /// # use anabranch_sctp::{AssociationId, Direction, Endpoint, Message};
 /// # fn example(endpoint: &mut Endpoint, id: AssociationId, now: Instant) -> Option<()> {
 /// let mut association = endpoint.association(id)?;
-/// association.send(now, Message::new(0, "last words".into())).ok()?;
+/// association.send(now, Message::new(0, "last words")).ok()?;
 /// association.shutdown(now);
 /// # Some(())
 /// # }
@@ -82,8 +82,8 @@ impl AssociationHandle<'_> {
     /// let config = Config::rfc9260().with(|c| c.limits.send_buffer = 20_000);
     /// # let mut two = Two::up(config);
     /// let now = two.now;
-    /// let first = two.a().send(now, Message::new(1, vec![7; 15_000].into()))?;
-    /// let second = two.a().send(now, Message::new(2, vec![7; 15_000].into()))?; // what goes beyond the limit is taken
+    /// let first = two.a().send(now, Message::new(1, vec![7; 15_000]))?;
+    /// let second = two.a().send(now, Message::new(2, vec![7; 15_000]))?; // what goes beyond the limit is taken
     /// assert!(first < second);
     /// assert_eq!(two.send(3, 1), Err(SendError::Full));
     /// two.exchange();
@@ -146,7 +146,7 @@ impl AssociationHandle<'_> {
     /// # let mut two = Two::up(Config::rfc9260());
     /// two.a().tell_fates(true);
     /// let now = two.now;
-    /// let message = two.a().send(now, Message::new(0, "hello".into()))?;
+    /// let message = two.a().send(now, Message::new(0, "hello"))?;
     /// two.exchange();
     /// assert!(two.told_a().contains(&Event::Delivered { message, context: 0 }));
     /// # Ok::<(), SendError>(())
@@ -507,9 +507,9 @@ impl AssociationHandle<'_> {
     /// # use two::*;
     /// # let mut two = Two::up(Config::rfc9260());
     /// let now = two.now;
-    /// two.a().send(now, Message::new(0, vec![1; 1000].into()))?;
+    /// two.a().send(now, Message::new(0, vec![1; 1000]))?;
     /// two.lose();
-    /// two.a().send(now, Message::new(0, "never sent".into()).context(7))?;
+    /// two.a().send(now, Message::new(0, "never sent").context(7))?;
     /// two.a().abort(now, b"enough");
     /// let mut association = two.a();
     /// let unsent = association.receive_unsent().expect("it has not left");

@@ -129,7 +129,7 @@ fn work_of_giving_up(level: SubflowLevel, subflows: u8, count: u32) -> u64 {
     let (mut now, mut packet) = (Instant::ZERO, Vec::new());
     assert_eq!(ends[0].view(id).unwrap().subflow_level(), level);
     for n in 0..count {
-        let message = Message::new((n % u32::from(subflows)) as u16, "x".into()).max_retransmissions(0);
+        let message = Message::new((n % u32::from(subflows)) as u16, "x").max_retransmissions(0);
         ends[0].association(id).unwrap().send(now, message).unwrap();
     }
     while ends[0].poll_transmit(now, 1, &mut packet).is_some() {
@@ -165,7 +165,7 @@ fn with_in_flight(count: u32) -> ([Endpoint; 2], AssociationId, Instant) {
     let (mut ends, id) = shaken(&config);
     let now = Instant::ZERO;
     for _ in 0..count {
-        ends[0].association(id).unwrap().send(now, Message::new(0, "x".into())).unwrap();
+        ends[0].association(id).unwrap().send(now, Message::new(0, "x")).unwrap();
     }
     let mut packet = Vec::new();
     while ends[0].poll_transmit(now, 1, &mut packet).is_some() {

@@ -56,7 +56,7 @@ impl Two {
 
     pub fn send(&mut self, stream: u16, len: usize) -> Result<(), SendError> {
         let now = self.now;
-        self.a().send(now, Message::new(stream, vec![7; len].into())).map(|_| ())
+        self.a().send(now, Message::new(stream, vec![7; len])).map(|_| ())
     }
 
     /// What the first end sends now is lost, each packet.

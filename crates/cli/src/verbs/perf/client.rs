@@ -8,13 +8,15 @@ use std::time::Duration;
 use anabranch_live::{Association, ENCAPSULATION_PORT, Endpoint, Message, SendError, Vantage};
 use bytes::Bytes;
 use clap::Args;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::common::{MEASURED, PORT, Stopwatch, cpu_seconds, kind};
+use super::common::{MEASURED, PORT, Request, Sender, Stopwatch, cpu_seconds, kind};
 use super::units::{self, Format};
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
 use crate::marks::Marks;
+use crate::opening::{self, OpeningOptions};
 use crate::serving::Interrupts;
 
 #[derive(Args, Debug)]
@@ -26,13 +28,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = ENCAPSULATION_PORT)]
     peer_udp_port: u16,
     /// Seconds to send for
-    #[arg(short, long, value_name = "SECONDS", default_value_t = 10.0)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = opening::seconds)]
     time: f64,
     /// Send so much in all, such as 100M, instead of for a time
     #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "time", value_parser = units::size)]
     bytes: Option<u64>,
     /// Seconds between lines
-    #[arg(short, long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = opening::seconds)]
     interval: f64,
     /// Associations at the same time
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -58,6 +60,8 @@ pub(crate) struct Arguments {
     #[arg(short = 'J', long)]
     json: bool,
     #[command(flatten)]
+    opening: OpeningOptions,
+    #[command(flatten)]
     network: NetworkOptions,
 }
 
@@ -71,7 +75,7 @@ fn message_size(text: &str) -> Result<usize, String> {
 
 /// One association, and what is known of it.
 struct Flow {
-    _endpoint: Endpoint,
+    endpoint: Endpoint,
     association: Association,
     received: Arc<Mutex<Received>>,
 }
@@ -84,6 +88,8 @@ struct Received {
     latencies: Vec<f64>,
     /// What the server has counted.
     server: Option<Value>,
+    /// What the server has counted as a sender, when it last said so.
+    sender: Option<Sender>,
 }
 
 impl Flow {
@@ -100,6 +106,11 @@ impl Flow {
             self.association.snapshot().map_or(0, |all| all.stats.payload_bytes_unique)
         }
     }
+
+    /// What the side has counted that sends: this one, or the server.
+    fn sender(&self, reverse: bool) -> Option<Sender> {
+        if reverse { self.received().sender } else { Sender::of(&self.association) }
+    }
 }
 
 fn lock(received: &Mutex<Received>) -> MutexGuard<'_, Received> {
@@ -115,13 +126,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         format!("{}:{PORT}", arguments.target)
     };
     let target = live::resolve(&with_port, arguments.peer_udp_port)?;
-    if arguments.time.is_nan()
-        || arguments.time <= 0.0
-        || arguments.interval.is_nan()
-        || arguments.interval <= 0.0
-    {
-        return Err(Failure::wrong("--time and --interval are more than 0 seconds"));
-    }
     let runtime = live::runtime()?;
     let measured = runtime.block_on(async {
         arguments.network.recording.begin(Vantage::Client).await?;
@@ -129,9 +133,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let mut begun = Vec::new();
         for _ in 0..arguments.parallel {
             let before = Stopwatch::start();
-            let (endpoint, association) = live::connect(&arguments.network, target.clone(), 0).await?;
+            let limit = arguments.opening.limit(None);
+            let (endpoint, association) =
+                opening::connect(&arguments.network, limit, target.clone(), 0).await?;
             begun.push(before.seconds());
-            flows.push(Flow { _endpoint: endpoint, association, received: Arc::default() });
+            flows.push(Flow { endpoint, association, received: Arc::default() });
         }
         measure(arguments, flows, &begun).await
     });
@@ -183,9 +189,11 @@ async fn measure(
     }
     let (mut senders, mut probes) = (tokio::task::JoinSet::new(), tokio::task::JoinSet::new());
     for flow in &flows {
-        let (association, message) = (flow.association.clone(), arguments.message);
+        let association = flow.association.clone();
         if arguments.reverse {
-            let ask = Message { ppid: kind::REVERSE, ..Message::new(0, message.to_string().into()) };
+            let request = Request { message: arguments.message, interval: arguments.interval };
+            let request = serde_json::to_vec(&request).map_err(Failure::failed)?;
+            let ask = Message { ppid: kind::REVERSE, ..Message::new(0, request) };
             association.send(ask).await.map_err(Failure::failed)?;
         } else {
             senders.spawn(send(association, watch, work));
@@ -300,15 +308,28 @@ async fn read(association: Association, watch: Stopwatch, received: Arc<Mutex<Re
                     lock(&received).latencies.push(trip as f64 / 1e9);
                 }
             }
-            kind::END => lock(&received).server = serde_json::from_slice(&message.into_bytes()).ok(),
+            kind::REPORT => lock(&received).sender = serde_json::from_slice(&message.into_bytes()).ok(),
+            kind::END => {
+                let told: Option<Value> = serde_json::from_slice(&message.into_bytes()).ok();
+                let sender = told.as_ref().and_then(|told| Sender::deserialize(&told["sender"]).ok());
+                let mut received = lock(&received);
+                received.sender = sender.or(received.sender);
+                received.server = told;
+            }
             _ => lock(&received).bytes += message.len() as u64,
         }
     }
 }
 
-/// What one association has done between two times.
-fn interval(number: usize, flow: &Flow, from: f64, to: f64, bytes: u64, retransmitted: u64) -> Value {
-    let stats = flow.association.snapshot().map(|all| all.stats);
+/// What one association has done between two times. What the sender alone knows is null until it has said so.
+fn interval(
+    number: usize,
+    sender: Option<Sender>,
+    from: f64,
+    to: f64,
+    bytes: u64,
+    retransmitted: u64,
+) -> Value {
     json!({
         "association": number + 1,
         "start": from,
@@ -316,14 +337,10 @@ fn interval(number: usize, flow: &Flow, from: f64, to: f64, bytes: u64, retransm
         "seconds": to - from,
         "bytes": bytes,
         "bits_per_second": bytes as f64 * 8.0 / (to - from).max(1e-9),
-        "retransmits": retransmitted,
-        "cwnd": stats.as_ref().map(|stats| stats.cwnd),
-        "srtt_seconds": stats.and_then(|stats| stats.srtt).map(anabranch_base::Duration::as_secs_f64),
+        "retransmits": sender.map(|_| retransmitted),
+        "cwnd": sender.map(|sender| sender.cwnd),
+        "srtt_seconds": sender.and_then(|sender| sender.srtt_seconds),
     })
-}
-
-fn retransmissions(flow: &Flow) -> u64 {
-    flow.association.snapshot().map_or(0, |all| all.stats.retransmissions)
 }
 
 async fn tell_intervals(
@@ -349,8 +366,9 @@ async fn tell_intervals(
         let to = watch.seconds();
         let mut lines = Vec::new();
         for (number, (flow, before)) in flows.iter().zip(&mut before).enumerate() {
-            let now = (flow.bytes(arguments.reverse), retransmissions(flow));
-            lines.push(interval(number, flow, from, to, now.0 - before.0, now.1 - before.1));
+            let sender = flow.sender(arguments.reverse);
+            let now = (flow.bytes(arguments.reverse), sender.map_or(before.1, |sender| sender.retransmits));
+            lines.push(interval(number, sender, from, to, now.0 - before.0, now.1 - before.1));
             *before = now;
         }
         if !arguments.json {
@@ -385,11 +403,35 @@ fn say_lines(lines: &[Value], format: Option<Format>) -> Result<(), Failure> {
             line["end"].as_f64().unwrap_or(0.0),
             live::amount(line["bytes"].as_f64().unwrap_or(0.0)),
             units::rate_in_words(line["bits_per_second"].as_f64().unwrap_or(0.0), format),
-            line["retransmits"].as_u64().unwrap_or(0),
-            live::amount(line["cwnd"].as_f64().unwrap_or(0.0)),
+            line["retransmits"].as_u64().map_or("-".to_owned(), |count| count.to_string()),
+            line["cwnd"].as_f64().map_or("-".to_owned(), live::amount),
         ));
     }
     say(&text)
+}
+
+/// How long a server has to agree to the end.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Ends all of them in order, and those whose servers do not agree at once.
+async fn end(flows: &[Flow]) {
+    for flow in flows {
+        flow.association.command(|association, now| {
+            association.shutdown(now);
+        });
+    }
+    let all = async {
+        for flow in flows {
+            flow.association.closed().await;
+        }
+    };
+    if tokio::time::timeout(PATIENCE, all).await.is_err() {
+        flows.iter().for_each(|flow| flow.association.abort(MEASURED));
+    }
+    // The last packets leave.
+    for flow in flows {
+        flow.endpoint.close(PATIENCE).await;
+    }
 }
 
 /// Waits until all has arrived, asks the server what it has counted, and tells all.
@@ -427,10 +469,14 @@ async fn finish(
         }
     }
     let (seconds, cpu) = (watch.seconds(), cpu_seconds() - cpu);
-    let sent: u64 = flows.iter().map(|flow| flow.bytes(arguments.reverse)).sum();
+    let came: u64 = flows.iter().map(|flow| flow.bytes(arguments.reverse)).sum();
+    let senders: Vec<Sender> = flows.iter().filter_map(|flow| flow.sender(arguments.reverse)).collect();
+    let known = senders.len() == flows.len();
+    let sent = if known { senders.iter().map(|sender| sender.bytes).sum() } else { came };
+    let retransmits = known.then(|| senders.iter().map(|sender| sender.retransmits).sum::<u64>());
     let servers: Vec<Value> = flows.iter().filter_map(|flow| flow.received().server.clone()).collect();
     let of_servers = |key: &'static str| servers.iter().filter_map(move |told| told[key].as_f64());
-    let arrived = if arguments.reverse { sent as f64 } else { of_servers("bytes").sum() };
+    let arrived = if arguments.reverse { came as f64 } else { of_servers("bytes").sum() };
     let remote_cpu = of_servers("cpu_seconds").fold(0.0, f64::max);
     let mut trips: Vec<f64> = flows.iter().flat_map(|flow| flow.received().latencies.clone()).collect();
     trips.sort_by(f64::total_cmp);
@@ -438,11 +484,11 @@ async fn finish(
         |percent: usize| trips.get((trips.len() * percent / 100).min(trips.len().saturating_sub(1))).copied();
     for flow in flows {
         arguments.network.write_stats(&flow.association)?;
-        flow.association.abort(MEASURED);
     }
+    end(flows).await;
     let per_byte = (cpu + remote_cpu) * 1e9 / arrived.max(1.0);
     let end = json!({
-        "sum_sent": { "seconds": seconds, "bytes": sent, "bits_per_second": sent as f64 * 8.0 / seconds, "retransmits": flows.iter().map(retransmissions).sum::<u64>() },
+        "sum_sent": { "seconds": seconds, "bytes": sent, "bits_per_second": sent as f64 * 8.0 / seconds, "retransmits": retransmits },
         "sum_received": { "seconds": seconds, "bytes": arrived, "bits_per_second": arrived * 8.0 / seconds },
         "cpu": { "host_seconds": cpu, "remote_seconds": remote_cpu, "ns_per_byte": per_byte },
         "latency_seconds": { "samples": trips.len(), "p50": part(50), "p90": part(90), "p99": part(99), "max": trips.last() },
@@ -461,9 +507,10 @@ async fn finish(
     let ms =
         |seconds: Option<f64>| seconds.map_or("-".to_owned(), |seconds| format!("{:.3} ms", seconds * 1e3));
     Ok(format!(
-        "sent {} in {seconds:.2} s, {}; arrived {}\nhandshake {}; message there and back: median {}, 90 % {}, 99 % {}, longest {}\nCPU {cpu:.2} s here, {remote_cpu:.2} s there: {per_byte:.2} ns a byte\n",
+        "sent {} in {seconds:.2} s, {}, {} retransmissions; arrived {}\nhandshake {}; message there and back: median {}, 90 % {}, 99 % {}, longest {}\nCPU {cpu:.2} s here, {remote_cpu:.2} s there: {per_byte:.2} ns a byte\n",
         live::amount(sent as f64),
         units::rate_in_words(sent as f64 * 8.0 / seconds, arguments.format),
+        retransmits.map_or("-".to_owned(), |count| count.to_string()),
         live::amount(arrived),
         ms(begun.first().copied()),
         ms(part(50)),

@@ -1,11 +1,13 @@
 //! What client and server of a measurement have in common.
 
 use anabranch_base::Instant;
+use anabranch_live::Association;
+use serde::{Deserialize, Serialize};
 
 /// SCTP port, as iperf3 has it for TCP.
 pub(crate) const PORT: u16 = 5201;
 
-/// With what a client aborts that has measured.
+/// With what a client aborts that has measured, where the server does not agree to the end.
 pub(crate) const MEASURED: &[u8] = b"measured";
 
 /// What a message is for: its payload protocol identifier.
@@ -16,8 +18,42 @@ pub(crate) mod kind {
     pub(crate) const ECHO: u32 = 1;
     /// The client has sent all. It is answered with what the server has counted, as JSON.
     pub(crate) const END: u32 = 2;
-    /// The server is to send messages of the size that stands in it until the client ends the association.
+    /// The server is to send until the client sends [`END`]: a [`super::Request`] as JSON, or the size of messages alone.
     pub(crate) const REVERSE: u32 = 3;
+    /// What the server has counted as a sender so far, as JSON: a [`super::Sender`].
+    pub(crate) const REPORT: u32 = 4;
+}
+
+/// What a client wants that lets the server send.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Request {
+    /// Bytes of each message.
+    pub(crate) message: usize,
+    /// Seconds between reports.
+    pub(crate) interval: f64,
+}
+
+/// What a sender has counted.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Sender {
+    /// Payload, each byte once.
+    pub(crate) bytes: u64,
+    pub(crate) retransmits: u64,
+    pub(crate) cwnd: u64,
+    pub(crate) srtt_seconds: Option<f64>,
+}
+
+impl Sender {
+    /// As it stands.
+    pub(crate) fn of(association: &Association) -> Option<Self> {
+        let stats = association.snapshot()?.stats;
+        Some(Self {
+            bytes: stats.payload_bytes_unique,
+            retransmits: stats.retransmissions,
+            cwnd: stats.cwnd,
+            srtt_seconds: stats.srtt.map(anabranch_base::Duration::as_secs_f64),
+        })
+    }
 }
 
 /// CPU time of this process, all threads, user and system, seconds. 0 where it is not known.

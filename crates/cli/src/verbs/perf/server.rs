@@ -2,12 +2,14 @@
 
 use std::io::Write;
 
-use anabranch_live::{Association, CloseReason, Closed, Message, SendError, Vantage, in_words};
+use anabranch_live::{Association, CloseReason, Closed, Message, SendError, Vantage};
 use bytes::Bytes;
 use clap::Args;
 use serde_json::json;
+use tokio::task::JoinHandle;
 
-use super::common::{MEASURED, PORT, Stopwatch, cpu_seconds, kind};
+use super::common::{MEASURED, PORT, Request, Sender, Stopwatch, cpu_seconds, kind};
+use crate::ending;
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
 use crate::serving::{self, Interrupts, Unsent};
@@ -38,18 +40,31 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 let name = live::name(&association);
                 say(&format!("{name}: begins"));
                 let _watcher = network.watch(&association);
-                let Served { bytes, seconds, reason, unsent } = serve(&association).await;
+                let Served { bytes, sent, seconds, reason, unsent } = serve(&association).await;
                 let rate = live::rate(bytes as f64 * 8.0 / seconds.max(1e-9));
                 let amount = live::amount(bytes as f64);
-                say(&format!("{name}: {amount} in {seconds:.2} s, {rate}; {}", in_words(&reason)));
+                let measured = has_measured(&reason);
+                let end =
+                    if measured { "the client has measured".to_owned() } else { ending::in_words(&reason) };
+                let sent = sent.map_or(String::new(), |sent| {
+                    format!(
+                        ", {} sent, {} retransmissions",
+                        live::amount(sent.bytes as f64),
+                        sent.retransmits
+                    )
+                });
+                say(&format!("{name}: {amount} in {seconds:.2} s, {rate}{sent}; {end}"));
                 let written = network.write_stats(&association);
-                match unsent.in_words() {
-                    Some(unsent) if !has_measured(&reason) => {
-                        let also = written.err().map(|failure| format!("; {}", failure.message));
-                        Err(Failure::failed(format!("{name}: {unsent}{}", also.unwrap_or_default())))
-                    }
-                    _ => written,
+                if measured {
+                    return written;
                 }
+                let said: Vec<String> = unsent
+                    .in_words()
+                    .into_iter()
+                    .chain([end])
+                    .chain(written.err().map(|failure| failure.message))
+                    .collect();
+                Err(Failure::failed(format!("{name}: {}", said.join("; "))))
             }
         })
         .await
@@ -62,15 +77,20 @@ fn say(what: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{what}");
 }
 
-/// A client that has all it wants aborts, whatever is under way.
+/// A client that has all it wants shuts down, or aborts with these words where that takes too long.
 fn has_measured(reason: &CloseReason) -> bool {
-    let CloseReason::AbortedByPeer { reason: Some(said), .. } = reason else { return false };
-    said.0 == MEASURED
+    match reason {
+        CloseReason::Graceful => true,
+        CloseReason::AbortedByPeer { reason: Some(said), .. } => said.0 == MEASURED,
+        _ => false,
+    }
 }
 
 /// What one client had.
 struct Served {
     bytes: u64,
+    /// Where the client wanted to be sent something.
+    sent: Option<Sender>,
     seconds: f64,
     reason: CloseReason,
     /// Answers that the client did not take.
@@ -81,7 +101,8 @@ struct Served {
 async fn serve(association: &Association) -> Served {
     let (watch, cpu) = (Stopwatch::start(), cpu_seconds());
     let (mut bytes, mut messages) = (0u64, 0u64);
-    let mut unsent = Unsent::default();
+    let (mut unsent, mut flooding) = (Unsent::default(), None);
+    let mut reverse = false;
     let reason = loop {
         let message = match association.recv().await {
             Ok(Some(message)) => message,
@@ -95,20 +116,25 @@ async fn serve(association: &Association) -> Served {
                 unsent.note(len, association.send(back).await);
             }
             kind::END => {
+                if let Some(flooding) = flooding.take() {
+                    stop(association, flooding).await;
+                }
                 let told = json!({
                     "bytes": bytes,
                     "messages": messages,
                     "seconds": watch.seconds(),
                     "cpu_seconds": cpu_seconds() - cpu,
+                    "sender": sent_by(association, reverse),
                 });
                 let told = told.to_string();
                 let len = told.len();
-                let back = Message { ppid: kind::END, ..Message::new(0, told.into()) };
+                let back = Message { ppid: kind::END, ..Message::new(0, told) };
                 unsent.note(len, association.send(back).await);
             }
             kind::REVERSE => {
-                let size = String::from_utf8_lossy(&message.into_bytes()).parse().unwrap_or(1 << 14);
-                tokio::spawn(flood(association.clone(), size));
+                let wanted = request(&message.into_bytes());
+                reverse = true;
+                flooding.get_or_insert_with(|| tokio::spawn(flood(association.clone(), wanted)));
             }
             _ => {
                 bytes += message.len() as u64;
@@ -116,14 +142,47 @@ async fn serve(association: &Association) -> Served {
             }
         }
     };
-    Served { bytes, seconds: watch.seconds(), reason, unsent }
+    Served { bytes, sent: sent_by(association, reverse), seconds: watch.seconds(), reason, unsent }
 }
 
-/// Sends until the client ends the association. What is refused for another reason ends it: the client would wait for ever.
-async fn flood(association: Association, size: usize) {
-    let payload = Bytes::from(vec![0x5a; size.clamp(1, 1 << 20)]);
+fn sent_by(association: &Association, reverse: bool) -> Option<Sender> {
+    Sender::of(association).filter(|_| reverse)
+}
+
+/// What the client wants to be sent.
+fn request(text: &[u8]) -> Request {
+    let message = || std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(1 << 14);
+    serde_json::from_slice(text).unwrap_or_else(|_| Request { message: message(), interval: f64::INFINITY })
+}
+
+/// Sends nothing new any more, and waits until all has arrived, so that what is counted is the whole.
+async fn stop(association: &Association, flooding: JoinHandle<()>) {
+    flooding.abort();
+    let dry = association.until(|core| {
+        let stats = core.snapshot().stats;
+        (stats.queued_bytes + stats.flight == 0).then_some(())
+    });
+    tokio::select! {
+        _ = dry => {}
+        _ = association.closed() => {}
+    }
+}
+
+/// Sends, and reports what has been sent, until it is stopped or the association ends. What is refused for another reason ends it: the
+/// client would wait for ever.
+async fn flood(association: Association, Request { message, interval }: Request) {
+    let payload = Bytes::from(vec![0x5a; message.clamp(1, 1 << 20)]);
+    // Twice in each, so that there is one in each though it waits in the send buffer.
+    let step = (interval / 2.0).max(0.01);
+    let (watch, mut due) = (Stopwatch::start(), step);
     loop {
-        match association.send(payload.clone()).await {
+        let mut next = Message::new(0, payload.clone());
+        if watch.seconds() >= due {
+            due += step;
+            let told = Sender::of(&association).and_then(|sent| serde_json::to_vec(&sent).ok());
+            next = told.map_or(next, |told| Message { ppid: kind::REPORT, ..Message::new(0, told) });
+        }
+        match association.send(next).await {
             Ok(_) => {}
             Err(SendError::Closed(_) | SendError::Refused(anabranch_sctp::SendError::Closing)) => return,
             Err(SendError::Refused(error)) => {

@@ -1,0 +1,28 @@
+//! How an association that was up has ended, in words, and what to do.
+
+use anabranch_live::CloseReason;
+
+/// What Ctrl-C on one side says to the other.
+pub(crate) const INTERRUPTED: &[u8] = b"interrupted";
+
+/// An end that is not in order.
+pub(crate) fn in_words(reason: &CloseReason) -> String {
+    let what = match reason {
+        CloseReason::AbortedByPeer { reason: Some(said), .. } if said.0 == INTERRUPTED => {
+            "the peer was interrupted: what has come may be a part, so begin again".to_owned()
+        }
+        CloseReason::AbortedByPeer { .. } => {
+            format!("{reason}; what has come may be a part: look what the peer says, and begin again")
+        }
+        CloseReason::Unreachable { .. } | CloseReason::PortUnreachable | CloseReason::ProtocolUnreachable => {
+            format!(
+                "{reason}; what has come may be a part: see whether `anabranch ping` finds the peer, and begin again"
+            )
+        }
+        CloseReason::ShutdownGuard | CloseReason::ShutdownDeadline => {
+            format!("{reason}; what was sent last may not have arrived")
+        }
+        _ => reason.to_string(),
+    };
+    format!("the association has ended: {what}")
+}

@@ -1,0 +1,116 @@
+//! The end of one direction. SCTP has no half-closed state (RFC 9260, 9.2): who shuts down gets nothing new any more. So two of this
+//! program tell each other by messages that standard input has ended, and that all was written, and shut down when both have said both. That both understand it they say in
+//! the handshake (Adaptation Layer Indication, RFC 5061, 4.2.6); with any other peer the first end is the end of all, as ever.
+
+use std::sync::{Mutex, PoisonError};
+
+use anabranch_live::{Association, Message, Received, SendError};
+use tokio::sync::Notify;
+
+/// What this program says of itself in the handshake: "anb" and the version of the exchange.
+pub(crate) const CODE_POINT: u32 = 0x616e_6201;
+/// Payload protocol identifier of the mark.
+pub(crate) const PPID: u32 = CODE_POINT;
+/// What a mark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// The input of its sender has ended: all of it was sent before.
+    End = 0,
+    /// Its sender has written all that it was sent, up to the end.
+    Written = 1,
+}
+
+/// Whether both sides understand marks.
+pub(crate) fn is_agreed(association: &Association) -> bool {
+    let agreed = association.command(|core, _| {
+        let peers = core.snapshot().negotiated.and_then(|agreed| agreed.adaptation);
+        (core.configuration().extensions.adaptation_indication, peers)
+    });
+    agreed == Some((Some(CODE_POINT), Some(CODE_POINT)))
+}
+
+/// The mark that a message is, where marks are agreed on.
+pub(crate) fn mark(message: &Received) -> Option<Mark> {
+    if message.ppid != PPID || message.len() != 1 {
+        return None;
+    }
+    match message.pieces().flatten().next()? {
+        0 => Some(Mark::End),
+        1 => Some(Mark::Written),
+        _ => None,
+    }
+}
+
+/// Sends the mark of the end behind all that was sent.
+pub(crate) async fn send_end(association: &Association, stream: u16) -> Result<(), SendError> {
+    // Other streams, and what is unordered, would come behind it.
+    let dry = association.until(|core| {
+        let stats = core.snapshot().stats;
+        (stats.queued_bytes + stats.flight == 0).then_some(())
+    });
+    tokio::select! {
+        _ = dry => {}
+        _ = association.closed() => {}
+    }
+    send(association, stream, Mark::End).await
+}
+
+/// Tells the peer that all it has sent is written.
+pub(crate) async fn send_written(association: &Association, stream: u16) -> Result<(), SendError> {
+    send(association, stream, Mark::Written).await
+}
+
+async fn send(association: &Association, stream: u16, mark: Mark) -> Result<(), SendError> {
+    association.send(Message { ppid: PPID, ..Message::new(stream, [mark as u8]) }).await.map(|_| ())
+}
+
+/// Which directions have ended.
+#[derive(Debug, Default)]
+pub(crate) struct HalfClose {
+    ends: Mutex<Ends>,
+    peers: Notify,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ends {
+    /// Nothing more comes from here.
+    pub(crate) ours: bool,
+    /// And the peer has written it.
+    written: bool,
+    /// Nothing more comes from there, and what has come is written.
+    pub(crate) peers: bool,
+}
+
+impl HalfClose {
+    pub(crate) fn ends(&self) -> Ends {
+        *self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing more comes from here.
+    pub(crate) fn end_ours(&self) {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner).ours = true;
+    }
+
+    /// The peer has said so. Where both have finished, and have what the other has sent, the association ends.
+    pub(crate) fn hear(&self, association: &Association, mark: Mark) {
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        match mark {
+            Mark::End => ends.peers = true,
+            Mark::Written => ends.written = true,
+        }
+        if ends.written && ends.peers {
+            association.command(|association, now| {
+                association.shutdown(now);
+            });
+        }
+        drop(ends);
+        self.peers.notify_one();
+    }
+
+    /// Waits until nothing more comes from there; for one task.
+    pub(crate) async fn peers_ended(&self) {
+        while !self.ends().peers {
+            self.peers.notified().await;
+        }
+    }
+}
