@@ -312,6 +312,24 @@ def test_wrong_words():
     run(main())
 
 
+def test_without_a_block_what_has_arrived_can_be_read_and_the_port_is_free():
+    async def main():
+        async def say(association):
+            await association.send(b"good bye")
+
+        async with serving(say) as (_server, udp_port):
+            association = await aio.connect(f"{HOST}:{PORT}", udp_port=udp_port)
+            await association.wait_closed()
+            await asyncio.sleep(0)
+            assert association._driver.closed
+            assert (await association.receive()).data == b"good bye"
+            assert await association.receive() is None
+            with pytest.raises(aio.ClosedError, match="both sides have shut it down"):
+                await association.send(b"x")
+
+    run(main())
+
+
 def test_events_and_the_fate_of_messages():
     async def main():
         async with pair() as association:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 from ..units import nanoseconds
 from ._driver import Driver
@@ -17,6 +17,18 @@ _EVENTS = 4096
 
 _FREQUENT = ("Readable", "Writable")
 """What `receive` and `send` see to themselves."""
+
+
+class SendOptions(TypedDict, total=False):
+    """What `Association.send` takes beside payload and stream."""
+
+    ppid: int
+    unordered: bool
+    immediate: bool
+    lifetime: str | float | None
+    retransmissions: int | None
+    priority: int | None
+    dscp: int | None
 
 
 class ClosedError(ConnectionError):
@@ -360,6 +372,8 @@ class Association:
         elif kind == "Closed":
             self._last = dict(self._driver.core.statistics(self._number))
             self._graceful, self._reason = values["graceful"], values["reason"]
+            if self._owns_driver:
+                self._driver.close_when_idle()
         if self._events is not None and kind not in _FREQUENT:
             if len(self._events) < _EVENTS:
                 self._events.append(Event(kind, text, values))
@@ -385,7 +399,7 @@ class Stream:
         self.number = number
         """Its id."""
 
-    async def send(self, data: bytes | bytearray | memoryview | str, **options: Any) -> int:
+    async def send(self, data: bytes | bytearray | memoryview | str, **options: Unpack[SendOptions]) -> int:
         """Send a message on this stream, as `Association.send` does."""
         return await self.association.send(data, self.number, **options)
 

@@ -48,8 +48,8 @@ class Driver:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0
         self._planned = False
+        self._ending = False
         self.closed = False
-        self.failure: BaseException | None = None
 
     @staticmethod
     def now() -> int:
@@ -64,6 +64,11 @@ class Driver:
         if self._timer is not None:
             self._timer.cancel()
         self._give_back()
+
+    def close_when_idle(self) -> None:
+        """Stop as soon as nothing wants to leave any more."""
+        self._ending = True
+        self.plan()
 
     def _give_back(self) -> None:
         for socket in self.sockets:
@@ -105,7 +110,10 @@ class Driver:
                 break
         else:
             self.plan()
-        self._set_timer()
+        if self._ending and not self._planned and not self._waiting:
+            self.close()
+        else:
+            self._set_timer()
 
     def _tell(self) -> bool:
         found = False
