@@ -92,7 +92,7 @@ class Pair:
     def events(self, side: int) -> list[tuple[int, str]]:
         """What the user of a side was told, and when."""
 
-Address = tuple[str, int, int]
+_Address = tuple[str, int, int]
 """IP address, UDP port, and the interface that a link-local address is of (0: none)."""
 
 @final
@@ -100,7 +100,7 @@ class Endpoint:
     """An SCTP endpoint without I/O: packets, the time and commands go in; packets, events and the time to wake go out."""
 
     def __new__(
-        cls, local: Address, port: int, seed: bytes, max_associations: int, largest: int
+        cls, local: _Address, port: int, seed: bytes, max_associations: int, largest: int
     ) -> Endpoint: ...
     def listen(self, profile: str | None, options: Sequence[tuple[str, str]]) -> None:
         """Let peers in."""
@@ -111,7 +111,7 @@ class Endpoint:
     def connect(
         self,
         now_ns: int,
-        remote: Address,
+        remote: _Address,
         port: int,
         profile: str | None,
         options: Sequence[tuple[str, str]],
@@ -119,11 +119,11 @@ class Endpoint:
         """Begin an association, and answer its number."""
 
     def handle_datagram(
-        self, now_ns: int, source: Address, destination: Address, octet: int, packet: bytes
+        self, now_ns: int, source: _Address, destination: _Address, octet: int, packet: bytes
     ) -> None:
         """Take a packet."""
 
-    def handle_icmp(self, now_ns: int, kind: str, value: int, destination: Address, quoted: bytes) -> None:
+    def handle_icmp(self, now_ns: int, kind: str, value: int, destination: _Address, quoted: bytes) -> None:
         """Take what ICMP says."""
 
     def handle_timeout(self, now_ns: int) -> None:
@@ -132,7 +132,7 @@ class Endpoint:
     def poll_timeout(self) -> int | None:
         """When `handle_timeout` wants to be called, ns."""
 
-    def poll_transmit(self, now_ns: int) -> tuple[bytes, Address, Address | None, int, bool] | None:
+    def poll_transmit(self, now_ns: int) -> tuple[bytes, _Address, _Address | None, int, bool] | None:
         """The next packet: bytes, destination, source, octet, whether nobody may fragment it."""
 
     def poll_event(self) -> tuple[int, str, str, dict[str, Any]] | None:
@@ -197,7 +197,7 @@ class Endpoint:
     def buffered(self, association: int, stream: int | None) -> int:
         """Bytes accepted and not acknowledged."""
 
-    def remote(self, association: int) -> Address | None:
+    def remote(self, association: int) -> _Address | None:
         """Where the peer is."""
 
     def peer_port(self, association: int) -> int:

@@ -266,6 +266,26 @@ def test_nobody_listens():
     run(main())
 
 
+def test_a_silent_address_leaves_time_for_the_next(monkeypatch):
+    async def main():
+        loop = asyncio.get_running_loop()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+            async with serving(echo) as (_server, udp_port):
+                silent.bind(("127.0.0.2", udp_port))
+
+                async def both(_host, port, **_options):
+                    kind = (socket.AF_INET, socket.SOCK_DGRAM, 17, "")
+                    return [(*kind, ("127.0.0.2", port)), (*kind, (HOST, port))]
+
+                monkeypatch.setattr(loop, "getaddrinfo", both)
+                async with aio.connect(
+                    f"two.example:{PORT}", udp_port=udp_port, timeout="3 s"
+                ) as association:
+                    assert association.remote == (HOST, udp_port)
+
+    run(main())
+
+
 def test_a_connect_that_is_cancelled_leaves_nothing_behind():
     async def main():
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:

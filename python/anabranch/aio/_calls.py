@@ -83,26 +83,28 @@ def connect(
     patience = nanoseconds(timeout) / 1e9
 
     async def begin() -> Association:
-        what = f"{target}, UDP port {udp_port}"
-        failure: Exception = ConnectionError(f"{what}: no address")
+        loop = asyncio.get_running_loop()
+        what, end = f"{target}, UDP port {udp_port}", loop.time() + patience
+        silence = TimeoutError(f"{what}: no answer within {patience:g} s")
+        failure: Exception = silence
         try:
-            async with asyncio.timeout(patience):
-                for address in await _addresses(host, udp_port):
-                    try:
-                        return await _try(
-                            address,
-                            port,
-                            _local(local, address),
-                            local_udp_port,
-                            local_port,
-                            profile,
-                            chosen,
-                            largest,
-                        )
-                    except ClosedError as closed:
-                        failure = ConnectionRefusedError(f"{what}: {closed}")
+            async with asyncio.timeout_at(end):
+                addresses = await _addresses(host, udp_port)
         except TimeoutError:
-            raise TimeoutError(f"{what}: no answer within {patience:g} s") from None
+            raise silence from None
+        for tried, address in enumerate(addresses):
+            # One that is silent leaves time for the others.
+            share = (end - loop.time()) / (len(addresses) - tried)
+            try:
+                async with asyncio.timeout(share):
+                    mine = (_local(local, address), local_udp_port, local_port)
+                    return await _try(address, port, mine, profile, chosen, largest)
+            except TimeoutError:
+                failure = silence
+            except ClosedError as closed:
+                failure = ConnectionRefusedError(f"{what}: {closed}")
+            except OSError as error:
+                failure = error
         raise failure
 
     return Connecting(begin)
@@ -111,15 +113,14 @@ def connect(
 async def _try(
     address: Address,
     port: int,
-    local: str,
-    local_udp_port: int,
-    local_port: int,
+    mine: tuple[str, int, int],
     profile: str | None,
     options: dict[str, str],
     largest: int,
 ) -> Association:
-    mine = local_port or random.SystemRandom().randint(*_DYNAMIC)
-    driver = Driver([(local, local_udp_port, address[2])], mine, 1, largest)
+    local, local_udp_port, local_port = mine
+    local_port = local_port or random.SystemRandom().randint(*_DYNAMIC)
+    driver = Driver([(local, local_udp_port, address[2])], local_port, 1, largest)
     association: Association | None = None
     try:
         number = driver.core.connect(driver.now(), address, port, profile, suited(options))
