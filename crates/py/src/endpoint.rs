@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 
 use anabranch_sctp::{
-    AssociationHandle, AssociationId, Config, Direction, Dscp, Duration, Ecn, EndpointConfig, Event, IcmpError,
-    IcmpKind, Instant, Message, Meta, Received, Reliability, SecretRng, SendError,
+    AssociationHandle, AssociationId, Config, Direction, Dscp, Duration, Ecn, EndpointConfig, Event,
+    IcmpError, IcmpKind, Instant, Message, Meta, Received, Reliability, SecretRng, SendError,
 };
 use bytes::Bytes;
 use pyo3::exceptions::{PyBlockingIOError, PyKeyError, PyRuntimeError, PyValueError};
@@ -108,8 +108,15 @@ impl Endpoint {
     /// At SCTP port `port`. `seed`: 32 bytes from the operating system. `largest`: bytes of unfinished messages beyond which an
     /// association is aborted.
     #[new]
-    fn new(local: Address, port: u16, seed: [u8; 32], max_associations: usize, largest: usize) -> PyResult<Self> {
-        let config = EndpointConfig { max_associations, ..EndpointConfig::new(socket_address(&local)?, port) };
+    fn new(
+        local: Address,
+        port: u16,
+        seed: [u8; 32],
+        max_associations: usize,
+        largest: usize,
+    ) -> PyResult<Self> {
+        let config =
+            EndpointConfig { max_associations, ..EndpointConfig::new(socket_address(&local)?, port) };
         let core = anabranch_sctp::Endpoint::new(config, SecretRng::from_seed(seed));
         Ok(Self { core, known: BTreeMap::new(), numbers: BTreeMap::new(), next: 0, largest })
     }
@@ -212,7 +219,9 @@ impl Endpoint {
         while self.core.poll_endpoint_event().is_some() {}
         let Some((id, event)) = self.core.poll_event() else { return Ok(None) };
         let number = self.number(id);
-        if let (Event::PartialDeliveryAborted { message, .. }, Some(known)) = (&event, self.known.get_mut(&number)) {
+        if let (Event::PartialDeliveryAborted { message, .. }, Some(known)) =
+            (&event, self.known.get_mut(&number))
+        {
             known.parts.retain(|part| part.part.is_none_or(|part| part.message != *message));
         }
         let (name, values) = (name(&event), PyDict::new(py));
@@ -255,7 +264,12 @@ impl Endpoint {
     }
 
     /// The next message of one stream or of any. Raises BufferError when the peer's message is too long to be put together.
-    fn receive(&mut self, py: Python<'_>, association: u64, stream: Option<u16>) -> PyResult<Option<Arrived>> {
+    fn receive(
+        &mut self,
+        py: Python<'_>,
+        association: u64,
+        stream: Option<u16>,
+    ) -> PyResult<Option<Arrived>> {
         let largest = self.largest;
         loop {
             let known = self.known.get_mut(&association).ok_or_else(gone)?;

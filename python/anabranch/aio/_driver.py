@@ -170,4 +170,4 @@ def suited(options: dict[str, str]) -> list[tuple[str, str]]:
     """Options for associations, with what this system's sockets cannot do turned off unless it is asked for."""
     if LINUX:
         return list(options.items())
-    return list(({"ecn": "off", "mtu_discovery": "off", "mtu": "1280 B"} | options).items())
+    return list(({"ecn": "off", "mtu_discovery": "off", "mtu": "1280"} | options).items())
