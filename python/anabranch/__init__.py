@@ -16,8 +16,9 @@
 | `connect` | two endpoints with one association, packet by packet |
 | `profiles`, `options` | the profiles of SCTP, and their options with values |
 | `model` | what an association gets, by equations |
+| `aio` | associations on real sockets, for asyncio |
 
-docs/how-to/python.md tells more. Nothing reads a clock: the same scenario and seed give the same result, always.
+docs/how-to/python.md tells more. Nothing but `aio` reads a clock: the same scenario and seed give the same result, always.
 """
 
 import types
@@ -38,6 +39,7 @@ __all__ = [
     "Scenario",
     "Tables",
     "__version__",
+    "aio",
     "check",
     "connect",
     "model",
@@ -48,9 +50,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> types.ModuleType:
-    # The equations stand on the laboratory, which stands on this package: they are loaded when they are asked for.
-    if name == "model":
+    # The equations stand on the laboratory, which stands on this package, and whoever simulates needs no event loop: these are loaded
+    # when they are asked for.
+    if name in ("aio", "model"):
         import importlib
 
-        return importlib.import_module(".model", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """The simulator, compiled from crates/py."""
 
 from collections.abc import Callable, Sequence
-from typing import final
+from typing import Any, final
 
 __version__: str
 
@@ -91,6 +91,120 @@ class Pair:
 
     def events(self, side: int) -> list[tuple[int, str]]:
         """What the user of a side was told, and when."""
+
+_Address = tuple[str, int, int]
+"""IP address, UDP port, and the interface that a link-local address is of (0: none)."""
+
+@final
+class Endpoint:
+    """An SCTP endpoint without I/O: packets, the time and commands go in; packets, events and the time to wake go out."""
+
+    def __new__(
+        cls, local: _Address, port: int, seed: bytes, max_associations: int, largest: int
+    ) -> Endpoint: ...
+    def listen(self, profile: str | None, options: Sequence[tuple[str, str]]) -> None:
+        """Let peers in."""
+
+    def stop_listening(self) -> None:
+        """Let nobody in any more."""
+
+    def connect(
+        self,
+        now_ns: int,
+        remote: _Address,
+        port: int,
+        profile: str | None,
+        options: Sequence[tuple[str, str]],
+    ) -> int:
+        """Begin an association, and answer its number."""
+
+    def handle_datagram(
+        self, now_ns: int, source: _Address, destination: _Address, octet: int, packet: bytes
+    ) -> None:
+        """Take a packet."""
+
+    def handle_icmp(self, now_ns: int, kind: str, value: int, destination: _Address, quoted: bytes) -> None:
+        """Take what ICMP says."""
+
+    def handle_timeout(self, now_ns: int) -> None:
+        """Run every timer that is due."""
+
+    def poll_timeout(self) -> int | None:
+        """When `handle_timeout` wants to be called, ns."""
+
+    def poll_transmit(self, now_ns: int) -> tuple[bytes, _Address, _Address | None, int, bool] | None:
+        """The next packet: bytes, destination, source, octet, whether nobody may fragment it."""
+
+    def poll_event(self) -> tuple[int, str, str, dict[str, Any]] | None:
+        """The next event: association, name, in words, values."""
+
+    def send(
+        self,
+        now_ns: int,
+        association: int,
+        payload: bytes,
+        stream: int,
+        ppid: int,
+        unordered: bool,
+        immediate: bool,
+        policy: tuple[str, int] | None,
+        dscp: int | None,
+    ) -> int:
+        """Hand in a message; BlockingIOError where there is no room."""
+
+    def receive(self, association: int, stream: int | None) -> tuple[bytes, int, int, bool, int] | None:
+        """The next message: payload, stream, ppid, unordered, time in ns."""
+
+    def shutdown(self, now_ns: int, association: int, patience_ns: int | None) -> None:
+        """End the association in an orderly way."""
+
+    def abort(self, now_ns: int, association: int, reason: bytes) -> None:
+        """End it at once."""
+
+    def release(self, association: int) -> bool:
+        """Forget a closed association."""
+
+    def set_reliability(self, association: int, stream: int | None, policy: str, value: int) -> None:
+        """Say how reliable messages are."""
+
+    def set_stream_value(self, association: int, stream: int, value: int) -> None:
+        """Set the priority or weight of a stream."""
+
+    def tell_fates(self, association: int, on: bool) -> None:
+        """Whether the fate of each message is told."""
+
+    def tell_when_dry(self, now_ns: int, association: int) -> None:
+        """Have SenderDry told each time that nothing is left to be sent or acknowledged."""
+
+    def reset_streams(self, now_ns: int, association: int, direction: str, streams: Sequence[int]) -> None:
+        """Begin streams anew."""
+
+    def add_streams(self, now_ns: int, association: int, outgoing: int, incoming: int) -> None:
+        """Ask for more streams."""
+
+    def set(self, now_ns: int, association: int, key: str, value: str) -> None:
+        """Change an option of the living association."""
+
+    def get(self, association: int, key: str) -> str | None:
+        """An option as it is."""
+
+    def state(self, association: int) -> str | None:
+        """The state, or None when the association is gone."""
+
+    def statistics(self, association: int) -> list[tuple[str, int | None]]:
+        """Every counter and gauge by name."""
+
+    def buffered(self, association: int, stream: int | None) -> int:
+        """Bytes accepted and not acknowledged."""
+
+    def remote(self, association: int) -> _Address | None:
+        """Where the peer is."""
+
+    def peer_port(self, association: int) -> int:
+        """The peer's SCTP port."""
+
+    def associations(self) -> int:
+        """How many associations are not closed."""
 
 def simulate(
     scenario: str,

@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "what Python passes is converted, so it is owned")]
 
 mod columns;
+mod endpoint;
 mod pair;
 
 use pyo3::prelude::*;
@@ -21,6 +22,8 @@ mod _core {
     use pyo3::exceptions::{PyInterruptedError, PyRuntimeError, PyValueError};
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::endpoint::Endpoint;
     #[pymodule_export]
     use crate::pair::Pair;
 

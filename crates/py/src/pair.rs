@@ -314,7 +314,7 @@ impl Pair {
 }
 
 /// Joins the parts of messages: a message that is whole now. `unfinished` are those of which more is to come.
-fn joined(unfinished: &mut Vec<Received>, mut next: Received) -> Option<Received> {
+pub(crate) fn joined(unfinished: &mut Vec<Received>, mut next: Received) -> Option<Received> {
     for index in 0..unfinished.len() {
         let part = unfinished.get_mut(index)?;
         match part.join(next) {

@@ -1,0 +1,131 @@
+//! What associations begin with.
+
+use std::ffi::c_char;
+use std::sync::{Arc, Mutex};
+
+use anabranch_sctp::Config as Values;
+
+use crate::memory;
+use crate::status::{Failure, Status, guard};
+use crate::table::Table;
+
+/// Options of associations, as `--set` of the command line has them. It is read when a call gets it: what is changed later counts for
+/// later calls.
+pub struct Config {
+    _name: [u8; 0],
+}
+
+static CONFIGS: Table<Mutex<Values>> = Table::new(1, "an anabranch_config");
+
+/// The values of a configuration; where `config` is null those for networks.
+pub(crate) fn values(config: *const Config, otherwise: fn() -> Values) -> Result<Arc<Values>, Failure> {
+    if config.is_null() {
+        return Ok(Arc::new(otherwise()));
+    }
+    let config = CONFIGS.get(config.addr())?;
+    let values = config.lock().map_err(|_| Failure::internal())?;
+    Ok(Arc::new(values.clone()))
+}
+
+/// Makes a configuration: a profile by its name ("modern", "rfc9260", ...; `anabranch engines` lists them), or, for null, that for networks:
+/// "modern" with probes of the path MTU and partial reliability. For data channels of WebRTC call `anabranch_config_for_webrtc` next.
+///
+/// # Safety
+/// `profile` is null or ends with a zero byte; a pointer can be written to `config`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_config_new(profile: *const c_char, config: *mut *mut Config) -> Status {
+    guard(|| {
+        let values = if profile.is_null() {
+            Values::for_networks()
+        } else {
+            // SAFETY: as the caller says.
+            let name = unsafe { memory::text(profile, "profile")? };
+            Values::named(name).ok_or_else(|| {
+                let all = Values::PROFILES.join(", ");
+                Failure::new(Status::ErrorOption, format!("no profile `{name}`; there are {all}"))
+            })?
+        };
+        if config.is_null() {
+            return Err(Failure::null("config"));
+        }
+        let name = CONFIGS.keep(Mutex::new(values))?;
+        // SAFETY: as the caller says.
+        unsafe { memory::write(config, std::ptr::without_provenance_mut(name), "config")? };
+        Ok(Status::Ok)
+    })
+}
+
+/// Sets an option, such as "rto_min" to "200 ms"; `anabranch engines` lists them all.
+///
+/// # Safety
+/// `key` and `value` end with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_config_set(
+    config: *mut Config,
+    key: *const c_char,
+    value: *const c_char,
+) -> Status {
+    guard(|| {
+        // SAFETY: as the caller says.
+        let (key, value) = unsafe { (memory::text(key, "key")?, memory::text(value, "value")?) };
+        let config = CONFIGS.get(config.addr())?;
+        let mut values = config.lock().map_err(|_| Failure::internal())?;
+        values.set(key, value).map_err(|error| Failure::new(Status::ErrorOption, error))?;
+        Ok(Status::Ok)
+    })
+}
+
+/// What data channels of WebRTC need (RFC 8831) and a path within DTLS has: resets of streams, partial reliability, I-DATA where the peer has
+/// it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
+#[unsafe(no_mangle)]
+pub extern "C" fn anabranch_config_for_webrtc(config: *mut Config) -> Status {
+    guard(|| {
+        let config = CONFIGS.get(config.addr())?;
+        let mut values = config.lock().map_err(|_| Failure::internal())?;
+        for (key, value) in [
+            ("reconfiguration", "true"),
+            ("partial_reliability", "true"),
+            ("interleaving", "true"),
+            ("outbound_streams", "65535"),
+            ("inbound_streams", "65535"),
+            ("max_outbound_streams", "65535"),
+            ("mtu_discovery", "off"),
+            ("mtu", "1200"),
+            ("ecn", "off"),
+        ] {
+            values.set(key, value).map_err(|error| Failure::new(Status::ErrorOption, error))?;
+        }
+        Ok(Status::Ok)
+    })
+}
+
+/// Writes the value of an option as a text with a zero byte behind it.
+///
+/// # Safety
+/// `key` ends with a zero byte; `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn anabranch_config_get(
+    config: *const Config,
+    key: *const c_char,
+    buffer: *mut c_char,
+    room: usize,
+    needed: *mut usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: as the caller says.
+        let key = unsafe { memory::text(key, "key")? };
+        let config = CONFIGS.get(config.addr())?;
+        let values = config.lock().map_err(|_| Failure::internal())?;
+        let value = values.get(key);
+        let value =
+            value.ok_or_else(|| Failure::new(Status::ErrorOption, format!("there is no option `{key}`")))?;
+        // SAFETY: as the caller says.
+        unsafe { memory::copy_text(&value, buffer, room, needed) }
+    })
+}
+
+/// Gives a configuration back. What was begun with it goes on.
+#[unsafe(no_mangle)]
+pub extern "C" fn anabranch_config_free(config: *mut Config) -> Status {
+    guard(|| CONFIGS.take(config.addr()).map(|_| Status::Ok))
+}

@@ -1,0 +1,31 @@
+//! Counters and gauges by name.
+
+use std::ffi::{CString, c_char};
+use std::sync::OnceLock;
+
+use anabranch_sctp::Stats;
+
+use crate::status::{Failure, Status};
+
+static NAMES: OnceLock<Vec<CString>> = OnceLock::new();
+
+/// The name of a counter or gauge by its number from 0; null behind the last. docs/results.md says what each is; those that end in `_ns` are
+/// times in nanoseconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn anabranch_statistic_name(number: usize) -> *const c_char {
+    let names = NAMES.get_or_init(|| {
+        Stats::default().named().map(|(name, _)| CString::new(name).unwrap_or_default()).collect()
+    });
+    names.get(number).map_or(std::ptr::null(), |name| name.as_ptr())
+}
+
+/// One of them; an error where there is none of that name, `NOTHING` where it has no sample.
+pub(crate) fn value(stats: &Stats, name: &str) -> Result<Option<u64>, Failure> {
+    let found = stats.named().find(|(known, _)| *known == name);
+    found.map(|(_, value)| value).ok_or_else(|| {
+        Failure::new(
+            Status::ErrorArgument,
+            format!("there is no counter `{name}`: anabranch_statistic_name lists them"),
+        )
+    })
+}
