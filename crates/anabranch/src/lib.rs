@@ -66,7 +66,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `docs/api.md` lists calls, events and options.
+//! `docs/reference/api.md` lists calls, events and options.
 #![forbid(unsafe_code)]
 
 pub use anabranch_sctp::*;

@@ -750,7 +750,7 @@ anabranch_status anabranch_association_statistic(anabranch_association *associat
 // Gives an association back. If it has not ended it goes on ending in order for 30 seconds, as long as its driver lives.
 anabranch_status anabranch_association_free(anabranch_association *association);
 
-// The name of a counter or gauge by its number from 0; null behind the last. docs/results.md says what each is; those that end in `_ns` are
+// The name of a counter or gauge by its number from 0; null behind the last. docs/reference/results.md says what each is; those that end in `_ns` are
 // times in nanoseconds.
 const char *anabranch_statistic_name(size_t number);
 

@@ -9,7 +9,7 @@ use crate::status::{Failure, Status};
 
 static NAMES: OnceLock<Vec<CString>> = OnceLock::new();
 
-/// The name of a counter or gauge by its number from 0; null behind the last. docs/results.md says what each is; those that end in `_ns` are
+/// The name of a counter or gauge by its number from 0; null behind the last. docs/reference/results.md says what each is; those that end in `_ns` are
 /// times in nanoseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_statistic_name(number: usize) -> *const c_char {

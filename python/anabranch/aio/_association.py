@@ -56,7 +56,7 @@ class Event:
     """What has happened to an association."""
 
     kind: str
-    """`"Delivered"`, `"PathDown"`, `"StreamsReset"`, ...: the names of docs/api.md."""
+    """`"Delivered"`, `"PathDown"`, `"StreamsReset"`, ...: the names of docs/reference/api.md."""
     text: str
     """In words."""
     values: dict[str, Any]
