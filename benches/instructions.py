@@ -123,7 +123,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("binaries", type=pathlib.Path, help="folder of the binaries, built with the profile dist")
+    parser.add_argument(
+        "binaries", type=pathlib.Path, help="folder of the binaries, built with the profile dist"
+    )
     parser.add_argument("--accept", action="store_true", help="write the counts instead of comparing")
     args = parser.parse_args()
     # Counts do not depend on what else runs: as many at a time as there are processors.
