@@ -2,6 +2,7 @@
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use anabranch_sim::scenario::{Record, Scenario};
 use anabranch_sim::{CaptureFile, CaptureFormat};

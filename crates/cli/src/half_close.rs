@@ -1,6 +1,7 @@
 //! The end of one direction. SCTP has no half-closed state (RFC 9260, 9.2): who shuts down gets nothing new any more. So two of this
-//! program tell each other by messages that standard input has ended, and that all was written, and shut down when both have said both. That both understand it they say in
-//! the handshake (Adaptation Layer Indication, RFC 5061, 4.2.6); with any other peer the first end is the end of all, as ever.
+//! program tell each other by messages that standard input has ended, and that all was written, and shut down when both have said both.
+//! That both understand it they say in the handshake (Adaptation Layer Indication, RFC 5061, 4.2.6); with any other peer the first end is
+//! the end of all, as ever.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,6 +12,7 @@ use tokio::sync::Notify;
 pub(crate) const CODE_POINT: u32 = 0x616e_6201;
 /// Payload protocol identifier of the mark.
 pub(crate) const PPID: u32 = CODE_POINT;
+
 /// What a mark says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
