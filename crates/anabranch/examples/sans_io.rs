@@ -30,11 +30,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut network: VecDeque<(Instant, usize, Meta, Vec<u8>)> = VecDeque::new();
     let mut packets = 0;
     while now < Instant::from_nanos(2_000_000_000) {
-        for side in 0..2 {
+        for (side, source) in addresses.into_iter().enumerate() {
             let mut packet = Vec::new();
             while let Some(transmit) = ends[side].poll_transmit(now, 1, &mut packet) {
-                let (source, destination) = (addresses[side], transmit.destination);
-                let meta = Meta { source, destination, dscp: transmit.dscp, ecn: transmit.ecn };
+                let meta = Meta {
+                    source,
+                    destination: transmit.destination,
+                    dscp: transmit.dscp,
+                    ecn: transmit.ecn,
+                };
                 network.push_back((
                     now + Duration::from_millis(10),
                     1 - side,

@@ -51,10 +51,10 @@ impl Wire {
     pub(crate) fn run(&mut self, time: Duration) -> Result<(), Box<dyn std::error::Error>> {
         let end = self.now + time;
         while self.now <= end {
-            for side in 0..2 {
+            for (side, address) in ADDRESSES.iter().enumerate() {
                 let mut packet = Vec::new();
                 while let Some(transmit) = self.ends[side].poll_transmit(self.now, 1, &mut packet) {
-                    let (source, destination) = (ADDRESSES[side].parse()?, transmit.destination);
+                    let (source, destination) = (address.parse()?, transmit.destination);
                     let meta = Meta { source, destination, dscp: transmit.dscp, ecn: transmit.ecn };
                     let packet = std::mem::take(&mut packet);
                     if !(self.lose)(side, &transmit) {
