@@ -40,6 +40,7 @@ traffic = { kind = \"greedy\", message = \"1000 B\" }
 const EXAMPLES: [(&str, &str); 12] = [
     ("satellite.toml", include_str!("../../../../../examples/satellite.toml")),
     ("bottleneck.toml", include_str!("../../../../../examples/bottleneck.toml")),
+    ("first.toml", include_str!("../../../../../examples/first.toml")),
     ("speed.toml", include_str!("../../../../../examples/speed.toml")),
     ("diffserv-two-paths.toml", include_str!("../../../../../examples/diffserv-two-paths.toml")),
     ("single-bottleneck.toml", include_str!("../../../../../examples/single-bottleneck.toml")),
