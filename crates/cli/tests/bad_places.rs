@@ -3,6 +3,8 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Output, Stdio};
 
 use nix::pty::{Winsize, openpty};
@@ -32,11 +34,11 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("a device").into()
 }
 
-/// A pipe whose reader has gone.
+/// Whoever read it has gone.
 fn closed() -> Stdio {
-    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let (reader, writer) = UnixStream::pair().expect("two sockets");
     drop(reader);
-    writer.into()
+    OwnedFd::from(writer).into()
 }
 
 #[test]
