@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 println!("message {context}: given up before it was sent");
             }
             Event::Abandoned { context, sent: true, .. } => {
-                println!("message {context}: given up, a part was sent")
+                println!("message {context}: given up, a part was sent");
             }
             _ => {}
         }

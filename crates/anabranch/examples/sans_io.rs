@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 match event {
                     Event::Readable { .. } => {
                         let message = ends[side].association(id).and_then(|mut side| side.receive());
-                        let text = message.map(|message| message.into_bytes()).unwrap_or_default();
+                        let text = message.map(anabranch::Received::into_bytes).unwrap_or_default();
                         println!("{:.3} s: b has: {}", now.as_secs_f64(), String::from_utf8_lossy(&text));
                     }
                     event if side == 0 => println!("{:.3} s: a: {event}", now.as_secs_f64()),
