@@ -17,10 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // `for_networks` offers partial reliability (RFC 3758).
     let mut wire = wire::Wire::up(Config::for_networks())?;
     let position = |number: u32| {
-        Message::new(0, format!("{number}").into())
-            .lifetime(Duration::from_millis(100))
-            .context(number)
-            .tell_fate()
+        Message::new(0, format!("{number}")).lifetime(Duration::from_millis(100)).context(number).tell_fate()
     };
 
     let now = wire.now;

@@ -27,11 +27,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     wire.lose = |side, _| side == 0 && [3, 12].contains(&(SENT.fetch_add(1, Ordering::Relaxed) + 1));
     for number in 0..10_u8 {
         let now = wire.now;
-        wire.side(0)?.send(now, Message::new(POSITIONS, vec![number; 100].into()))?;
+        wire.side(0)?.send(now, Message::new(POSITIONS, vec![number; 100]))?;
         wire.run(Duration::from_millis(20))?;
     }
     let now = wire.now;
-    wire.side(0)?.send(now, Message::new(FILE, vec![7; 20_000].into()))?;
+    wire.side(0)?.send(now, Message::new(FILE, vec![7; 20_000]))?;
     wire.run(Duration::from_secs(5))?;
 
     let (mut positions, mut file) = (0, 0);

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ends[1].listen(Arc::clone(&config))?;
     let mut now = Instant::ZERO;
     let a = ends[0].connect(now, addresses[1], 5000, config)?;
-    ends[0].association(a).ok_or("just opened")?.send(now, Message::new(0, "hello".into()))?;
+    ends[0].association(a).ok_or("just opened")?.send(now, Message::new(0, "hello"))?;
 
     let mut network: VecDeque<(Instant, usize, Meta, Vec<u8>)> = VecDeque::new();
     let mut packets = 0;

@@ -35,9 +35,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let now = wire.now;
     let voice = Dscp::new(EF).ok_or("a code point is below 64")?;
-    wire.side(0)?.send(now, Message::new(BULK, vec![7; 30_000].into()))?;
+    wire.side(0)?.send(now, Message::new(BULK, vec![7; 30_000]))?;
     // The first message with another code point opens a subflow for its stream.
-    wire.side(0)?.send(now, Message::new(VOICE, vec![7; 160].into()).dscp(voice))?;
+    wire.side(0)?.send(now, Message::new(VOICE, vec![7; 160]).dscp(voice))?;
     wire.run(Duration::from_secs(1))?;
 
     for (point, packets) in PACKETS.iter().enumerate() {

@@ -56,7 +56,7 @@
 //! let mut endpoint = Endpoint::new(EndpointConfig::new(local, 5000), SecretRng::from_seed([7; 32]));
 //! let now = Instant::ZERO;
 //! let id = endpoint.connect(now, peer, 5000, Arc::new(Config::for_networks()))?;
-//! endpoint.association(id).expect("just opened").send(now, Message::new(0, "hello".into()))?;
+//! endpoint.association(id).expect("just opened").send(now, Message::new(0, "hello"))?;
 //!
 //! let mut packets = Vec::new();
 //! let transmit = endpoint.poll_transmit(now, 1, &mut packets).expect("an INIT");
