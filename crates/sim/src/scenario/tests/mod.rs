@@ -37,7 +37,7 @@ engine = \"rfc9260\"
 traffic = { kind = \"greedy\", message = \"1000 B\" }
 ";
 
-const EXAMPLES: [(&str, &str); 12] = [
+const EXAMPLES: [(&str, &str); 13] = [
     ("satellite.toml", include_str!("../../../../../examples/satellite.toml")),
     ("bottleneck.toml", include_str!("../../../../../examples/bottleneck.toml")),
     ("first.toml", include_str!("../../../../../examples/first.toml")),
