@@ -140,7 +140,8 @@ fn recorded_twice_counts_once() {
         assert!(single.capture().notes.is_empty(), "{:?}", single.capture().notes);
         assert!(single.lines().all(|line| line.copy_of.is_none()));
         // A mirror port; one that tags; a host that routes, with other addresses on the link; a switch between VLANs.
-        let ways: [(&str, &dyn Fn(&[u8]) -> Vec<u8>); 5] = [
+        type Way<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
+        let ways: [(&str, Way<'_>); 5] = [
             ("mirrored", &|packet| ethernet(1, None, packet)),
             ("VLAN added", &|packet| ethernet(1, Some(7), packet)),
             ("routed", &|packet| ethernet(3, None, &routed(packet))),

@@ -89,7 +89,7 @@ fn the_flow_inside_of_tunnels() {
         ),
     ];
     for (name, link, frame) in frames {
-        let bytes = file(link, &[frame.clone()]);
+        let bytes = file(link, std::slice::from_ref(&frame));
         let trace = trace(&bytes);
         let line = trace.lines().next().unwrap_or_else(|| panic!("{name}: {:?}", trace.skipped()));
         assert!(line.info.starts_with("5000 > 9 tag=0x00000001 DATA BE tsn=7"), "{name}: {}", line.info);
