@@ -91,10 +91,9 @@ struct Remembering {
 
 impl Remembering {
     fn keep<T>(&self, done: std::io::Result<T>) -> std::io::Result<T> {
-        done.map_err(|error| {
+        done.inspect_err(|error| {
             let copy = error.raw_os_error().map_or(error.kind().into(), std::io::Error::from_raw_os_error);
             let _ = self.fault.set(copy);
-            error
         })
     }
 }

@@ -32,11 +32,11 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("a device").into()
 }
 
-/// A pipe whose reader has gone.
+/// What nobody reads any more: as with a pipe, writing to it is EPIPE.
 fn closed() -> Stdio {
-    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let (reader, writer) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
     drop(reader);
-    writer.into()
+    std::os::fd::OwnedFd::from(writer).into()
 }
 
 #[test]
