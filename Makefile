@@ -24,7 +24,7 @@ SECONDS ?= 3600
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
-demo: build ## build, run the satellite study with SEEDS=1..5, print its table, write out/report/index.html
+demo: build ## build, run the satellite study with SEEDS=1..5, say what it found, write out/report/index.html
 	@$(LAB) run $(STUDY) --jobs $(JOBS) $(if $(SEEDS),--seeds $(SEEDS)) $(FLAGS)
 	@$(LAB) report --study $(STUDY) $(if $(SEEDS),--seeds $(SEEDS)) $(FLAGS)
 

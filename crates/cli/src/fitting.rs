@@ -1,6 +1,6 @@
 //! Tables that fit a terminal.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 /// A column: its head and a cell for each row.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Column {
 }
 
 /// A table, or several below each other where one would be wider than `width` characters: each begins with `names`, by which
-/// its rows are known. A single column that is too wide stays so.
+/// its rows are known. In a single column that is too wide cells go over several lines.
 pub(crate) fn fit(names: &[Column], columns: &[Column], width: Option<usize>) -> Vec<String> {
     let fixed = 1 + names.iter().map(Column::width).sum::<usize>();
     let mut done = Vec::new();
@@ -36,7 +36,8 @@ pub(crate) fn fit(names: &[Column], columns: &[Column], width: Option<usize>) ->
         });
         let count = fitting.count().max(1).min(rest.len());
         let (now, later) = rest.split_at(count);
-        done.push(table(names, now));
+        let needed = fixed + now.iter().map(Column::width).sum::<usize>();
+        done.push(table(names, now, width.filter(|width| *width < needed)));
         rest = later;
         if rest.is_empty() {
             return done;
@@ -44,11 +45,15 @@ pub(crate) fn fit(names: &[Column], columns: &[Column], width: Option<usize>) ->
     }
 }
 
-fn table(names: &[Column], columns: &[Column]) -> String {
+fn table(names: &[Column], columns: &[Column], squeezed: Option<usize>) -> String {
     let all = || names.iter().chain(columns);
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);
     table.set_header(all().map(|column| column.head.clone()));
+    if let Some(width) = squeezed {
+        let width = u16::try_from(width).unwrap_or(u16::MAX);
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    }
     let rows = all().map(|column| column.cells.len()).max().unwrap_or(0);
     for row in 0..rows {
         table.add_row(all().map(|column| column.cells.get(row).cloned().unwrap_or_default()));

@@ -127,8 +127,11 @@ fn captures_and_qlogs_of_both_ends_are_whole() {
         assert!(decoded.status.success(), "{}", text(&decoded.stderr));
         let told: Value = serde_json::from_slice(&decoded.stdout).expect("JSON");
         let payload = &told["flows"][0]["forward"]["purposes"]["payload"];
-        // The mark of the end is a byte.
-        assert!(payload == 150_001 || snapped, "{told:#}");
+        // That it has ended, and that all was written, is a byte each.
+        assert!(
+            payload.as_u64().is_some_and(|bytes| (150_001..=150_002).contains(&bytes)) || snapped,
+            "{told:#}"
+        );
         if !there("tshark") {
             continue;
         }
@@ -235,7 +238,9 @@ fn prometheus_reads_what_was_counted() {
         let line = format!("sctp_{name}_total{{port=\"9000\"}} {}", sum(name));
         assert!(answer.lines().any(|there| there == line), "no `{line}` in {answer}");
     }
-    assert_eq!(sum("payload_bytes_received_new"), 60_002, "each has a mark of a byte");
+    // Each client says that it has ended, and, unless it ends at once, that it has written all: a byte each.
+    let came = sum("payload_bytes_received_new");
+    assert!((60_002..=60_004).contains(&came), "{came}");
     server.signal(Signal::SIGTERM);
     let (said, ended) = server.end();
     assert_eq!(ended.status.code(), Some(143), "{said}");
