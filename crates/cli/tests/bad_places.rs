@@ -3,8 +3,6 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::process::{Command, Output, Stdio};
 
 use nix::pty::{Winsize, openpty};
@@ -34,19 +32,11 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("a device").into()
 }
 
-<<<<<<< HEAD
-/// Whoever read it has gone.
-fn closed() -> Stdio {
-    let (reader, writer) = UnixStream::pair().expect("two sockets");
-    drop(reader);
-    OwnedFd::from(writer).into()
-=======
 /// What nobody reads any more: as with a pipe, writing to it is EPIPE.
 fn closed() -> Stdio {
     let (reader, writer) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
     drop(reader);
     std::os::fd::OwnedFd::from(writer).into()
->>>>>>> l-cli
 }
 
 #[test]
