@@ -46,6 +46,7 @@ mod receiver;
 mod room;
 mod sender;
 mod shard;
+mod state;
 mod stats;
 mod status;
 mod stream;
@@ -54,7 +55,7 @@ mod undelivered;
 mod violation;
 
 pub use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, SecretRng, TraceRecord, Transmit};
-pub use association::{Association, State};
+pub use association::Association;
 pub use config::{Config, ConfigError, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
 pub use endpoint::packets::Packets;
@@ -66,6 +67,7 @@ pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingI
 pub use message::{Message, Part, Received};
 pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 pub use shard::Shard;
+pub use state::State;
 pub use stats::{
     ControlChunks, ControlStats, EndpointStats, Negotiated, PathStats, Snapshot, Stats, StreamStats,
     SubflowStats,

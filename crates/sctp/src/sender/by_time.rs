@@ -12,10 +12,10 @@ use super::lane::LossTimer;
 use super::loss_response::NewlyLost;
 use super::path_mtu::{LostAgain, room_of};
 use super::rack::Circumstances;
-use crate::association::State;
 use crate::config::{FastRecovery, ImmediateBit};
 use crate::context::Context;
 use crate::ids::{Id, LaneId, SpaceId};
+use crate::state::State;
 use crate::stats::count_lost;
 
 /// "If ... no RTT sample has been taken, the PTO is 1 second" (RFC 8985, 7.2).
