@@ -6,7 +6,7 @@ use super::interleaved::Piece;
 use super::limits::Limits;
 use super::map::Arrival;
 use super::standstill::STANDSTILL;
-use super::timing::PacketSummary;
+use super::timing::{AckPolicy, PacketSummary};
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::event::Event;
@@ -119,7 +119,7 @@ impl Receiver {
             read.had_new |= summary.new;
             if let Some(space) = self.spaces.get_mut(read.space) {
                 space.path = read.path;
-                space.timing.on_packet(cx.now, summary, cx.config.ack_policy());
+                space.timing.on_packet(cx.now, summary, AckPolicy::of(&cx.config));
             }
         }
         read.space = at;
@@ -132,7 +132,7 @@ impl Receiver {
         if read.summary.has_data {
             if let Some(space) = self.spaces.get_mut(read.space) {
                 space.path = read.path;
-                space.timing.on_packet(cx.now, read.summary, cx.config.ack_policy());
+                space.timing.on_packet(cx.now, read.summary, AckPolicy::of(&cx.config));
             }
         }
     }

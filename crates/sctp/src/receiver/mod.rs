@@ -49,7 +49,6 @@ use inbound::Inbound;
 use space::ReceiveSpace;
 
 pub(crate) use arrivals::{PacketRead, Taken};
-pub(crate) use timing::AckPolicy;
 
 /// What a peer that resets its streams makes us look at (RFC 6525).
 #[derive(Debug, Default)]
