@@ -42,6 +42,7 @@ mod options;
 mod path;
 mod per_stream;
 pub mod properties;
+mod receive_buffer;
 mod receiver;
 mod room;
 mod sender;

@@ -5,7 +5,6 @@ mod acknowledge;
 mod admission;
 mod arrivals;
 mod asn;
-pub(crate) mod buffer;
 mod delivery_order;
 mod ecn;
 mod forward;
