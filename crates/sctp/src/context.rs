@@ -1,6 +1,8 @@
 //! What the owners inside an association share while they work: the time, the configuration, the paths, and where
 //! counters, trace records and events go.
 
+mod paths;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
