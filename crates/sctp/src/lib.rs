@@ -57,11 +57,11 @@ mod violation;
 
 pub use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, SecretRng, TraceRecord, Transmit};
 pub use association::Association;
-pub use config::{Config, ConfigError, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
+pub use config::{ChangeError, Config, ConfigError, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
 pub use endpoint::packets::Packets;
 pub use endpoint::{Endpoint, EndpointConfig};
-pub use error::{ChangeError, ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
+pub use error::{ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 pub use event::{AbortReason, AssociationId, CloseReason, Direction, Event, Reconfigured, Timer};
 pub use icmp::{IcmpError, IcmpKind};
 pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};

@@ -160,7 +160,6 @@ impl AckTiming {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
 
     const DELAY: Duration = Duration::from_millis(200);
 
