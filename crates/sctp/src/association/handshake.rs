@@ -10,10 +10,11 @@ use anabranch_wire::{ChecksumOut, Tsn};
 
 use super::checksum::checksum_of;
 use super::control::Kind;
-use super::init::{MAX_PEER_ADDRESSES, PeerInit};
+use super::init::PeerInit;
 use super::phase::{Handshake, Phase};
 use super::watch::Watch;
 use super::{Association, Control, causes, random_tag};
+use crate::address::MAX_PEER_ADDRESSES;
 use crate::config::Config;
 use crate::context::Context;
 use crate::cookie::Cookie;
