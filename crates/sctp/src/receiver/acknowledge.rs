@@ -6,9 +6,9 @@ use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime, kind};
 use anabranch_wire::{PacketBuilder, Tsn};
 
 use super::Receiver;
-use super::limits::packet_of_peer;
+use super::inbound::limits::packet_of_peer;
 use super::space::ReceiveSpace;
-use super::timing::AckPolicy;
+use super::space::timing::AckPolicy;
 use crate::context::Context;
 use crate::encoding::{AckLayout, Acknowledgement, micros};
 use crate::ids::SpaceId;

@@ -1,12 +1,12 @@
 //! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
 
 use super::Receiver;
-use super::growing::Inconsistent;
-use super::interleaved::Piece;
-use super::limits::Limits;
-use super::map::Arrival;
+use super::inbound::growing::Inconsistent;
+use super::inbound::interleaved::Piece;
+use super::inbound::limits::Limits;
+use super::space::map::Arrival;
+use super::space::timing::{AckPolicy, PacketSummary};
 use super::standstill::STANDSTILL;
-use super::timing::{AckPolicy, PacketSummary};
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::event::Event;

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::Receiver;
-use super::limits::{GAP, Limits};
+use super::inbound::limits::{GAP, Limits};
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::SpaceId;
