@@ -51,12 +51,13 @@ wheel: build ## out/wheel/: a wheel with the module, the laboratory and the prog
 venv: ## .venv with the pinned Python packages
 	@bash tools/prepare.sh
 
-lint: venv ## formatting, lints, documentation, circles of files, sentences of RFCs; warnings are errors
+lint: venv ## formatting, lints, documentation, circles and wide types, sentences of RFCs; warnings are errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
+	cargo run --locked --quiet -p xtask -- check
 	$(PY) tools/check_circles.py
 	$(PY) tools/rfc.py --check
 

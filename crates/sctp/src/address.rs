@@ -1,6 +1,10 @@
-//! Which IP addresses an endpoint may talk with.
+//! Which IP addresses an endpoint may talk with, and how many of one peer.
 
 use std::net::{IpAddr, Ipv4Addr};
+
+/// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim
+/// them. So many keep a State Cookie within 512 bytes.
+pub(crate) const MAX_PEER_ADDRESSES: usize = 24;
 
 /// Multicast or broadcast. Which other addresses are the broadcast addresses of a subnet, only its members know.
 pub(crate) fn is_group(address: IpAddr) -> bool {

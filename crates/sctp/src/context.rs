@@ -1,18 +1,20 @@
 //! What the owners inside an association share while they work: the time, the configuration, the paths, and where
 //! counters, trace records and events go.
 
+mod paths;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use anabranch_base::{Ecn, Instant, SecretRng, Trace, TraceEvent, TraceRecord};
 
-use crate::association::State;
 use crate::budget::Budget;
 use crate::config::Config;
 use crate::event::Event;
 use crate::ids::{PathId, SubflowId, Table};
 use crate::path::Path;
 use crate::room;
+use crate::state::State;
 use crate::stats::{Counters, StreamTable};
 
 /// Events beyond which what a peer did is not told: the user is not reading.

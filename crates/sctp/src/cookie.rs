@@ -8,6 +8,7 @@ use anabranch_wire::Tsn;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
+use crate::address::MAX_PEER_ADDRESSES;
 use crate::negotiation::offer::Extensions;
 
 const MAC_LEN: usize = 32;
@@ -22,7 +23,7 @@ const WITH_UDP_PORT: u8 = 0x80;
 /// In the number of addresses: which key signed. There are fewer addresses than would need these bits.
 const KEY_NUMBER: u8 = 0x60;
 const KEY_NUMBER_SHIFT: u32 = KEY_NUMBER.trailing_zeros();
-const _: () = assert!(super::association::init::MAX_PEER_ADDRESSES < 1 << KEY_NUMBER_SHIFT);
+const _: () = assert!(MAX_PEER_ADDRESSES < 1 << KEY_NUMBER_SHIFT);
 
 /// What a cookie says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,8 +172,7 @@ impl Cookie {
         }
         // The INIT ACK must fit a packet and stay small: "An implementation SHOULD make the cookie as small as
         // possible".
-        let addresses =
-            &self.addresses[..self.addresses.len().min(super::association::init::MAX_PEER_ADDRESSES)];
+        let addresses = &self.addresses[..self.addresses.len().min(MAX_PEER_ADDRESSES)];
         if self.udp_port == 0 {
             out.push(addresses.len() as u8);
         } else {
@@ -214,8 +214,7 @@ impl Cookie {
             Some(u16::from_be_bytes(take(b)?)).filter(|port| *port != 0)?
         };
         let count = count & !(WITH_UDP_PORT | KEY_NUMBER);
-        let mut addresses =
-            Vec::with_capacity(usize::from(count).min(super::association::init::MAX_PEER_ADDRESSES));
+        let mut addresses = Vec::with_capacity(usize::from(count).min(MAX_PEER_ADDRESSES));
         for _ in 0..count {
             let [family] = take(b)?;
             let octets: [u8; 16] = take(b)?;
@@ -312,7 +311,7 @@ pub(crate) mod tests {
     #[test]
     fn a_udp_port_costs_two_bytes_where_there_is_one() {
         let key = CookieKey::new([3; 32]);
-        let most = vec![IpAddr::V6(Ipv6Addr::LOCALHOST); super::super::association::init::MAX_PEER_ADDRESSES];
+        let most = vec![IpAddr::V6(Ipv6Addr::LOCALHOST); MAX_PEER_ADDRESSES];
         let plain = Cookie { addresses: most, ..cookie() };
         let encapsulated = Cookie { udp_port: 9899, ..plain.clone() };
         let sealed = key.seal(KeyNumber::FIRST, &encapsulated, 0);

@@ -47,37 +47,6 @@ pub enum PathError {
     NotUp,
 }
 
-/// Why an option of a living association does not change.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChangeError {
-    /// No such option, or no such value.
-    #[error(transparent)]
-    Config(#[from] crate::config::ConfigError),
-    /// The option was agreed on with the peer, or made something that exists already.
-    #[error(
-        "SCTP option `{key}` counts from the beginning of an association only; those that can be changed are {allowed}"
-    )]
-    Fixed {
-        /// Which one.
-        key: &'static str,
-        /// Comma-separated list.
-        allowed: String,
-    },
-    /// The option can be changed, but not in this association, or not to this value.
-    #[error("SCTP option `{key}` stays {stays}: {why}")]
-    Settled {
-        /// Which one.
-        key: &'static str,
-        /// What it is.
-        stays: String,
-        /// Why, and what is possible.
-        why: &'static str,
-    },
-    /// There is nothing to change any more.
-    #[error("the association is closed")]
-    Closed,
-}
-
 /// Why `send` was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {

@@ -7,7 +7,7 @@
 //! answers without one (`endpoint`). `association::input` walks the chunks. DATA goes to the `receiver`: the receive map
 //! of its space, reassembly, its stream, and becomes an [`Event::Readable`]. A SACK goes to the `sender`: the flight says
 //! what is newly acknowledged, the lane takes its round-trip sample, its controller grows or shrinks the window,
-//! `sender::loss` marks what is missing.
+//! `sender::lane::loss` marks what is missing.
 //!
 //! **Out.** [`AssociationHandle::send`] puts a message into the queue of its stream (`stream::outbound`). When
 //! [`Endpoint::poll_transmit`] is asked, `association::output` bundles control chunks, a SACK that is due, marked
@@ -76,10 +76,12 @@ mod options;
 mod path;
 mod per_stream;
 pub mod properties;
+mod receive_buffer;
 mod receiver;
 mod room;
 mod sender;
 mod shard;
+mod state;
 mod stats;
 mod status;
 mod stream;
@@ -88,18 +90,19 @@ mod undelivered;
 mod violation;
 
 pub use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, SecretRng, TraceRecord, Transmit};
-pub use association::{Association, State};
-pub use config::{Config, ConfigError, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
+pub use association::Association;
+pub use config::{ChangeError, Config, ConfigError, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
 pub use endpoint::packets::Packets;
 pub use endpoint::{Endpoint, EndpointConfig};
-pub use error::{ChangeError, ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
+pub use error::{ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 pub use event::{AbortReason, AssociationId, CloseReason, Direction, Event, Reconfigured, Timer};
 pub use icmp::{IcmpError, IcmpKind};
 pub use incoming::{AcceptConfig, AcceptError, EndpointEvent, Incoming, IncomingId, Offered, Withdrawn};
 pub use message::{IntoPayload, Message, Part, Received};
 pub use options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 pub use shard::Shard;
+pub use state::State;
 pub use stats::{
     ControlChunks, ControlStats, EndpointStats, Negotiated, PathStats, Snapshot, Stats, StreamStats,
     SubflowStats,

@@ -7,7 +7,7 @@
 
 use anabranch_base::{Duration, Instant};
 
-use crate::association::State;
+use crate::state::State;
 
 /// Whether associations watch themselves in this build.
 pub const WATCHED: bool = cfg!(any(debug_assertions, feature = "watched"));

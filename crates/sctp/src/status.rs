@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use anabranch_base::Duration;
 
-use crate::association::State;
+use crate::state::State;
 
 /// Where an association stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,11 @@
 //! Networks lose, duplicate, reorder, replay and forge; users write, pause, reset streams, change subflows, close and abort. Each
 //! life has a line in `golden/hashes.txt`: name, packets, time of the last one, number of events, then two hashes. The first is of
 //! every packet: when, by whom, to whom, code point, ECN field, bytes. The second is of every event and what came of the users'
-//! wishes, in debug form. What chance does not bring, such as restarts, is in `golden/scripts.rs`. When a timer asks to be woken is in neither: it may be early.
+//! wishes, in debug form. Behind them stand the number of trace records and two hashes of what nobody sees on the wire: of these
+//! records, and of all counters of both associations at the end. When a timer asks to be woken is in none of them: it may be early. What
+//! chance does not bring, such as restarts, is in `golden/scripts.rs`.
+//!
+//! A counter that is added to `Snapshot` changes the last hash of each life, and nothing else.
 //!
 //! How to accept changes, and to write the packets of a life out, says `crates/sim/tests/golden.rs`; here it is `cargo test -p
 //! anabranch-sctp --test golden`.
@@ -19,9 +23,9 @@ mod scripts;
 
 use std::path::Path;
 
-use anabranch_base::{Dscp, Duration, Instant, Rng};
+use anabranch_base::{Dscp, Duration, Instant, Rng, TraceRecord};
 use anabranch_sctp::config::{Coupling, LossDetection, StreamScheduling, SubflowLevel, SubflowScheduler};
-use anabranch_sctp::{Config, SubflowSpec};
+use anabranch_sctp::{Config, Snapshot, SubflowSpec};
 use book::{Book, Fnv};
 use common::Side;
 use life::{Plan, Sent, World};
@@ -112,6 +116,7 @@ fn config(rng: &mut Rng, profile: &str, number: u64) -> Config {
     config.timers.heartbeat_interval = Duration::from_secs(one_of(rng, &[0, 1, 30]));
     config.emulation.data_with_cookie = rng.chance(0.5);
     config.pacing.enabled = rng.chance(0.25);
+    config.streams.statistics = number % 2 == 0;
     if rng.chance(0.25) {
         config.congestion.loss_detection = LossDetection::Rack;
         config.congestion.tail_loss_probe = true;
@@ -177,10 +182,17 @@ fn without_later_fields(told: &str) -> String {
     text
 }
 
-/// What is hashed: packets with their text for a dump, and events.
+fn without_time(snapshot: &Snapshot) -> String {
+    format!("{:?}", Snapshot { at: Instant::ZERO, ..snapshot.clone() })
+}
+
+/// What is hashed: packets with their text for a dump, events, and what is inside.
 struct Told {
     packets: Vec<Sent>,
     events: Vec<(Instant, Side, String)>,
+    trace: Vec<(Side, TraceRecord)>,
+    /// At the end, by side and number of the association. When they were touched last does not count.
+    counters: Vec<(Side, usize, Snapshot)>,
 }
 
 impl Told {
@@ -199,15 +211,28 @@ impl Told {
             events.number(*side as u64);
             events.part(without_later_fields(told).as_bytes());
         }
+        let (mut trace, mut counters) = (Fnv::default(), Fnv::default());
+        for (side, record) in &self.trace {
+            trace.number(*side as u64);
+            trace.part(format!("{record:?}").as_bytes());
+        }
+        for (side, index, snapshot) in &self.counters {
+            counters.number(*side as u64);
+            counters.number(*index as u64);
+            counters.part(without_time(snapshot).as_bytes());
+        }
         let last = self.packets.last().map_or(0, |sent| sent.at.as_nanos());
         format!(
-            "packets={} last={}.{:09} events={} {} {}",
+            "packets={} last={}.{:09} events={} {} {} trace={} {} {}",
             self.packets.len(),
             last / 1_000_000_000,
             last % 1_000_000_000,
             self.events.len(),
             packets.text(),
-            events.text()
+            events.text(),
+            self.trace.len(),
+            trace.text(),
+            counters.text()
         )
     }
 
@@ -219,15 +244,22 @@ impl Told {
         });
         let events =
             self.events.iter().map(|(at, side, told)| format!("{:>15} {side:?} {told}\n", at.as_nanos()));
-        packets.chain(events).collect()
+        let trace = self.trace.iter().map(|(side, record)| format!("{side:?} {record:?}\n"));
+        let counters = self
+            .counters
+            .iter()
+            .map(|(side, index, snapshot)| format!("{side:?} {index} {}\n", without_time(snapshot)));
+        packets.chain(events).chain(trace).chain(counters).collect()
     }
 }
 
 fn live(life: Life, idle_wake_ups: bool) -> (Told, u64) {
     let mut world = World::new(life.seed, life.plan, life.rng);
     world.idle_wake_ups = idle_wake_ups.then(|| Rng::stream(life.seed, "test", "idle wake-ups"));
+    world.record_trace();
     world.run(Duration::from_secs(60));
-    (Told { packets: world.seen, events: world.told }, world.steps)
+    let (trace, counters) = (world.trace(), world.counters());
+    (Told { packets: world.seen, events: world.told, trace, counters }, world.steps)
 }
 
 #[test]

@@ -5,9 +5,10 @@ use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
 
-use super::{Association, State};
+use super::Association;
 use crate::ids::SpaceId;
 use crate::sender::{GapList, Heard, Windows};
+use crate::state::State;
 use crate::violation::Violation;
 
 impl Association {

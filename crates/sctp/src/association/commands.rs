@@ -2,12 +2,13 @@
 
 use anabranch_base::{Dscp, Instant};
 
-use super::{Association, State};
+use super::Association;
 use crate::config::SubflowSpec;
 use crate::error::{SendError, SubflowError};
 use crate::ids::SubflowId;
 use crate::message::Message;
 use crate::options::{Abandonments, MessageId, Policy, Reliability};
+use crate::state::State;
 
 impl Association {
     /// Opens another subflow; its streams move there.

@@ -4,11 +4,12 @@
 
 use anabranch_base::{Duration, Instant};
 
+use super::Association;
 use super::checksum::checksum_of;
 use super::control::Kind;
 use super::phase::{Handshake, Phase};
-use super::{Association, State};
 use crate::ids::PathId;
+use crate::state::State;
 
 /// The shortest wait: hosts need time to answer, whatever the path does. The probe of TCP had "PTO = max(2 * SRTT, 10ms)" first
 /// (draft-dukkipati-tcpm-tcp-loss-probe-01, 2.1).

@@ -5,10 +5,11 @@ use anabranch_wire::chunk::Data;
 
 use super::control::Kind;
 use super::reading::Reading;
-use super::{Association, State, causes};
+use super::{Association, causes};
 use crate::encoding::DataChunk;
 use crate::ids::{PathId, SpaceId};
 use crate::receiver::Taken;
+use crate::state::State;
 use crate::violation::Violation;
 
 impl Association {

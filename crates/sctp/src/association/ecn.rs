@@ -5,14 +5,15 @@ use anabranch_base::Ecn;
 use anabranch_wire::chunk::{Chunk, Cwr, Ecne};
 use anabranch_wire::{Chunks, Tsn};
 
+use super::Association;
 use super::control::Kind;
-use super::{Association, State};
 use crate::config::EcnMode;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId};
 use crate::negotiation::fids::Judged;
 use crate::path::Path;
 use crate::sender::Next;
+use crate::state::State;
 
 impl Association {
     /// What packets with data leave as from now on.

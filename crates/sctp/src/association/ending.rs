@@ -5,9 +5,10 @@ use anabranch_base::Instant;
 use anabranch_wire::cause::Causes;
 
 use super::phase::Phase;
-use super::{Association, State, causes};
+use super::{Association, causes};
 use crate::event::{CloseReason, Event};
 use crate::ids::PathId;
+use crate::state::State;
 
 impl Association {
     /// Ends the association. What is waiting to be sent is dropped; what was received stays.

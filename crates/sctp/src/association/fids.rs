@@ -2,9 +2,10 @@
 
 use anabranch_wire::Tsn;
 
-use super::{Association, State};
+use super::Association;
 use crate::config::Coupling;
 use crate::ids::SubflowId;
+use crate::state::State;
 
 impl Association {
     /// Subflows that were removed are gone once nothing of theirs is in flight; the peer is told that their FIDs are free.

@@ -10,10 +10,11 @@ use anabranch_wire::{ChecksumOut, Tsn};
 
 use super::checksum::checksum_of;
 use super::control::Kind;
-use super::init::{MAX_PEER_ADDRESSES, PeerInit};
+use super::init::PeerInit;
 use super::phase::{Handshake, Phase};
 use super::watch::Watch;
-use super::{Association, Control, State, causes, random_tag};
+use super::{Association, Control, causes, random_tag};
+use crate::address::MAX_PEER_ADDRESSES;
 use crate::config::Config;
 use crate::context::Context;
 use crate::cookie::Cookie;
@@ -24,6 +25,7 @@ use crate::negotiation::offer::Offer;
 use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
+use crate::state::State;
 
 /// What may be asked for beyond the round trip when a cookie was stale: "no more than 1 second" (5.2.6).
 const MAX_INCREMENT_MS: u32 = 1000;

@@ -12,13 +12,9 @@ use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
 use super::causes;
-use crate::address::is_unicast;
+use crate::address::{MAX_PEER_ADDRESSES, is_unicast};
 use crate::negotiation::agreement::Capability;
 use crate::negotiation::offer::{Extensions, Offer, PeerOffer};
-
-/// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim
-/// them. So many keep a State Cookie within 512 bytes.
-pub(crate) const MAX_PEER_ADDRESSES: usize = 24;
 
 /// Smallest a_rwnd an INIT may have: "MUST NOT be less than 1500" (3.3.2).
 const LEAST_RWND: u32 = 1500;

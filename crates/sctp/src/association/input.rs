@@ -8,13 +8,14 @@ use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
 use super::init::{self, PeerInit};
 use super::reading::{PacketOutcome, Reading, Reply};
-use super::{Association, State, causes};
+use super::{Association, causes};
 use crate::config::{LossDetection, SubflowLevel};
 use crate::encoding::{DataChunk, Encoding, sf2007};
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
 use crate::receiver::PacketRead;
 use crate::sender::{GapList, Windows};
+use crate::state::State;
 use crate::violation::Violation;
 
 impl Association {

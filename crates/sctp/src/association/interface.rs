@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant};
 
-use super::{Association, State};
+use super::Association;
 use crate::budget::Budget;
-use crate::config::Config;
-use crate::error::{ChangeError, PathError, SendError};
+use crate::config::{ChangeError, Config};
+use crate::error::{PathError, SendError};
 use crate::ids::PathId;
 use crate::path::Path;
+use crate::state::State;
 use crate::status::{PathStatus, Status};
 
 impl Association {

@@ -29,7 +29,6 @@ mod sf_chunks;
 mod shutdown;
 mod sight;
 mod snapshot;
-mod state;
 mod timers;
 mod watch;
 
@@ -52,6 +51,7 @@ use crate::message::Received;
 use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
+use crate::state::State;
 use crate::stats::SubflowStats;
 use crate::undelivered::Returned;
 use control::Control;
@@ -62,7 +62,6 @@ use watch::Watch;
 
 pub(crate) use handshake::fresh_identity;
 pub(crate) use reading::Reply;
-pub use state::State;
 
 /// What the user, and the layer above the peer, have said besides.
 #[derive(Debug, Default)]

@@ -11,13 +11,14 @@ use anabranch_wire::{CommonHeader, PacketBuilder};
 use super::control::{Kind, Next as NextControl};
 use super::deferred_packet::{DeferredPacket, Route};
 use super::init::OurInit;
-use super::{Association, State, causes};
+use super::{Association, causes};
 use crate::config::MtuDiscovery;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, any_of};
 use crate::negotiation::offer::Offer;
 use crate::path::Path;
 use crate::sender::Next;
+use crate::state::State;
 
 impl Association {
     /// Appends up to `max_packets` packets of equal size (the last may be shorter) to `buf`.

@@ -7,10 +7,11 @@ use anabranch_wire::chunk::{Heartbeat, HeartbeatKind, Pad};
 use anabranch_wire::param::HeartbeatInfo;
 use anabranch_wire::{CommonHeader, PacketBuilder};
 
-use super::{Association, State};
+use super::Association;
 use crate::event::Event;
 use crate::ids::PathId;
 use crate::path::{HEARTBEAT_INFO_LEN, SearchState};
+use crate::state::State;
 
 impl Association {
     /// Largest IP packet of the path in use, bytes: what is known of it.

@@ -2,8 +2,8 @@
 
 use anabranch_base::{Duration, Instant};
 
-use super::State;
 use crate::negotiation::offer::Extensions;
+use crate::state::State;
 
 /// What exists only until the association is up.
 #[derive(Debug, Default)]

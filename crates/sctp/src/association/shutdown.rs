@@ -5,11 +5,12 @@ use anabranch_wire::Tsn;
 
 use super::control::Kind;
 use super::phase::{Guard, Phase, ShutdownTimers};
-use super::{Association, State, causes};
+use super::{Association, causes};
 use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
 use crate::sender::{GapList, Windows};
+use crate::state::State;
 use crate::violation::Violation;
 
 impl Association {

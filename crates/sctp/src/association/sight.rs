@@ -4,12 +4,12 @@
 use anabranch_base::Instant;
 
 use super::Association;
-#[cfg(any(debug_assertions, feature = "watched"))]
-use super::State;
 use crate::event::Timer;
 #[cfg(any(debug_assertions, feature = "watched"))]
 use crate::properties;
 use crate::properties::{Bounds, Sight};
+#[cfg(any(debug_assertions, feature = "watched"))]
+use crate::state::State;
 
 impl Association {
     /// What an observer sees of the association; of use when it has nothing more to send.

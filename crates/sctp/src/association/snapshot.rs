@@ -3,11 +3,12 @@
 use anabranch_base::Ecn;
 use anabranch_wire::ChecksumOut;
 
-use super::{Association, State};
+use super::Association;
 use crate::config::Checksums;
 use crate::event::Direction;
 use crate::ids::PathId;
 use crate::path::Path;
+use crate::state::State;
 use crate::stats::{Negotiated, PathStats, Snapshot, Stats, SubflowStats};
 
 impl Association {

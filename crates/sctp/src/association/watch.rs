@@ -5,10 +5,10 @@
 use anabranch_base::Duration;
 use anabranch_base::Instant;
 
-use super::State;
 #[cfg(any(debug_assertions, feature = "watched"))]
 use crate::properties;
 use crate::properties::Bounds;
+use crate::state::State;
 
 /// Where the association stands as the watch saw it last, and what may still run that was set under other rules; nothing where nobody
 /// watches.

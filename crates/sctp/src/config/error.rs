@@ -1,4 +1,4 @@
-//! Why a configuration is not allowed.
+//! Why a configuration is not allowed, or not any more.
 
 /// A value that cannot be set as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,4 +27,35 @@ pub enum ConfigError {
         /// Which, and why.
         what: String,
     },
+}
+
+/// Why an option of a living association does not change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChangeError {
+    /// No such option, or no such value.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The option was agreed on with the peer, or made something that exists already.
+    #[error(
+        "SCTP option `{key}` counts from the beginning of an association only; those that can be changed are {allowed}"
+    )]
+    Fixed {
+        /// Which one.
+        key: &'static str,
+        /// Comma-separated list.
+        allowed: String,
+    },
+    /// The option can be changed, but not in this association, or not to this value.
+    #[error("SCTP option `{key}` stays {stays}: {why}")]
+    Settled {
+        /// Which one.
+        key: &'static str,
+        /// What it is.
+        stays: String,
+        /// Why, and what is possible.
+        why: &'static str,
+    },
+    /// There is nothing to change any more.
+    #[error("the association is closed")]
+    Closed,
 }

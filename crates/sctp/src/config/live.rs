@@ -1,8 +1,7 @@
 //! What can be changed while an association lives.
 
-use super::error::ConfigError;
+use super::error::{ChangeError, ConfigError};
 use super::{Config, Coupling};
-use crate::error::ChangeError;
 
 /// What is looked at when it is needed, or is told to those who keep it. All else was agreed on with the peer, or has made something that exists.
 const CHANGEABLE: &[&str] = &[

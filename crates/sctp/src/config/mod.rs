@@ -36,7 +36,7 @@ pub use coupling::{AdaptiveCut, Coupling, FccCount};
 pub use detection::ErrorDetection;
 pub use ecn::{EcnBackoff, EcnMode};
 pub use emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
-pub use error::ConfigError;
+pub use error::{ChangeError, ConfigError};
 pub use groups::{
     CongestionConfig, EmulationConfig, ExtensionConfig, LimitConfig, PacingConfig, SackConfig, StreamConfig,
     SubflowConfig, TimerConfig,

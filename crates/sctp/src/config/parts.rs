@@ -9,24 +9,12 @@ use anabranch_transport::pacer::PacerRules;
 use anabranch_transport::rtt::{Arithmetic, BackOff, RttRules};
 
 use super::{Config, CongestionControl, Coupling, InitialWindow};
-use crate::receiver::AckPolicy;
 
 impl Config {
     /// What timers follow.
     #[inline]
     pub(crate) fn clock(&self) -> Clock {
         Clock::new(self.emulation.timer_tick, self.emulation.timer_wheel, false)
-    }
-
-    /// When a SACK may wait.
-    #[inline]
-    pub(crate) fn ack_policy(&self) -> AckPolicy {
-        AckPolicy {
-            every: self.sack.every,
-            delay: self.sack.delay,
-            clock: self.clock(),
-            first_at_once: self.sack.first_at_once,
-        }
     }
 
     /// How round trips become an RTO.

@@ -12,10 +12,11 @@ use super::Endpoint;
 use super::cookie_keys::patience;
 use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
-use crate::association::{Association, Reply, State, causes};
+use crate::association::{Association, Reply, causes};
 use crate::config::{Checksums, Config};
 use crate::cookie::Cookie;
 use crate::negotiation::offer::Offer;
+use crate::state::State;
 
 impl Endpoint {
     /// Hands in a datagram: an SCTP packet without IP or UDP header. What came to the broadcast address of a subnet must not be

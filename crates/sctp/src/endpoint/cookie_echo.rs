@@ -7,8 +7,9 @@ use anabranch_wire::Packet;
 
 use super::Endpoint;
 use super::spent::Worth;
-use crate::association::{State, causes};
+use crate::association::causes;
 use crate::cookie::Cookie;
+use crate::state::State;
 
 impl Endpoint {
     // rfc9260:3.3.10.3-1 rfc9260:5.1.5-2 rfc9260:5.1.5-3 rfc9260:5.1.5-4 rfc9260:5.1-15 rfc9260:5.2.4-1

@@ -4,10 +4,11 @@ use anabranch_base::{Duration, Instant};
 
 use super::Endpoint;
 use super::drain::Drain;
-use crate::association::{Association, State};
+use crate::association::Association;
 use crate::error::ConnectError;
 use crate::event::AssociationId;
 use crate::incoming::EndpointEvent;
+use crate::state::State;
 
 /// So many closed associations keep what can be taken back, besides the one that closed last: who asks for events first and acts then
 /// finds it.

@@ -7,8 +7,8 @@ use anabranch_base::{Dscp, Duration, Instant};
 
 use super::Endpoint;
 use crate::association::Association;
-use crate::config::{Config, SubflowSpec};
-use crate::error::{ChangeError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
+use crate::config::{ChangeError, Config, SubflowSpec};
+use crate::error::{PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 use crate::event::{AssociationId, Direction};
 use crate::message::{Message, Received};
 use crate::options::{MessageId, Reliability};

@@ -4,9 +4,10 @@ use anabranch_base::Instant;
 use anabranch_wire::chunk::kind;
 
 use super::Endpoint;
-use crate::association::{Association, State};
+use crate::association::Association;
 use crate::event::CloseReason;
 use crate::icmp::{IcmpError, IcmpKind};
+use crate::state::State;
 
 /// Of a common header: ports and verification tag, which every ICMP message quotes.
 const QUOTED: usize = 8;

@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 
 use anabranch_base::Instant;
 
-use crate::association::{Association, State};
+use crate::association::Association;
 use crate::event::{AssociationId, Event, Timer};
+use crate::state::State;
 
 /// Hash of a verification tag: the tag itself, spread. Tags are drawn by us, so no peer can make them collide; the
 /// map is only looked up, never iterated.

@@ -5,10 +5,10 @@ use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder}
 use bytes::Bytes;
 
 use super::*;
-use crate::association::State;
 use crate::config::{InitialWindow, MaxBurst, SubflowLevel, SubflowSpec};
 use crate::cookie::Cookie;
 use crate::message::Message;
+use crate::state::State;
 
 /// Work per packet of a whole association at a window of `window` chunks: chunks visited in the flight, ranges in the
 /// receive map, entries pushed into the timer heap. `lossy` loses every hundredth packet of the first window.

@@ -10,7 +10,7 @@ use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
 use super::agreement::{self, Agreed, Capability};
 use crate::config::{Config, Coupling, EcnMode, ErrorDetection, SubflowLevel};
-use crate::receiver::buffer::Buffer;
+use crate::receive_buffer::Buffer;
 
 /// What the peer's INIT or INIT ACK said of extensions.
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,9 @@
 //! A path: one address of the peer. Reachability, error counts, heartbeats (RFC 9260, 8.1 to 8.3), its round-trip estimate
 //! and the size of packets that it carries.
 
-mod accounting;
 mod info;
 mod mtu;
+mod reachability;
 mod search;
 mod size;
 

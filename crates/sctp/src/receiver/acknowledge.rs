@@ -6,8 +6,9 @@ use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime, kind};
 use anabranch_wire::{PacketBuilder, Tsn};
 
 use super::Receiver;
-use super::limits::packet_of_peer;
+use super::inbound::limits::packet_of_peer;
 use super::space::ReceiveSpace;
+use super::space::timing::AckPolicy;
 use crate::context::Context;
 use crate::encoding::{AckLayout, Acknowledgement, micros};
 use crate::ids::SpaceId;
@@ -148,7 +149,7 @@ impl Receiver {
                 space.timing.demand();
             } else if said.is_some_and(|window| is_known(space.timing.last_advertised, window)) {
                 let packet = packet_of_peer(&cx.config).into();
-                space.timing.leave_to_shutdown(cx.now, packet, cx.config.ack_policy());
+                space.timing.leave_to_shutdown(cx.now, packet, AckPolicy::of(&cx.config));
             }
         }
     }

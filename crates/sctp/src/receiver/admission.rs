@@ -12,11 +12,11 @@
 //!   is a fragment, what there is of its message is handed over as a part, so the room is free again.
 
 use super::Receiver;
-use super::growing::PIECE;
 use super::inbound::Arrived;
-use super::interleaved::Piece;
-use super::limits::{GAP, cost, packet_of_peer};
-use super::map::Arrival;
+use super::inbound::growing::PIECE;
+use super::inbound::interleaved::Piece;
+use super::inbound::limits::{GAP, cost, packet_of_peer};
+use super::space::map::Arrival;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::ids::SpaceId;

@@ -1,12 +1,12 @@
 //! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
 
 use super::Receiver;
-use super::growing::Inconsistent;
-use super::interleaved::Piece;
-use super::limits::Limits;
-use super::map::Arrival;
+use super::inbound::growing::Inconsistent;
+use super::inbound::interleaved::Piece;
+use super::inbound::limits::Limits;
+use super::space::map::Arrival;
+use super::space::timing::{AckPolicy, PacketSummary};
 use super::standstill::STANDSTILL;
-use super::timing::PacketSummary;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::event::Event;
@@ -119,7 +119,7 @@ impl Receiver {
             read.had_new |= summary.new;
             if let Some(space) = self.spaces.get_mut(read.space) {
                 space.path = read.path;
-                space.timing.on_packet(cx.now, summary, cx.config.ack_policy());
+                space.timing.on_packet(cx.now, summary, AckPolicy::of(&cx.config));
             }
         }
         read.space = at;
@@ -132,7 +132,7 @@ impl Receiver {
         if read.summary.has_data {
             if let Some(space) = self.spaces.get_mut(read.space) {
                 space.path = read.path;
-                space.timing.on_packet(cx.now, read.summary, cx.config.ack_policy());
+                space.timing.on_packet(cx.now, read.summary, AckPolicy::of(&cx.config));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use anabranch_wire::Tsn;
 
-use super::map::{Arrival, ReceiveMap};
+use super::space::map::{Arrival, ReceiveMap};
 
 #[derive(Debug)]
 pub(super) struct AsnMap {

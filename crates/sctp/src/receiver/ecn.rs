@@ -4,7 +4,7 @@ use anabranch_base::Ecn;
 use anabranch_wire::Tsn;
 
 use super::Receiver;
-use super::map::Arrival;
+use super::space::map::Arrival;
 use crate::context::Context;
 use crate::ids::SpaceId;
 

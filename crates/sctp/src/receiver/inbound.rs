@@ -1,26 +1,36 @@
 //! Messages on their way in: reassembly, then delivery in the order of their stream.
 
+mod delivery_order;
+mod giving_up;
+pub(super) mod growing;
+pub(super) mod interleaved;
+pub(super) mod limits;
+mod numbers;
+mod parked;
+mod progress;
+mod ready;
+mod reassembly;
+mod refused;
+mod taking_back;
+mod waiting;
+
 use anabranch_base::{Instant, rare};
 
-use super::delivery_order::DeliveryOrder;
-use super::growing::{Inconsistent, PIECE};
-use super::interleaved::{Added, Finished, Interleaved, Piece};
-use super::limits::Limits;
-use super::numbers::Numbers;
-use super::parked::Parked;
-use super::ready::Ready;
-pub(crate) use super::reassembly::Arrived;
-use super::reassembly::{Joined, Reassembly, Whole};
-use super::refused::Refused;
-use super::waiting::Waiting;
 use crate::ids::{Id, PathId, SpaceId};
 use crate::message::Received;
 use crate::per_stream::PerStream;
 use crate::room::grow;
-
-mod giving_up;
-mod progress;
-mod taking_back;
+use delivery_order::DeliveryOrder;
+use growing::{Inconsistent, PIECE};
+use interleaved::{Added, Finished, Interleaved, Piece};
+use limits::Limits;
+use numbers::Numbers;
+use parked::Parked;
+use ready::Ready;
+pub(crate) use reassembly::Arrived;
+use reassembly::{Joined, Reassembly, Whole};
+use refused::Refused;
+use waiting::Waiting;
 
 /// Streams of DATA and their order.
 #[derive(Debug, Default)]

@@ -5,30 +5,15 @@ mod acknowledge;
 mod admission;
 mod arrivals;
 mod asn;
-pub(crate) mod buffer;
-mod delivery_order;
 mod ecn;
 mod forward;
-mod growing;
 mod growth;
 mod inbound;
-mod interleaved;
-mod limits;
-mod map;
-mod marks;
-mod numbers;
-mod parked;
 mod reading;
-mod ready;
-mod reassembly;
-mod refused;
-mod selection;
 mod space;
 mod spaces;
 mod standstill;
-mod timing;
 mod tuning;
-mod waiting;
 mod window;
 
 use std::num::NonZeroU32;
@@ -43,13 +28,13 @@ use crate::ids::{Id, PathId, SpaceId, Table, any_of};
 use crate::negotiation::fids::Fids;
 use crate::negotiation::offer::Extensions;
 use asn::AsnMap;
-use growing::Aborted;
 use growth::Growth;
 use inbound::Inbound;
+use inbound::growing::Aborted;
 use space::ReceiveSpace;
+use space::timing::AckTiming;
 
 pub(crate) use arrivals::{PacketRead, Taken};
-pub(crate) use timing::AckPolicy;
 
 /// What a peer that resets its streams makes us look at (RFC 6525).
 #[derive(Debug, Default)]
@@ -352,7 +337,7 @@ impl Receiver {
     /// nobody, and the ABORT in answer would take the place of a SHUTDOWN COMPLETE that was lost.
     pub(crate) fn acknowledge_no_more(&mut self) {
         for space in self.spaces.rows_mut() {
-            space.timing = timing::AckTiming::default();
+            space.timing = AckTiming::default();
         }
     }
 

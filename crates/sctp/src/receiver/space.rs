@@ -1,13 +1,18 @@
 //! The receiving half of a sequence space: which numbers of the peer have arrived, and what must be acknowledged.
 
+pub(super) mod map;
+mod marks;
+mod selection;
+pub(super) mod timing;
+
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
-use super::map::ReceiveMap;
-use super::marks::Marks;
-use super::selection::Selection;
-use super::timing::AckTiming;
 use crate::ids::PathId;
+use map::ReceiveMap;
+use marks::Marks;
+use selection::Selection;
+use timing::AckTiming;
 
 /// How far ahead of what has arrived a peer may number at least, however small the receive window is: who gives up a few messages
 /// each time its retransmission timer expires, and hears nothing, gives up more numbers than a window has bytes.

@@ -32,7 +32,7 @@
 //! stream that stands still has something to send.
 
 use super::Receiver;
-use super::map::Arrival;
+use super::space::map::Arrival;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::ids::SpaceId;

@@ -8,7 +8,7 @@ use anabranch_transport::autotune::Autotune;
 
 use super::Receiver;
 use super::growth::Growth;
-use super::limits::packet_of_peer;
+use super::inbound::limits::packet_of_peer;
 use crate::budget::Share;
 use crate::context::Context;
 

@@ -4,11 +4,11 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::Receiver;
-use super::buffer::{Buffer, Use};
-use super::limits::{GAP, Limits};
+use super::inbound::limits::{GAP, Limits};
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::SpaceId;
+use crate::receive_buffer::{Buffer, Use};
 
 impl Receiver {
     /// Asks for a window update where the window has grown enough since the last SACK.

@@ -9,13 +9,13 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::flight::{AckOutcome, Counted, LaneAck, SentChunk};
 use super::lane::LossTimer;
+use super::lane::rack::Circumstances;
 use super::loss_response::NewlyLost;
 use super::path_mtu::{LostAgain, room_of};
-use super::rack::Circumstances;
-use crate::association::State;
 use crate::config::{FastRecovery, ImmediateBit};
 use crate::context::Context;
 use crate::ids::{Id, LaneId, SpaceId};
+use crate::state::State;
 use crate::stats::count_lost;
 
 /// "If ... no RTT sample has been taken, the PTO is 1 second" (RFC 8985, 7.2).

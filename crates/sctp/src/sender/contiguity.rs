@@ -8,10 +8,10 @@
 
 use super::Sender;
 use super::subflow::Subflow;
-use crate::association::State;
 use crate::config::Coupling;
 use crate::context::Context;
 use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
+use crate::state::State;
 
 /// Numbers that may be out at once while some are kept: a gap block cannot say more than 65,535.
 const MOST_NUMBERS: usize = 60_000;

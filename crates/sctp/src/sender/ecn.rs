@@ -8,7 +8,7 @@ use anabranch_wire::chunk::{Cwr, EcnCounters};
 
 use super::Sender;
 use super::coupling::Lost;
-use super::marked::{Circumstances, Report};
+use super::lane::marked::{Circumstances, Report};
 use super::next::{First, Next};
 use crate::context::Context;
 use crate::ids::{LaneId, PathId, SpaceId};

@@ -3,7 +3,7 @@
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
-use super::marked::Marked;
+use super::lane::marked::Marked;
 use crate::ids::{Id, LaneId, PathId};
 use crate::negotiation::offer::Extensions;
 

@@ -11,10 +11,10 @@ use super::next::{First, Next};
 use super::peer_buffer::{CHUNK, WINDOW_HEADER};
 use super::ssn;
 use super::subflow::Subflow;
-use crate::association::State;
 use crate::config::ImmediateBit;
 use crate::context::Context;
 use crate::encoding::Framing;
+use crate::state::State;
 
 /// Chunks that were written one after the other.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,9 +7,9 @@ use super::Sender;
 use super::flight::ChunkState;
 use super::next::{First, Next};
 use super::peer_buffer::WINDOW_HEADER;
-use crate::association::State;
 use crate::config::RttSampling;
 use crate::context::Context;
+use crate::state::State;
 
 impl Sender {
     /// Chunks marked for retransmission, while they fit and may leave; how many.

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use anabranch_base::{Duration, Instant};
 
 use super::{ControlStats, Stats, StreamStats, SubflowStats};
-use crate::association::State;
 use crate::config::SubflowLevel;
+use crate::state::State;
 
 /// Where an association stands, and what it has done: [`Association::snapshot`](crate::Association::snapshot).
 #[derive(Clone, Debug, PartialEq, Eq)]

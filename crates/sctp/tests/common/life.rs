@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Rng};
 use anabranch_sctp::{
-    AssociationId, CloseReason, Config, Direction, Endpoint, EndpointConfig, Event, Message, Received, State,
-    SubflowLevel, SubflowSpec,
+    AssociationId, CloseReason, Config, Direction, Endpoint, EndpointConfig, Event, Message, Received,
+    Snapshot, State, SubflowLevel, SubflowSpec, TraceRecord,
 };
 use anabranch_wire::{Checksum, Packet, crc32c};
 use bytes::Bytes;
@@ -138,6 +138,31 @@ impl World {
             }
         }
         world
+    }
+
+    /// From now on associations record what happens.
+    pub fn record_trace(&mut self) {
+        for end in &mut self.ends {
+            end.set_trace(true);
+        }
+    }
+
+    /// What they have recorded.
+    pub fn trace(&mut self) -> Vec<(Side, TraceRecord)> {
+        let of = |(side, end): (Side, &mut Endpoint)| -> Vec<_> {
+            end.drain_trace().map(|record| (side, record)).collect()
+        };
+        SIDES.into_iter().zip(&mut self.ends).flat_map(of).collect()
+    }
+
+    /// The counters of each user's association, with its number.
+    pub fn counters(&self) -> Vec<(Side, usize, Snapshot)> {
+        let of = |side: Side| {
+            let id = self.users[side as usize].id?;
+            let association = self.ends[side as usize].view(id)?;
+            Some((side, id.index() as usize, association.snapshot()))
+        };
+        SIDES.into_iter().filter_map(of).collect()
     }
 
     fn state(&self, side: Side) -> Option<State> {

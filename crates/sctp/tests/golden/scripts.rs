@@ -1,5 +1,6 @@
 //! What chance hardly brings: restarts, nobody listening, strangers, readers who never read, cookies that are too old.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Ecn, Rng};
@@ -35,7 +36,18 @@ fn config(level: SubflowLevel) -> Config {
 }
 
 /// What a pair has sent, and been told; when it was told is not kept.
-fn told(pair: Pair) -> Told {
+fn told(mut pair: Pair) -> Told {
+    let trace = [(Side::A, &mut pair.a), (Side::Z, &mut pair.z)]
+        .into_iter()
+        .flat_map(|(side, end)| end.drain_trace().map(move |record| (side, record)).collect::<Vec<_>>())
+        .collect();
+    let ids: BTreeMap<_, _> =
+        pair.events.iter().map(|(side, id, _)| ((*side as usize, id.index()), (*side, *id))).collect();
+    let counters = ids.into_values().filter_map(|(side, id)| {
+        let end = if side == Side::A { &pair.a } else { &pair.z };
+        Some((side, id.index() as usize, end.view(id)?.snapshot()))
+    });
+    let counters = counters.collect();
     let packets = pair.log.into_iter().map(|logged| Sent {
         at: logged.at,
         from: logged.from,
@@ -48,13 +60,20 @@ fn told(pair: Pair) -> Told {
     let event = |(side, id, event): (Side, anabranch_sctp::AssociationId, _)| {
         (anabranch_base::Instant::ZERO, side, format!("{} {event:?}", id.index()))
     };
-    Told { packets, events: pair.events.into_iter().map(event).collect() }
+    Told { packets, events: pair.events.into_iter().map(event).collect(), trace, counters }
+}
+
+/// From now on both ends record what happens.
+fn record(pair: &mut Pair) {
+    pair.a.set_trace(true);
+    pair.z.set_trace(true);
 }
 
 /// A has forgotten everything, and calls again.
 fn restart(level: SubflowLevel) -> Told {
     let config = config(level);
     let (mut pair, a, z) = Pair::between(1, &config, &config);
+    record(&mut pair);
     pair.send_all(Side::A, a, 3, 20, 2000);
     pair.send_all(Side::Z, z, 3, 20, 700);
     pair.run_for(Duration::from_millis(35));
@@ -63,6 +82,7 @@ fn restart(level: SubflowLevel) -> Told {
         ..EndpointConfig::new(address(Side::A), PORT).keeping_closed()
     };
     pair.a = Endpoint::new(restarted, Rng::stream(1, "a", "restarted").secret());
+    record(&mut pair);
     pair.events.clear();
     let a = pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(config)).unwrap();
     pair.run_for(Duration::from_millis(500));
@@ -76,6 +96,7 @@ fn restart(level: SubflowLevel) -> Told {
 fn aborted(level: SubflowLevel) -> Told {
     let config = config(level);
     let (mut pair, a, z) = Pair::between(2, &config, &config);
+    record(&mut pair);
     pair.send_all(Side::A, a, 3, 20, 2000);
     pair.run_for(Duration::from_millis(45));
     pair.z.association(z).unwrap().abort(pair.now, b"enough");
@@ -86,6 +107,7 @@ fn aborted(level: SubflowLevel) -> Told {
 /// The endpoint knows nobody: ABORT.
 fn nobody_listens() -> Told {
     let mut pair = Pair::new(3);
+    record(&mut pair);
     pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
     pair.run_for(Duration::from_secs(10));
     told(pair)
@@ -95,6 +117,7 @@ fn nobody_listens() -> Told {
 fn reader_pauses(level: SubflowLevel) -> Told {
     let config = config(level).with(|c| c.limits.receive_window = 20_000);
     let (mut pair, a, _) = Pair::between(4, &config, &config);
+    record(&mut pair);
     pair.reads[1] = false;
     pair.send_all(Side::A, a, 3, 30, 1400);
     pair.run_for(Duration::from_secs(20));
@@ -109,6 +132,7 @@ fn reader_pauses(level: SubflowLevel) -> Told {
 fn stale_cookie() -> Told {
     let config = Config::rfc9260().with(|c| c.timers.valid_cookie_life = Duration::from_millis(15));
     let (mut pair, a) = Pair::connecting(5, &config);
+    record(&mut pair);
     pair.send(Side::A, a, 0, b"hello");
     pair.run_for(Duration::from_secs(10));
     told(pair)
@@ -117,6 +141,7 @@ fn stale_cookie() -> Told {
 /// Somebody puts chunks in front that nobody knows, of each of the four kinds: the upper bits say what to do.
 fn unknown_chunks() -> Told {
     let (mut pair, a, _) = Pair::established(6, &Config::rfc9260());
+    record(&mut pair);
     for kind in [0x3e, 0x7e, 0xbe, 0xfe] {
         pair.send(Side::A, a, 0, &[kind; 100]);
         let mut changed = false;

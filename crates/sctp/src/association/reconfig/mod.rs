@@ -16,8 +16,9 @@ use anabranch_wire::param::{
     incoming_reset, kind, outgoing_reset,
 };
 
-use super::{Association, State, causes};
+use super::{Association, causes};
 use crate::ids::{PathId, SubflowId};
+use crate::state::State;
 use answers::{Answered, result};
 use requests::{Outstanding, Request};
 

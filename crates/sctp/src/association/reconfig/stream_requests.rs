@@ -7,13 +7,14 @@ use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
 use anabranch_wire::param::{OutgoingReset, Param, ReconfigResponse};
 
-use super::super::{Association, State, causes};
+use super::super::{Association, causes};
 use super::answers::{Answered, result};
 use super::requests::{Pending, REPEATED_ANSWER, Request};
 use crate::encoding::Encoding;
 use crate::error::ReconfigError;
 use crate::event::{CloseReason, Direction, Event, Reconfigured};
 use crate::ids::{PathId, SubflowId};
+use crate::state::State;
 
 /// "Only one SSN/TSN Reset Request SHOULD be sent within 30 seconds" (RFC 6525, 5.1.4).
 const ASSOCIATION_RESET_PAUSE: Duration = Duration::from_secs(30);

@@ -6,7 +6,7 @@ use anabranch_wire::Mid;
 
 use super::{Inbound, Reassembly, Streams, Waiting};
 use crate::ids::{Id, SpaceId};
-use crate::receiver::growing::Aborted;
+use crate::receiver::inbound::growing::Aborted;
 
 impl Inbound {
     /// The peer gives up the messages of a stream, ordered or unordered, up to `mid`. True when a message became ready where

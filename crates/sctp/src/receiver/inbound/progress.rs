@@ -1,7 +1,7 @@
 //! Whether what waits for something that is not here can go on.
 
 use super::Inbound;
-use crate::receiver::refused::Refused;
+use crate::receiver::inbound::refused::Refused;
 
 impl Inbound {
     /// Whether whole messages wait for others of their stream.

@@ -2,7 +2,7 @@
 //! incoming DATA chunk" (RFC 9260, 6.2).
 
 use super::Inbound;
-use crate::receiver::interleaved::Key;
+use crate::receiver::inbound::interleaved::Key;
 
 /// Something that the user has had nothing of, that came under numbers above a hole alone, and that can be given up for itself.
 #[derive(Clone, Copy, Debug)]

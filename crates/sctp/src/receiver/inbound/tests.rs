@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::Config;
-use crate::receiver::growing::Aborted;
+use crate::receiver::inbound::growing::Aborted;
 use std::sync::LazyLock;
 
 fn limits() -> Limits<'static> {

@@ -46,7 +46,7 @@ pub(in crate::sender) fn flight_of(n: u64) -> Flight {
     flight
 }
 
-fn report(loss: &mut crate::sender::loss::Loss, flight: &mut Flight, out: &AckOutcome) {
+fn report(loss: &mut crate::sender::lane::loss::Loss, flight: &mut Flight, out: &AckOutcome) {
     if let Some(limit) = out.lanes[0].highest_newly_acked {
         loss.report(flight, limit, |_, _| {});
     }
@@ -225,7 +225,7 @@ fn work_per_sack_is_constant_at_any_window() {
     let mut per_packet = Vec::new();
     for window in [10_u64, 1_000, 100_000] {
         let mut flight = flight_of(window);
-        let mut loss = super::super::loss::Loss::new(3, false);
+        let mut loss = crate::sender::lane::loss::Loss::new(3, false);
         let mut out = AckOutcome::default();
         flight.visited = 0;
         // Chunk 0 is lost; everything else arrives one by one, each with a SACK (up to the 16-bit offsets).
@@ -251,7 +251,7 @@ fn work_per_sack_is_constant_with_many_losses() {
     let mut per_packet = Vec::new();
     for window in [100_u64, 1_000, 50_000] {
         let mut flight = flight_of(window);
-        let mut loss = super::super::loss::Loss::new(3, false);
+        let mut loss = crate::sender::lane::loss::Loss::new(3, false);
         let mut out = AckOutcome::default();
         flight.visited = 0;
         let mut gaps: Vec<GapBlock> = Vec::new();

@@ -1,6 +1,9 @@
 //! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
 
+pub(super) mod loss;
+pub(super) mod marked;
 mod pacing;
+pub(super) mod rack;
 mod recovery;
 
 use anabranch_base::{Duration, Instant, rare};
@@ -10,14 +13,14 @@ use anabranch_transport::reduction::Reducing;
 use anabranch_transport::rtt::RttEstimator;
 
 use super::flight::{Counted, LaneAck};
-use super::loss::Loss;
-use super::marked::{Circumstances, Marked, Report};
-use super::rack::Rack;
 use crate::config::{Config, LossDetection, MaxBurst, Reduction};
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, SubflowId, Table};
 use crate::path::Path;
+use loss::Loss;
+use marked::{Circumstances, Marked, Report};
+use rack::Rack;
 
 pub(super) use recovery::{Doubt, Recovery};
 

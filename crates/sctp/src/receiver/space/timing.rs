@@ -5,6 +5,8 @@ use anabranch_wire::Tsn;
 
 use anabranch_transport::clock::Clock;
 
+use crate::config::Config;
+
 /// Most duplicates listed in one SACK: they are information, not state, and a flood of them must not grow memory.
 const MAX_DUPLICATES: usize = 16;
 
@@ -35,6 +37,19 @@ pub(crate) struct AckPolicy {
     pub(crate) clock: Clock,
     /// The first DATA of all is acknowledged at once.
     pub(crate) first_at_once: bool,
+}
+
+impl AckPolicy {
+    /// As it is configured.
+    #[inline]
+    pub(crate) fn of(config: &Config) -> Self {
+        Self {
+            every: config.sack.every,
+            delay: config.sack.delay,
+            clock: config.clock(),
+            first_at_once: config.sack.first_at_once,
+        }
+    }
 }
 
 /// What a packet with DATA brought.
@@ -145,12 +160,11 @@ impl AckTiming {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
 
     const DELAY: Duration = Duration::from_millis(200);
 
     fn policy() -> AckPolicy {
-        Config::rfc9260().ack_policy()
+        AckPolicy::of(&Config::rfc9260())
     }
 
     fn data() -> PacketSummary {

@@ -10,7 +10,7 @@ use crate::message::{Part, Received, Rest};
 
 /// A message, but for its stream.
 #[derive(Debug)]
-pub(super) struct Parked {
+pub(in crate::receiver) struct Parked {
     /// Its first piece, in memory of its own: it must not keep alive that of others which are read and gone.
     first: Box<[u8]>,
     at: Instant,
@@ -32,7 +32,7 @@ struct Beside {
 }
 
 impl Parked {
-    pub(super) fn of(message: Received) -> Self {
+    pub(in crate::receiver) fn of(message: Received) -> Self {
         let Received { part, mut rest, .. } = message;
         if let Some(rest) = &mut rest {
             rest.0.shrink_to_fit();
@@ -53,7 +53,7 @@ impl Parked {
     }
 
     /// The message, which is of this stream.
-    pub(super) fn of_stream(self, stream: u16) -> Received {
+    pub(in crate::receiver) fn of_stream(self, stream: u16) -> Received {
         let (part, rest) = self.beside.map_or((None, None), |beside| (beside.part, beside.rest));
         Received {
             stream,
@@ -77,29 +77,29 @@ impl Parked {
     }
 
     /// Which space brought it, how long it is, and how many pieces it has: what it is charged by.
-    pub(super) fn size(&self) -> (SpaceId, usize, usize) {
+    pub(in crate::receiver) fn size(&self) -> (SpaceId, usize, usize) {
         let rest = self.rest();
         (self.space, self.first.len() + rest.iter().map(Bytes::len).sum::<usize>(), 1 + rest.len())
     }
 
     /// What is charged for it, bytes.
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::receiver) fn memory(&self) -> usize {
         let (_, bytes, pieces) = self.size();
         bytes + pieces * PIECE
     }
 
     /// SSN or MID.
-    pub(super) fn number(&self) -> u32 {
+    pub(in crate::receiver) fn number(&self) -> u32 {
         self.number
     }
 
     /// Whether it is a part of a message.
-    pub(super) fn is_part(&self) -> bool {
+    pub(in crate::receiver) fn is_part(&self) -> bool {
         self.beside.as_ref().is_some_and(|beside| beside.part.is_some())
     }
 
     /// It belongs to the first space from now on.
-    pub(super) fn leave_space(&mut self) {
+    pub(in crate::receiver) fn leave_space(&mut self) {
         self.space = SpaceId::FIRST;
     }
 }

@@ -5,10 +5,10 @@ use anabranch_wire::chunk::EcnCounters;
 
 /// How the packets of a space came.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Marks {
+pub(in crate::receiver) struct Marks {
     /// So many with each field.
-    pub(super) counters: EcnCounters,
+    pub(in crate::receiver) counters: EcnCounters,
     /// What ECNE says until CWR comes: the lowest TSN of the packet that came marked last, and how many came since the last CWR. The
     /// packet before may be of the same window, for which the peer does nothing more; that of the newest it must learn.
-    pub(super) echo: Option<(Tsn, u32)>,
+    pub(in crate::receiver) echo: Option<(Tsn, u32)>,
 }

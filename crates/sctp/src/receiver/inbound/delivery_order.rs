@@ -25,12 +25,12 @@ impl DeliveryOrder {
     }
 
     /// Messages that wait.
-    pub(super) fn waiting(&self) -> &Waiting {
+    pub(in crate::receiver) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
 
     /// Messages that wait, to give some up.
-    pub(super) fn waiting_mut(&mut self) -> &mut Waiting {
+    pub(in crate::receiver) fn waiting_mut(&mut self) -> &mut Waiting {
         &mut self.waiting
     }
 
@@ -79,7 +79,7 @@ impl DeliveryOrder {
     }
 
     /// Takes a whole message that it does not know; `deliver` is called for it and for what waited for it, in order.
-    pub(super) fn add(
+    pub(in crate::receiver) fn add(
         &mut self,
         number: u64,
         message: Received,

@@ -12,7 +12,7 @@ const LARGE: usize = 1024;
 
 /// What the user may take.
 #[derive(Debug, Default)]
-pub(super) struct Ready {
+pub(in crate::receiver) struct Ready {
     /// In the order of delivery, as long as the user has read no stream alone; then it is empty between two calls.
     queue: VecDeque<Received>,
     by_stream: Option<Box<ByStream>>,
@@ -21,7 +21,7 @@ pub(super) struct Ready {
 /// What the user may take, with an index: taking a message from anywhere costs the logarithm of how many wait, and nothing that waits on
 /// other streams is looked at.
 #[derive(Debug, Default)]
-pub(super) struct ByStream {
+pub(in crate::receiver) struct ByStream {
     /// By stream, and by place in the order of delivery.
     messages: BTreeMap<(u16, u64), Box<Parked>>,
     /// Place in the order of delivery, and stream.
@@ -32,19 +32,19 @@ pub(super) struct ByStream {
 
 impl Ready {
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::receiver) fn len(&self) -> usize {
         self.queue.len() + self.by_stream.as_ref().map_or(0, |all| all.messages.len())
     }
 
     /// Whether there is none.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::receiver) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.by_stream.as_ref().is_none_or(|all| all.messages.is_empty())
     }
 
     /// Whether a message on `stream` is news to the user: there is none, or none of the stream where he reads streams alone.
     #[inline]
-    pub(super) fn is_quiet(&self, stream: u16) -> bool {
+    pub(in crate::receiver) fn is_quiet(&self, stream: u16) -> bool {
         self.queue.is_empty() && self.by_stream.as_ref().is_none_or(|all| Self::has_none_of(all, stream))
     }
 
@@ -56,7 +56,7 @@ impl Ready {
     /// A message of one chunk, the common case.
     #[allow(clippy::inline_always, reason = "what is appended is not moved twice; measured")]
     #[inline(always)]
-    pub(super) fn push(&mut self, message: Received) {
+    pub(in crate::receiver) fn push(&mut self, message: Received) {
         room::push(&mut self.queue, message);
         if self.by_stream.is_some() {
             self.index();
@@ -65,7 +65,7 @@ impl Ready {
 
     /// Any other message, or part of one.
     #[inline(never)]
-    pub(super) fn push_other(&mut self, message: Received) {
+    pub(in crate::receiver) fn push_other(&mut self, message: Received) {
         self.push(message);
     }
 
@@ -79,7 +79,7 @@ impl Ready {
 
     /// The next message, of whatever stream.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<Received> {
+    pub(in crate::receiver) fn pop(&mut self) -> Option<Received> {
         if self.by_stream.is_some() {
             self.fetch();
         }
@@ -105,19 +105,19 @@ impl Ready {
     }
 
     /// The next message of a stream.
-    pub(super) fn pop_from(&mut self, stream: u16) -> Option<Received> {
+    pub(in crate::receiver) fn pop_from(&mut self, stream: u16) -> Option<Received> {
         self.by_stream.get_or_insert_default();
         self.index();
         self.by_stream.as_mut()?.pop_from(stream)
     }
 
     /// Whether the user reads streams alone.
-    pub(super) fn is_by_stream(&self) -> bool {
+    pub(in crate::receiver) fn is_by_stream(&self) -> bool {
         self.by_stream.is_some()
     }
 
     /// The streams of which there is something, ascending.
-    pub(super) fn streams(&self) -> Vec<u16> {
+    pub(in crate::receiver) fn streams(&self) -> Vec<u16> {
         match &self.by_stream {
             None => {
                 let mut streams: Vec<u16> = self.queue.iter().map(|message| message.stream).collect();
@@ -130,14 +130,14 @@ impl Ready {
     }
 
     /// Of each: which space brought it, how long it is, and how many pieces it has.
-    pub(super) fn sizes(&self) -> impl Iterator<Item = (SpaceId, usize, usize)> + '_ {
+    pub(in crate::receiver) fn sizes(&self) -> impl Iterator<Item = (SpaceId, usize, usize)> + '_ {
         let parked = self.by_stream.iter().flat_map(|all| all.messages.values());
         let queued = self.queue.iter().map(|message| (message.space, message.len(), message.count()));
         queued.chain(parked.map(|message| message.size()))
     }
 
     /// What is here belongs to the first space from now on.
-    pub(super) fn leave_spaces(&mut self) {
+    pub(in crate::receiver) fn leave_spaces(&mut self) {
         self.queue.iter_mut().for_each(|message| message.space = SpaceId::FIRST);
         let parked = self.by_stream.iter_mut().flat_map(|all| all.messages.values_mut());
         parked.for_each(|message| message.leave_space());

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use anabranch_base::{Instant, rare};
 
-use super::flight::{ChunkState, Flight, SentChunk};
 use crate::ids::LaneId;
+use crate::sender::flight::{ChunkState, Flight, SentChunk};
 
 #[derive(Debug, Default)]
 pub(crate) struct Loss {
@@ -198,7 +198,7 @@ impl Loss {
     /// Everything of the lane below `limit` that is in flight becomes a suspect, for [`super::rack`]: in the order of sending, which is
     /// that of numbers but for chunks sent again and subflows that were merged.
     /// Whether one was among them that has been passed by the cumulative point.
-    pub(super) fn suspects_up_to(
+    pub(in crate::sender) fn suspects_up_to(
         &mut self,
         flight: &mut Flight,
         limit: Option<u64>,

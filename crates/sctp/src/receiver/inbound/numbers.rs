@@ -4,7 +4,7 @@ use anabranch_transport::ranges::RangeSet;
 
 /// Most messages come under consecutive numbers; fragments that others have stood between do not.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
+pub(in crate::receiver) struct Numbers {
     start: u64,
     /// So many from `start` on; 0: none at all.
     len: u32,
@@ -13,13 +13,13 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// The numbers from `start` to before `end`.
-    pub(super) fn of(start: u64, end: u64) -> Self {
+    pub(in crate::receiver) fn of(start: u64, end: u64) -> Self {
         Self { start, len: u32::try_from(end.saturating_sub(start)).unwrap_or(u32::MAX), others: None }
     }
 
     /// A further fragment came under that number.
     #[inline]
-    pub(super) fn add(&mut self, seq: u64) {
+    pub(in crate::receiver) fn add(&mut self, seq: u64) {
         if self.len == 0 {
             (self.start, self.len) = (seq, 1);
         } else if seq == self.end() {
@@ -39,24 +39,24 @@ impl Numbers {
     }
 
     /// What is charged for those that do not follow each other, bytes.
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::receiver) fn memory(&self) -> usize {
         self.others.as_ref().map_or(0, |others| 128 + 32 * others.len())
     }
 
     /// Whether all of them are above `seq`.
-    pub(super) fn are_above(&self, seq: u64) -> bool {
+    pub(in crate::receiver) fn are_above(&self, seq: u64) -> bool {
         let others = self.others.as_ref().and_then(|others| others.first());
         self.len > 0 && self.start > seq && others.is_none_or(|(start, _)| start > seq)
     }
 
     /// The highest.
-    pub(super) fn highest(&self) -> u64 {
+    pub(in crate::receiver) fn highest(&self) -> u64 {
         let others = self.others.as_ref().and_then(|others| others.end());
         self.end().max(others.unwrap_or(0)).saturating_sub(1)
     }
 
     /// All of them, as the numbers `start..end`.
-    pub(super) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(in crate::receiver) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let others = self.others.iter().flat_map(|others| others.iter());
         std::iter::once((self.start, self.end())).chain(others)
     }

@@ -8,7 +8,7 @@ use crate::config::{Algorithm, Config, EcnBackoff};
 
 /// What is known of the marks of a lane.
 #[derive(Debug, Default)]
-pub(super) struct Marked {
+pub(in crate::sender) struct Marked {
     /// What had been sent when a mark reduced the window last.
     reduced: Option<u64>,
     /// What had been sent when a mark reduced the window last, or when T3-rtx expired: marks up to there are no news.
@@ -16,38 +16,38 @@ pub(super) struct Marked {
     /// The part that is marked (L4S).
     alpha: Alpha,
     /// The peer's counter of marked packets, and what was acknowledged then (level 1).
-    pub(super) counter: u32,
-    pub(super) counted_to: u64,
+    pub(in crate::sender) counter: u32,
+    pub(in crate::sender) counted_to: u64,
 }
 
 /// What a report says of marks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Report {
+pub(in crate::sender) struct Report {
     /// The number of the chunk that it is about, and when that left.
-    pub(super) seq: u64,
-    pub(super) sent_at: Instant,
+    pub(in crate::sender) seq: u64,
+    pub(in crate::sender) sent_at: Instant,
     /// How many packets were marked.
-    pub(super) packets: u32,
+    pub(in crate::sender) packets: u32,
     /// Of the lane: the last number sent, and bytes that have left the flight so far.
-    pub(super) newest: u64,
-    pub(super) delivered: u64,
+    pub(in crate::sender) newest: u64,
+    pub(in crate::sender) delivered: u64,
 }
 
 /// Where and when a report comes, and to which rules.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Circumstances<'a> {
-    pub(super) now: Instant,
-    pub(super) srtt: Option<Duration>,
-    pub(super) config: &'a Config,
+pub(in crate::sender) struct Circumstances<'a> {
+    pub(in crate::sender) now: Instant,
+    pub(in crate::sender) srtt: Option<Duration>,
+    pub(in crate::sender) config: &'a Config,
     /// What packets leave as.
-    pub(super) ect: Ecn,
+    pub(in crate::sender) ect: Ecn,
 }
 
 impl Marked {
     /// Packets were marked. True when the window has come down for it: "TCP should not react to congestion indications more than once
     /// every window of data" (RFC 3168, 6.1.2), lost packets and timeouts included; what those have reduced is `known`. A full packet has
     /// `unit` bytes.
-    pub(super) fn on_report(
+    pub(in crate::sender) fn on_report(
         &mut self,
         controller: &mut Controller,
         around: &Circumstances<'_>,
@@ -74,13 +74,13 @@ impl Marked {
     }
 
     /// Everything up to `newest` was sent before T3-rtx brought the window down; from there it grows again.
-    pub(super) fn on_timeout(&mut self, newest: u64) {
+    pub(in crate::sender) fn on_timeout(&mut self, newest: u64) {
         (self.reduced, self.known) = (None, Some(newest));
     }
 
     /// Whether a chunk was sent before a mark reduced the window.
     #[inline]
-    pub(super) fn covers(&self, seq: u64) -> bool {
+    pub(in crate::sender) fn covers(&self, seq: u64) -> bool {
         self.reduced >= Some(seq)
     }
 }

@@ -240,13 +240,16 @@ impl Interleaved {
 
     /// Messages of the TSN space whose fragments from the first on came above `seq`, and were not handed over: which, the highest number
     /// under which they came, and what is charged for them.
-    pub(super) fn begun_above(&self, seq: u64) -> impl Iterator<Item = (Key, u64, usize)> + '_ {
+    pub(in crate::receiver) fn begun_above(&self, seq: u64) -> impl Iterator<Item = (Key, u64, usize)> + '_ {
         let begun = self.of_first().filter(move |(_, a)| !a.growing.has_parts() && a.numbers.are_above(seq));
         begun.map(|(key, assembly)| (*key, assembly.numbers.highest(), assembly.growing.memory()))
     }
 
     /// Fragments of the TSN space that came above `seq` and have others missing before them.
-    pub(super) fn loose_above(&self, seq: u64) -> impl Iterator<Item = (Key, u32, u64, usize)> + '_ {
+    pub(in crate::receiver) fn loose_above(
+        &self,
+        seq: u64,
+    ) -> impl Iterator<Item = (Key, u32, u64, usize)> + '_ {
         let of_first = self.of_first().filter(|(_, assembly)| assembly.loose > 0);
         let loose = of_first.flat_map(|(key, _)| self.loose.range(loose_of(*key)).map(|loose| (*key, loose)));
         let above = loose.filter(move |(_, (_, (at, _)))| *at > seq);
@@ -259,7 +262,7 @@ impl Interleaved {
     }
 
     /// Drops the fragments of a message from the first on, to make room.
-    pub(super) fn forget_begun(&mut self, key: Key) -> Option<Taken> {
+    pub(in crate::receiver) fn forget_begun(&mut self, key: Key) -> Option<Taken> {
         let assembly = self.assemblies.get_mut(&key)?;
         let (growing, numbers) =
             (std::mem::take(&mut assembly.growing), std::mem::take(&mut assembly.numbers));
@@ -273,7 +276,7 @@ impl Interleaved {
     }
 
     /// Drops a fragment that has others missing before it, to make room.
-    pub(super) fn forget_loose(&mut self, key: Key, fragment: u32) -> Option<Taken> {
+    pub(in crate::receiver) fn forget_loose(&mut self, key: Key, fragment: u32) -> Option<Taken> {
         let assembly = self.assemblies.get_mut(&key)?;
         let (seq, payload) = self.loose.remove(&(key.0, key.1, key.2, fragment))?;
         assembly.loose -= 1;
@@ -326,7 +329,7 @@ impl Interleaved {
     /// # Errors
     /// When it contradicts other fragments of its message: the association must be aborted.
     // rfc8260:2.2.3-1 rfc8260:2.2.3-2
-    pub(super) fn add(
+    pub(in crate::receiver) fn add(
         &mut self,
         p: &Piece<'_>,
         number: u64,

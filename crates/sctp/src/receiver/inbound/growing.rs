@@ -16,29 +16,29 @@ pub(crate) struct Inconsistent(pub(crate) &'static str);
 
 /// Memory charged for each piece of payload, and for each message in the making, beside the payload itself: so that tiny
 /// messages cannot hold more than they advertise.
-pub(super) const PIECE: usize = 128;
+pub(in crate::receiver) const PIECE: usize = 128;
 
 /// Pieces are made at least as long as what there is, up to this.
 const LONGEST_PIECE: usize = 64 << 10;
 
 /// Takes out of a map what is at some keys.
-pub(super) fn take_all<K: Ord + Copy, V>(map: &mut BTreeMap<K, V>, keys: &[K]) -> Vec<(K, V)> {
+pub(in crate::receiver) fn take_all<K: Ord + Copy, V>(map: &mut BTreeMap<K, V>, keys: &[K]) -> Vec<(K, V)> {
     keys.iter().filter_map(|key| map.remove_entry(key)).collect()
 }
 
 /// What all parts of a message have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Label {
-    pub(super) stream: u16,
-    pub(super) ppid: u32,
-    pub(super) unordered: bool,
-    pub(super) immediate: bool,
+pub(in crate::receiver) struct Label {
+    pub(in crate::receiver) stream: u16,
+    pub(in crate::receiver) ppid: u32,
+    pub(in crate::receiver) unordered: bool,
+    pub(in crate::receiver) immediate: bool,
     /// SSN or MID.
-    pub(super) number: u32,
+    pub(in crate::receiver) number: u32,
     /// Of its first chunk.
-    pub(super) tsn: Tsn,
+    pub(in crate::receiver) tsn: Tsn,
     /// Sequence space that is charged for it.
-    pub(super) space: SpaceId,
+    pub(in crate::receiver) space: SpaceId,
 }
 
 impl Label {
@@ -48,7 +48,12 @@ impl Label {
         reason = "messages of one chunk are made in place; measured with all others there"
     )]
     #[inline(always)]
-    pub(super) fn received(self, part: Option<Part>, first: Bytes, rest: Option<Box<Rest>>) -> Received {
+    pub(in crate::receiver) fn received(
+        self,
+        part: Option<Part>,
+        first: Bytes,
+        rest: Option<Box<Rest>>,
+    ) -> Received {
         Received {
             stream: self.stream,
             ppid: self.ppid,
@@ -68,15 +73,15 @@ impl Label {
 
 /// A message that was handed over in part and will never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Aborted {
-    pub(super) stream: u16,
-    pub(super) unordered: bool,
-    pub(super) message: u32,
+pub(in crate::receiver) struct Aborted {
+    pub(in crate::receiver) stream: u16,
+    pub(in crate::receiver) unordered: bool,
+    pub(in crate::receiver) message: u32,
 }
 
 /// Fragments of a message of which none is missing in between.
 #[derive(Debug, Default)]
-pub(super) struct Growing {
+pub(in crate::receiver) struct Growing {
     done: Vec<Bytes>,
     open: Vec<u8>,
     /// Bytes and fragments that are here.
@@ -90,40 +95,40 @@ pub(super) struct Growing {
 
 impl Growing {
     /// With a first fragment, and room for more.
-    pub(super) fn begin(payload: &[u8], room: usize) -> Self {
+    pub(in crate::receiver) fn begin(payload: &[u8], room: usize) -> Self {
         let mut open = Vec::with_capacity(room.max(payload.len()));
         open.extend_from_slice(payload);
         Self { open, held: payload.len(), fragments: 1, ..Self::default() }
     }
 
     /// Gives back the room that is reserved beyond what is here.
-    pub(super) fn trim(&mut self) {
+    pub(in crate::receiver) fn trim(&mut self) {
         self.open.shrink_to_fit();
     }
 
     /// Bytes that are here.
-    pub(super) fn held(&self) -> usize {
+    pub(in crate::receiver) fn held(&self) -> usize {
         self.held
     }
 
     /// Fragments that are here.
-    pub(super) fn fragments(&self) -> usize {
+    pub(in crate::receiver) fn fragments(&self) -> usize {
         self.fragments
     }
 
     /// Room that is reserved beyond what is here, for tests.
     #[cfg(test)]
-    pub(super) fn capacity(&self) -> usize {
+    pub(in crate::receiver) fn capacity(&self) -> usize {
         self.open.capacity()
     }
 
     /// Bytes so far, with those that were handed over.
-    pub(super) fn total(&self) -> usize {
+    pub(in crate::receiver) fn total(&self) -> usize {
         self.handed + self.held
     }
 
     /// What is charged for it.
-    pub(super) fn memory(&self) -> usize {
+    pub(in crate::receiver) fn memory(&self) -> usize {
         self.held + self.fragments * PIECE
     }
 
@@ -132,7 +137,7 @@ impl Growing {
     /// # Errors
     /// When the message would be longer than `limit`, however much of it has been handed over.
     #[inline]
-    pub(super) fn append(&mut self, payload: &[u8], limit: usize) -> Result<(), Inconsistent> {
+    pub(in crate::receiver) fn append(&mut self, payload: &[u8], limit: usize) -> Result<(), Inconsistent> {
         if self.total() + payload.len() > limit {
             return Err(TOO_LONG);
         }
@@ -152,7 +157,7 @@ impl Growing {
     ///
     /// # Errors
     /// As [`Growing::append`].
-    pub(super) fn attach(&mut self, payload: Bytes, limit: usize) -> Result<(), Inconsistent> {
+    pub(in crate::receiver) fn attach(&mut self, payload: Bytes, limit: usize) -> Result<(), Inconsistent> {
         if self.total() + payload.len() > limit {
             return Err(TOO_LONG);
         }
@@ -174,7 +179,7 @@ impl Growing {
     }
 
     /// What is here, as the next part of the message; `numbers` counts messages that are handed over in parts.
-    pub(super) fn part(&mut self, label: Label, numbers: &mut u32) -> Received {
+    pub(in crate::receiver) fn part(&mut self, label: Label, numbers: &mut u32) -> Received {
         let message = *self.number.get_or_insert_with(|| {
             *numbers = numbers.wrapping_add(1);
             *numbers
@@ -186,7 +191,7 @@ impl Growing {
     }
 
     /// The message, or its last part.
-    pub(super) fn finish(mut self, label: Label) -> Received {
+    pub(in crate::receiver) fn finish(mut self, label: Label) -> Received {
         let part = self.number.map(|message| Part { message, more: false });
         self.take(label, part)
     }
@@ -200,15 +205,16 @@ impl Growing {
     }
 
     /// Whether the user has had something of it.
-    pub(super) fn has_parts(&self) -> bool {
+    pub(in crate::receiver) fn has_parts(&self) -> bool {
         self.number.is_some()
     }
 
     /// What the user must be told if this never ends: nothing, where he has not heard of it.
-    pub(super) fn abort(&self, stream: u16, unordered: bool) -> Option<Aborted> {
+    pub(in crate::receiver) fn abort(&self, stream: u16, unordered: bool) -> Option<Aborted> {
         self.number.map(|message| Aborted { stream, unordered, message })
     }
 }
 
-pub(super) const SPLIT: Inconsistent = Inconsistent(SPLIT_MESSAGE);
-pub(super) const TOO_LONG: Inconsistent = Inconsistent("a message is longer than this endpoint takes");
+pub(in crate::receiver) const SPLIT: Inconsistent = Inconsistent(SPLIT_MESSAGE);
+pub(in crate::receiver) const TOO_LONG: Inconsistent =
+    Inconsistent("a message is longer than this endpoint takes");

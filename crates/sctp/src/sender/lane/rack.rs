@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::rack::{Probe, ProbeAnswer, Rack as Core};
 
-use super::flight::{ChunkState, Flight, LaneAck, SentChunk};
 use super::loss::Loss;
+use crate::sender::flight::{ChunkState, Flight, LaneAck, SentChunk};
 
 /// "DupThresh": so many chunks acknowledged above a hole make reordering unlikely.
 const DUP_THRESHOLD: u64 = 3;
@@ -200,9 +200,9 @@ impl Rack {
 
 #[cfg(test)]
 mod tests {
-    use super::super::flight::AckOutcome;
-    use super::super::flight::tests::{blocks, flight_of};
     use super::*;
+    use crate::sender::flight::AckOutcome;
+    use crate::sender::flight::tests::{blocks, flight_of};
 
     const RTT: Duration = Duration::from_millis(80);
 

@@ -1,11 +1,11 @@
 //! What the configuration allows the receiver to hold, and what it costs.
 
 use super::growing::PIECE;
-use super::space::ReceiveSpace;
 use crate::config::Config;
+use crate::receiver::space::ReceiveSpace;
 
 /// Memory charged for a gap in the sequence of received TSNs, bytes.
-pub(super) const GAP: usize = 32;
+pub(in crate::receiver) const GAP: usize = 32;
 
 /// With less a short window could not take as many small messages as it has bytes for.
 const LEAST_BOUND: usize = 64 << 10;
@@ -14,18 +14,18 @@ const LEAST_BOUND: usize = 64 << 10;
 /// own packets, which is found, lowered and raised meanwhile, while the peer's may be larger; and bounds on memory must not move
 /// with it.
 #[inline]
-pub(super) fn packet_of_peer(config: &Config) -> u16 {
+pub(in crate::receiver) fn packet_of_peer(config: &Config) -> u16 {
     config.mtu
 }
 
 /// What the configuration allows to hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
-    pub(super) config: &'a Config,
+    pub(in crate::receiver) config: &'a Config,
     /// What came in each sequence space, and what is missing.
-    pub(super) spaces: &'a [ReceiveSpace],
+    pub(in crate::receiver) spaces: &'a [ReceiveSpace],
     /// Bytes that the sender has of the memory for both.
-    pub(super) lent: u32,
+    pub(in crate::receiver) lent: u32,
 }
 
 impl Limits<'_> {
@@ -37,7 +37,7 @@ impl Limits<'_> {
 
     /// Memory that gaps take: as long as what is missing does not come, whatever the user reads.
     #[inline]
-    pub(super) fn gaps(&self) -> usize {
+    pub(in crate::receiver) fn gaps(&self) -> usize {
         match self.spaces {
             [space] => space.received.gaps() * GAP,
             spaces => gaps_of(spaces),
@@ -46,7 +46,7 @@ impl Limits<'_> {
 
     /// Longest message, bytes.
     #[inline]
-    pub(super) fn message(&self) -> usize {
+    pub(in crate::receiver) fn message(&self) -> usize {
         self.config.limits.max_message
     }
 
@@ -58,7 +58,7 @@ impl Limits<'_> {
     /// What messages in the making may hold before the one that grows is handed over in parts: less where several subflows
     /// grow theirs side by side, and each has a part of the window only.
     #[inline]
-    pub(super) fn point(&self) -> usize {
+    pub(in crate::receiver) fn point(&self) -> usize {
         let share = self.window() * usize::from(self.config.limits.partial_delivery_point) / 100;
         if self.several() { share / 2 } else { share }
     }
@@ -66,14 +66,14 @@ impl Limits<'_> {
     /// Whether a message of which so many bytes are here is handed over in parts, whatever else is held (RFC 6458, 8.1.21: "any single
     /// message having a length smaller than or equal to the SCTP partial delivery point will be delivered in a single read call").
     #[inline]
-    pub(super) fn is_long(&self, bytes: impl FnOnce() -> usize) -> bool {
+    pub(in crate::receiver) fn is_long(&self, bytes: impl FnOnce() -> usize) -> bool {
         let point = self.config.limits.partial_delivery_bytes;
         point != 0 && bytes() > point
     }
 
     /// Memory that may be held in all: two windows, less what the sender has of them, which is one at most. Where two windows are less than
     /// the least room, that room is the receiver's whatever the sender has.
-    pub(super) fn bound(&self) -> usize {
+    pub(in crate::receiver) fn bound(&self) -> usize {
         let both = 2 * self.config.limits.largest_receive_window() as usize;
         let room = both.saturating_sub(self.lent as usize);
         let least = if both < LEAST_BOUND { LEAST_BOUND } else { LEAST_BOUND.min(room) };
@@ -84,7 +84,7 @@ impl Limits<'_> {
     /// half of its bound; beyond that messages of a few bytes close the window, which is shut at three quarters. Where
     /// subflows have floors it counts a third only, so that who has filled his part does not close the window to all.
     #[inline]
-    pub(super) fn charge(&self, memory: usize) -> usize {
+    pub(in crate::receiver) fn charge(&self, memory: usize) -> usize {
         let (third, half) = (memory / 3, self.bound() / 2);
         if self.several() || memory <= half {
             return third;
@@ -93,13 +93,13 @@ impl Limits<'_> {
     }
 
     /// Memory that may be held of what the user cannot have yet, beside the gaps.
-    pub(super) fn held_back(&self) -> usize {
+    pub(in crate::receiver) fn held_back(&self) -> usize {
         self.bound().saturating_sub(self.reserve() + self.gaps())
     }
 
     /// Memory that is kept for what the user can have at once. Of a small buffer it is no more than a quarter, however long packets may be:
     /// what a_rwnd invites is taken, and the window closes at three quarters.
-    pub(super) fn reserve(&self) -> usize {
+    pub(in crate::receiver) fn reserve(&self) -> usize {
         cost(packet_of_peer(self.config).into()).min(self.bound() / 4).max(self.window() / 4)
     }
 }
@@ -110,6 +110,6 @@ fn gaps_of(spaces: &[ReceiveSpace]) -> usize {
 }
 
 /// What a chunk may cost: its payload, a piece, a message that begins with it, a gap.
-pub(super) fn cost(payload: usize) -> usize {
+pub(in crate::receiver) fn cost(payload: usize) -> usize {
     payload + 2 * PIECE + GAP
 }

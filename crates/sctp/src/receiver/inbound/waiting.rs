@@ -23,7 +23,7 @@ impl Waits {
 
 /// Messages that wait, of all streams: most streams have none, and a table for each would take more than the messages do.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(in crate::receiver) struct Waiting {
     /// By stream, and by a number that rises with their order in it.
     messages: BTreeMap<(u16, u64), Box<Waits>>,
     /// What is charged for them, bytes.
@@ -35,35 +35,35 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Whether nothing waits, the common case.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::receiver) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
     /// What is charged for messages that wait, bytes.
     #[inline]
-    pub(super) fn held(&self) -> usize {
+    pub(in crate::receiver) fn held(&self) -> usize {
         self.held
     }
 
     /// What of that is charged for numbers that do not follow each other.
     #[inline]
-    pub(super) fn apart(&self) -> usize {
+    pub(in crate::receiver) fn apart(&self) -> usize {
         self.apart
     }
 
     /// The first message of a stream that waits: its number, and that which the wire has for it.
-    pub(super) fn first_of(&self, stream: u16) -> Option<(u64, u32)> {
+    pub(in crate::receiver) fn first_of(&self, stream: u16) -> Option<(u64, u32)> {
         let (key, waits) = self.messages.range((stream, 0)..=(stream, u64::MAX)).next()?;
         Some((key.1, waits.message.number()))
     }
 
     /// Whether a message of a stream waits under this number.
-    pub(super) fn has(&self, stream: u16, number: u64) -> bool {
+    pub(in crate::receiver) fn has(&self, stream: u16, number: u64) -> bool {
         !self.messages.is_empty() && self.messages.contains_key(&(stream, number))
     }
 
     /// A message waits, which came under these numbers of its sequence space.
-    pub(super) fn insert(&mut self, number: u64, message: Received, numbers: Numbers) {
+    pub(in crate::receiver) fn insert(&mut self, number: u64, message: Received, numbers: Numbers) {
         let key = (message.stream, number);
         let waits = Waits { message: Parked::of(message), numbers };
         self.held += waits.memory();
@@ -72,13 +72,13 @@ impl Waiting {
     }
 
     /// It waits no more.
-    pub(super) fn remove(&mut self, stream: u16, number: u64) -> Option<Received> {
+    pub(in crate::receiver) fn remove(&mut self, stream: u16, number: u64) -> Option<Received> {
         self.take_back(stream, number).map(|(message, _)| message)
     }
 
     /// What of the TSN space came under numbers above `seq` alone, and was not handed over in part: its stream, its number, the highest
     /// under which it came, and what is charged for it.
-    pub(super) fn above(&self, seq: u64) -> impl Iterator<Item = (u16, u64, u64, usize)> + '_ {
+    pub(in crate::receiver) fn above(&self, seq: u64) -> impl Iterator<Item = (u16, u64, u64, usize)> + '_ {
         let all = self.messages.iter().filter(move |(_, waits)| {
             let of_first = waits.message.size().0 == SpaceId::FIRST && !waits.message.is_part();
             of_first && waits.numbers.are_above(seq)
@@ -87,7 +87,7 @@ impl Waiting {
     }
 
     /// A message is given up, with the numbers under which it came.
-    pub(super) fn take_back(&mut self, stream: u16, number: u64) -> Option<(Received, Numbers)> {
+    pub(in crate::receiver) fn take_back(&mut self, stream: u16, number: u64) -> Option<(Received, Numbers)> {
         let waits = self.messages.remove(&(stream, number))?;
         self.held -= waits.memory();
         self.apart -= waits.numbers.memory();
@@ -95,19 +95,19 @@ impl Waiting {
     }
 
     /// What waits of a stream, in its order.
-    pub(super) fn take(&mut self, stream: u16) -> Vec<Received> {
+    pub(in crate::receiver) fn take(&mut self, stream: u16) -> Vec<Received> {
         let first =
             std::iter::from_fn(|| self.first_of(stream).and_then(|(number, _)| self.remove(stream, number)));
         first.collect()
     }
 
     /// All that waits.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Parked> {
+    pub(in crate::receiver) fn iter(&self) -> impl Iterator<Item = &Parked> {
         self.messages.values().map(|waits| &waits.message)
     }
 
     /// The streams of which something waits, each as often as something does.
-    pub(super) fn streams(&self) -> impl Iterator<Item = u16> + '_ {
+    pub(in crate::receiver) fn streams(&self) -> impl Iterator<Item = u16> + '_ {
         self.messages.keys().map(|(stream, _)| *stream)
     }
 }

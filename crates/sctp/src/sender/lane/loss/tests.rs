@@ -1,6 +1,6 @@
-use super::super::flight::AckOutcome;
-use super::super::flight::tests::{blocks, flight_of};
 use super::*;
+use crate::sender::flight::AckOutcome;
+use crate::sender::flight::tests::{blocks, flight_of};
 
 struct Run {
     flight: Flight,

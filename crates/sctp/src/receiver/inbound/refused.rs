@@ -6,7 +6,7 @@ use crate::ids::{Id, SpaceId};
 
 /// The chunk that a space goes on with, and that is refused.
 #[derive(Debug, Default)]
-pub(super) struct Refused {
+pub(in crate::receiver) struct Refused {
     at: SpaceId,
     seq: u64,
     since: Instant,
@@ -20,7 +20,7 @@ pub(super) struct Refused {
 impl Refused {
     /// It was refused: how often so far. While one space stands still the chunks of another do not count, unless the first was not heard
     /// of for `long`.
-    pub(super) fn is_again(
+    pub(in crate::receiver) fn is_again(
         &mut self,
         now: Instant,
         (at, seq): (SpaceId, u64),
@@ -41,7 +41,7 @@ impl Refused {
 
     /// Whether what it waits for cannot be under way: for `least`, no other space has brought anything, or has brought all that
     /// could be under way, as each chunk takes a byte of a window at least. If not it begins anew.
-    pub(super) fn is_proof(&mut self, now: Instant, least: Duration, window: u64) -> bool {
+    pub(in crate::receiver) fn is_proof(&mut self, now: Instant, least: Duration, window: u64) -> bool {
         if now.saturating_since(self.since) < least {
             return false;
         }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::receiver::delivery_order::DeliveryOrder;
+use crate::receiver::inbound::delivery_order::DeliveryOrder;
 
 fn piece(mid: u32, fragment: u32, ending: bool, payload: &[u8]) -> Piece<'_> {
     Piece {
