@@ -160,7 +160,11 @@ fn arrows(structure: &Structure, members: &[Member]) -> Vec<String> {
             ));
             continue;
         };
-        for other in needs.iter().filter(|other| row.get(other.as_str()).is_some_and(|row| row >= own)) {
+        // A crate that its own examples ask for with more features is no arrow.
+        for other in needs
+            .iter()
+            .filter(|other| *other != name && row.get(other.as_str()).is_some_and(|row| row >= own))
+        {
             wrong.push(format!(
                 "the crate {name} depends on {other}, which stands beside or below it in `rows` of {FILE}; only crates above are allowed"
             ));

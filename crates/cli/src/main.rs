@@ -26,6 +26,7 @@ mod results;
 mod runs;
 mod serving;
 mod statistics;
+mod stopwatch;
 mod table;
 mod terminal;
 mod verbs;

@@ -11,7 +11,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 use crate::live::NetworkOptions;
-use crate::verbs::perf::Stopwatch;
+use crate::stopwatch::Stopwatch;
 
 /// A peer that has not answered by then is told of, whether something was sent again or not.
 const SILENCE: Duration = Duration::from_millis(2500);

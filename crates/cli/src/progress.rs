@@ -6,7 +6,7 @@ use anabranch_live::Association;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::amounts;
-use crate::verbs::perf::Stopwatch;
+use crate::stopwatch::Stopwatch;
 
 /// How often it is drawn.
 const EVERY: Duration = Duration::from_millis(250);

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions, Target};
 use crate::opening::{self, OpeningOptions};
-use crate::verbs::perf::Stopwatch;
+use crate::stopwatch::Stopwatch;
 
 /// Whom.
 #[derive(Args, Debug)]

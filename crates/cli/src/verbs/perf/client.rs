@@ -11,13 +11,14 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::common::{MEASURED, PORT, Request, Sender, Stopwatch, cpu_seconds, kind};
+use super::common::{MEASURED, PORT, Request, Sender, cpu_seconds, kind};
 use super::units::{self, Format};
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
 use crate::marks::Marks;
 use crate::opening::{self, OpeningOptions};
 use crate::serving::Interrupts;
+use crate::stopwatch::Stopwatch;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {

@@ -1,6 +1,5 @@
 //! What client and server of a measurement have in common.
 
-use anabranch_base::Instant;
 use anabranch_live::Association;
 use serde::{Deserialize, Serialize};
 
@@ -68,22 +67,4 @@ pub(crate) fn cpu_seconds() -> f64 {
         }
     }
     0.0
-}
-
-/// Real time since it was made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stopwatch(tokio::time::Instant);
-
-impl Stopwatch {
-    pub(crate) fn start() -> Self {
-        Self(tokio::time::Instant::now())
-    }
-
-    pub(crate) fn time(self) -> Instant {
-        Instant::from_nanos(self.0.elapsed().as_nanos() as u64)
-    }
-
-    pub(crate) fn seconds(self) -> f64 {
-        self.time().as_secs_f64()
-    }
 }

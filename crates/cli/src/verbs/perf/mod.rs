@@ -9,8 +9,6 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-pub(crate) use common::Stopwatch;
-
 /// Which side.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
