@@ -32,7 +32,7 @@
 //! let (now, config) = (Instant::ZERO, Arc::new(Config::rfc9260()));
 //! z.listen(Arc::clone(&config))?;
 //! let id = a.connect(now, at_z, 5000, config)?;
-//! a.association(id).expect("just opened").send(now, Message::new(0, "hello".into()))?;
+//! a.association(id).expect("just opened").send(now, Message::new(0, "hello"))?;
 //!
 //! // The handshake, the message and its acknowledgement: packets are carried until neither has any.
 //! loop {

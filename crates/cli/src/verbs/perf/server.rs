@@ -8,11 +8,12 @@ use clap::Args;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::common::{MEASURED, PORT, Request, Sender, Stopwatch, cpu_seconds, kind};
+use super::common::{MEASURED, PORT, Request, Sender, cpu_seconds, kind};
 use crate::ending;
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
 use crate::serving::{self, Interrupts, Unsent};
+use crate::stopwatch::Stopwatch;
 
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
