@@ -30,7 +30,7 @@ def image(programs: dict[str, Path]) -> Path:
     named = blob(blobs, document(described), INDEX) if len(manifests) > 1 else manifests[0]
     # Docker reads the first name, OCI's tools the second.
     named["annotations"] = {
-        "io.containerd.image.name": f"docker.io/library/anabranch:{VERSION}",
+        "io.containerd.image.name": f"localhost/anabranch:{VERSION}",
         "org.opencontainers.image.ref.name": VERSION,
     }
     (folder / "index.json").write_bytes(
