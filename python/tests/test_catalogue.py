@@ -152,7 +152,9 @@ def test_a_study_from_runs_to_pages(checkout, capsys):
     ]
     assert (good["study"], good["engine"], good["seeds"]) == ("009", "ns2-2.28", 6)
     assert [part["seeds"] for part in good["readings"]["a modem"]] == [6]
-    assert "published and printed" in output
+    # What is found, and where to read it; tables are for those who ask for them.
+    assert "(open it in a browser)" in output
+    assert "published and printed" not in output
     report = checkout / "out" / "report"
     assert 'href="made-up.html"' in (report / "index.html").read_text()
     study = (report / "made-up.html").read_text()

@@ -112,8 +112,8 @@ def test_slopes_exponents_and_ranks():
 
 
 def test_a_flat_curve_is_flat_and_a_rising_one_is_not():
-    assert grade(power_law(0.0).change(), same=0.1) == "A"
-    assert grade(power_law(0.5).change(), same=0.1) == "D"
+    assert grade(power_law(0.0).change(), same=(-0.1, 0.1)) == "A"
+    assert grade(power_law(0.5).change(), same=(-0.1, 0.1)) == "D"
     assert power_law(1.0).change().mean == pytest.approx(7 / 3.75, rel=0.02)
 
 

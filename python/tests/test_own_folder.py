@@ -132,7 +132,9 @@ def test_a_folder_without_claims_gets_a_table_and_a_figure(made, capsys):
 
 
 def test_a_study_is_made_as_it_is_printed(tmp_path):
-    printed = typed(commands("start/experiment.md", "A study"), tmp_path)
+    # The page has been in the folder of its first experiment.
+    (tmp_path / "losses").mkdir()
+    printed = typed(commands("start/experiment.md", "A study"), tmp_path / "losses")
     # Both run the same scenarios, so each is run once.
     assert "2 experiments: 90 runs made" in printed
     study = tmp_path / "mystudy"
