@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -56,8 +57,13 @@ class Installed(Bare):
 
 
 def names(root: Path) -> None:
-    """What a system says of its own name."""
+    """What every system and every container has: its own name, and the devices of random numbers."""
     (root / "etc").mkdir(parents=True, exist_ok=True)
+    (root / "dev").mkdir(exist_ok=True)
+    if os.geteuid() == 0:
+        # A program that is linked with glibc asks them; one with musl asks the kernel.
+        for name, minor in (("random", 8), ("urandom", 9)):
+            os.mknod(root / "dev" / name, stat.S_IFCHR | 0o644, os.makedev(1, minor))
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n")
 
 

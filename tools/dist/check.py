@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 import venv
 from pathlib import Path
@@ -23,7 +24,8 @@ from pathlib import Path
 from . import bare, compose
 from .common import OUT, VERSION, run, sha256
 
-WORK = OUT / "build" / "check"
+# Outside of the checkout: the laboratory would find it from within.
+WORK = Path(tempfile.gettempdir()) / f"anabranch-dist-check-{os.getuid()}"
 
 
 def main() -> int:
