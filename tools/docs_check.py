@@ -31,6 +31,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
@@ -40,7 +41,8 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parent.parent
-WORK = ROOT / "out" / "docs-check"
+# Outside of the checkout: cargo and the laboratory would find it from within.
+WORK = Path(tempfile.gettempdir()) / f"anabranch-docs-check-{os.getuid()}"
 ELSEWHERE = ROOT / "tools" / "docs-elsewhere.toml"
 SHELLS = {"sh", "bash", "shell"}
 PROGRAMS = ("docs/start/", "docs/how-to/python.md")
