@@ -53,3 +53,16 @@ def test_what_pages_link_to_is_there():
             if not path.exists() or not (heading or anchor in headings(path.read_text(encoding="utf-8"))):
                 missing.append(f"{page}: {target}")
     assert not missing
+
+
+def words(page: Path) -> int:
+    """Words as a reader counts them: bars of tables and marks of code are none."""
+    return sum(any(map(str.isalnum, word)) for word in page.read_text().split())
+
+
+def test_pages_stay_short_enough_to_be_read():
+    # What tools/rfc.py writes is nobody's to read from beginning to end.
+    written = [page for page in (ROOT / "docs").rglob("*.md") if page.name != "states.md"]
+    assert sum(map(words, written)) <= 45_000
+    assert words(ROOT / "README.md") <= 600
+    assert len((ROOT / "CHANGELOG.md").read_text().splitlines()) <= 300
