@@ -25,6 +25,7 @@ given for, which is what the pages of a network program need.
 """
 
 import argparse
+import atexit
 import os
 import re
 import shutil
@@ -41,8 +42,9 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parent.parent
-# Outside of the checkout: cargo and the laboratory would find it from within.
-WORK = Path(tempfile.gettempdir()) / f"anabranch-docs-check-{os.getuid()}"
+# A folder of this run, outside of the checkout: cargo and the laboratory would find it from within. What an earlier run made is not in it.
+WORK = Path(tempfile.mkdtemp(prefix="anabranch-docs-check-"))
+atexit.register(shutil.rmtree, WORK, ignore_errors=True)
 ELSEWHERE = ROOT / "tools" / "docs-elsewhere.toml"
 SHELLS = {"sh", "bash", "shell"}
 PROGRAMS = ("docs/start/", "docs/how-to/python.md")
@@ -254,8 +256,9 @@ class Page:
     def __post_init__(self) -> None:
         """Makes the clone."""
         self.clone = WORK / "clone"
-        shutil.rmtree(self.clone, ignore_errors=True)
-        WORK.mkdir(parents=True, exist_ok=True)
+        # The page before may have made folders beside its clone.
+        shutil.rmtree(WORK, ignore_errors=True)
+        WORK.mkdir(parents=True)
         subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(self.clone)], check=True)
         self.folder = self.clone
         tools = WORK / "bin"
@@ -280,7 +283,7 @@ class Page:
             **os.environ,
             "PATH": f"{tools}:{self.clone / '.venv' / 'bin'}:{os.environ['PATH']}",
             "PYTHONPATH": str(self.clone / "python"),
-            "CARGO_TARGET_DIR": str(WORK / "target"),
+            "CARGO_TARGET_DIR": str(ROOT / "target" / "docs-check"),
             "COLUMNS": "200",
             "NO_COLOR": "1",
         }
