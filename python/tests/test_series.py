@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from anabranch_lab import stats
 from anabranch_lab.plan import plan
 from anabranch_lab.run import campaign, grid, series, work
 from anabranch_lab.run.results import Results
@@ -122,44 +121,3 @@ def test_groups_and_shares_are_rows_too(results):
 def test_rows_of_a_summary_without_any_of_these():
     table = work.rows_of({"flows": [], "links": [{"name": "l", "arrivals": 1}]}, 3)
     assert table.to_pylist() == [{"seed": 3, "kind": "link", "subflow": None, "name": "l", "arrivals": 1}]
-
-
-def sawtooth(rng, seconds):
-    """Windows of a sender that grows and is halved, with a cycle of some ten seconds: one sample in 0.1 s."""
-    values, window = [], 60.0
-    while len(values) < 10 * seconds:
-        top = rng.normal(100.0, 8.0)
-        while window < top:
-            values.append(window)
-            window += 0.5
-        window /= 2
-    return np.array(values[: int(10 * seconds)])
-
-
-def samples_of(window):
-    columns = {name: np.zeros(window.size) for name in ("seq", "size", "b", "c")}
-    columns |= {"a": window, "time_ns": 1e8 * (1 + np.arange(window.size))}
-    return series.Samples(1, {("sf:sender", 0): columns}, {("timeout", "sf:sender"): [0.5, 40.0, 59.0]})
-
-
-def test_stretches_of_a_run_are_the_whole_run():
-    whole = samples_of(np.arange(600.0))
-    stretches = series._stretches(whole, 4)
-    found = [stretch.sender("sf").cwnd for stretch in stretches]
-    assert all(abs(each.size - 150) <= 1 for each in found)
-    assert list(np.concatenate(found)) == list(range(1, 600))
-    assert [len(stretch.times("timeout", "sf")) for stretch in stretches] == [1, 0, 1, 1]
-    assert series._stretches(whole, 1) == [whole]
-
-
-def test_intervals_of_stretches_cover_the_mean():
-    """Ten stretches of four cycles of one run after one warm-up, as ten runs would: 95 % of the intervals have the mean in them."""
-    rng = np.random.default_rng(5)
-    truth = float(sawtooth(rng, 200_000).mean())
-    covered = 0
-    for _ in range(400):
-        run = samples_of(sawtooth(rng, 450))
-        stretches = series._stretches(run.between(50.0, 450.0), 10)
-        found = stats.estimate([float(each.sender("sf").cwnd.mean()) for each in stretches])
-        covered += found.low <= truth <= found.high
-    assert 0.92 * 400 <= covered <= 0.98 * 400, covered

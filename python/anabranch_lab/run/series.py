@@ -106,22 +106,6 @@ class Samples:
         """When a sender had an event of that kind (`EVENTS`), seconds; of all of its subflows. `load` must have been asked for events."""
         return np.array(self._events.get((kind, f"{flow}:sender"), ()), dtype=float)
 
-    def between(self, start: float, end: float) -> "Samples":
-        """What was sampled after `start` and until `end`, seconds."""
-
-        def cut(found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-            inside = (found["time_ns"] > start * 1e9) & (found["time_ns"] <= end * 1e9)
-            return {name: values[inside] for name, values in found.items()}
-
-        events = {place: [at for at in times if start < at <= end] for place, times in self._events.items()}
-        return Samples(self.seed, {place: cut(found) for place, found in self._columns.items()}, events)
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """The first and the last time of which there are samples of everything, seconds."""
-        ends = [(found["time_ns"][0], found["time_ns"][-1]) for found in self._columns.values()]
-        return max(first for first, _ in ends) / 1e9, min(last for _, last in ends) / 1e9
-
     def link(self, name: str) -> Link:
         """A link's samples; the way back of `both` is NAME-back."""
         found = self._one(f"link:{name}", None)
@@ -222,23 +206,6 @@ def measure(
     """Measures that `look` takes from the samples of each run, as a grid: like `Results.grid`, for what happens over time.
 
     `events`: `look` asks for `Samples.times`."""
-    return batches(results, sweep, look, 1, events=events)
-
-
-def batches(
-    results: Results,
-    sweep: str,
-    look: Callable[[Samples], Mapping[str, float]],
-    count: int,
-    *,
-    events: bool = False,
-) -> Grid:
-    """The same of `count` stretches of each run, which are as long as one another and count as runs of their own.
-
-    One long run has one beginning that does not count, where many short ones have many. Two things must hold, and whoever asks for batches says why:
-    a stretch has several cycles of whatever goes up and down, so that neighbours are as good as independent; and what a run settles into does not
-    depend on how it began, or else stretches of one run know nothing of it.
-    """
     found = results.plan.sweep(sweep)
     axes = tuple(axis.name for axis in found.axes)
     cells: dict[tuple, dict[str, list]] = {}
@@ -246,22 +213,13 @@ def batches(
     for point, _ in results.points(found):
         cell: dict[str, list] = {"seed": []}
         for seed, samples in sorted(load(results, sweep, point.at, events=events).items()):
-            for number, stretch in enumerate(_stretches(samples, count)):
-                seen = look(stretch)
-                names = tuple(seen)
-                cell["seed"].append((seed - 1) * count + number + 1)
-                for name, value in seen.items():
-                    cell.setdefault(name, []).append(float(value))
+            seen = look(samples)
+            names = tuple(seen)
+            cell["seed"].append(seed)
+            for name, value in seen.items():
+                cell.setdefault(name, []).append(float(value))
         cells[tuple(point.at[axis] for axis in axes)] = cell
     return Grid(axes, names, cells, results.least(found))
-
-
-def _stretches(samples: Samples, count: int) -> list[Samples]:
-    if count == 1:
-        return [samples]
-    first, last = samples.span
-    edges = np.linspace(first, last, count + 1)
-    return [samples.between(start, end) for start, end in itertools.pairwise(edges)]
 
 
 def _clock(found: Mapping[str, np.ndarray]) -> tuple[np.ndarray, float]:
