@@ -180,6 +180,8 @@ PLAIN = '[[claim]]\nid = "C-1"\nexperiment = "e"\nwhere = "w"\nstatement = "s"\n
         ("parts = [{ at = 'x', value = 1, tolerance = inf }]", "tolerance inf"),
         ("parts = [{ at = 'x', more_than = -inf }]", "`more_than` is a number"),
         ("parts = [{ at = 'x', same = -1 }]", "allowed are 0 and more"),
+        ("parts = [{ at = 'x', more_than = 1, nothing = 2 }]", "`nothing` is 2; allowed is less than"),
+        ("parts = [{ at = 'x', same = 1, nothing = 2 }]", "`nothing` stands beside `more_than`"),
         ("counted_with = 'C-1'\nparts = [{ at = 'x', same = 0.5 }]", "counted_with"),
     ],
 )

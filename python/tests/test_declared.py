@@ -238,6 +238,9 @@ def test_few_seeds_and_a_quick_look_judge_nothing(folder):
             'sweep = "rates"\nmeasure = "godput of one, s"',
             "a flow has no godput_s; there are goodput",
         ),
+        ('{ at = "rate = 2", more_than = -1 }', RATES, "> -1: nothing can fail; rate = 2 would be so"),
+        ('{ at = "rate = 2", value = 2, tolerance = 1e9 }', RATES, "nothing can fail"),
+        ('{ at = "rate = 4 - rate = 2", range = [-1e9, 1e9] }', RATES, "nothing can fail"),
     ],
 )
 def test_what_is_wrong_is_said_with_what_there_is(folder, parts, head, message):

@@ -64,6 +64,9 @@ def test_tolerances_of_either_side():
         ({"more_than": 1.0}, {2.0: "A", 1.2: "C", 0.0: "D"}),
         ({"less_than": 1.0}, {2.0: "D", 1.2: "C", 0.0: "A"}),
         ({"more_than": 0.0, "no_effect": 1.0}, {2.0: "A", 0.3: "D", 0.7: "C"}),
+        # Falling short of a bound is another size where less is an effect, too.
+        ({"more_than": 5.0, "nothing": 0.0}, {9.0: "A", 5.0: "C", 3.0: "B", 0.2: "C", -1.0: "D"}),
+        ({"less_than": -5.0, "nothing": 0.0}, {-9.0: "A", -3.0: "B", 1.0: "D"}),
         ({"range": (5.0, 7.0)}, {6.0: "A", 7.0: "C", 9.0: "B"}),
         ({"same": (-2.0, 2.0)}, {0.5: "A", 1.8: "C", 4.0: "D"}),
         ({"same": (5.0, 7.0)}, {6.0: "A", 7.0: "C", 9.0: "D"}),

@@ -67,8 +67,10 @@ class Comparison:
 
     @property
     def factor(self) -> tuple[float, float, float] | None:
-        """Measured over published, with the ends of its interval; nothing without a published number."""
+        """Measured over published, with the ends of its interval; nothing without a published number. A bound is one where less is an effect, too."""
         value = self.expected.value
+        if self.expected.nothing is not None:
+            value = self.expected.more_than if self.expected.less_than is None else self.expected.less_than
         if not value or not isinstance(self.measured, float):
             return None
         half = self.half or 0.0
@@ -115,6 +117,30 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
         band,
         spread,
         seeds is None or seeds >= least,
+    )
+
+
+BENDS = (0.0, 0.01, 0.2, 5.0, 100.0)
+"""What a measure is multiplied by to see whether a comparison can fail; a difference also by the opposite of these."""
+
+
+def cannot_fail(expected: Expected, at: str, measured: Measured, *, signed: bool) -> bool:
+    """Whether a comparison holds whatever is measured: also with nothing of it, a hundredth and a hundredfold.
+
+    `signed`: the measure can be below 0, as a difference can.
+    """
+    known = measured.estimate if isinstance(measured, Sample) else measured
+    if isinstance(known, bool) or not isinstance(known, Estimate | float | int):
+        return False
+    if not isinstance(known, Estimate):
+        known = _exactly(float(known))
+    if known.mean == 0 or not math.isfinite(known.mean) or expected.equals is not None:
+        return False
+    factors = (*BENDS, *(-each for each in BENDS)) if signed else BENDS
+    bent = (replace(known, mean=known.mean * each, half=0.0) for each in (1.0, *factors))
+    return all(
+        (test := each.size or each.direction) is not None and test.holds <= test.fails
+        for each in (compare(replace(expected, one_run=False), at, value) for value in bent)
     )
 
 
@@ -188,7 +214,7 @@ def _direction(expected: Expected, known: Estimate, spread: float) -> Test | Non
 
 
 def _band(expected: Expected, known: Estimate, one_run: float) -> tuple[tuple[float, float] | None, float]:
-    if expected.value is None and expected.range is None and expected.same is None:
+    if all(each is None for each in (expected.value, expected.range, expected.same, expected.nothing)):
         return None, 0.0
     low, high = expected.edges
     if not expected.one_run:

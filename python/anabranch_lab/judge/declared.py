@@ -18,7 +18,7 @@ from ..run.results import Results
 from ..stats import Estimate
 from . import grades
 from .claims import Claim, ClaimBuilder
-from .comparison import Signs
+from .comparison import Signs, cannot_fail
 
 WORDS = {"goodput": "goodput_payload_bps", "duration": "completion_s"}
 """Short words for columns of results; any other is written as it is there, with spaces or `_`, without its unit."""
@@ -141,6 +141,11 @@ def judge(results: Results, builder: ClaimBuilder, entry: Entry) -> Claim:
         for place in part.places:
             if all(_there(grid, point) for point in (place.point, place.other) if point is not None):
                 measured[place.at] = _at(grid, part, place)
+                if cannot_fail(part.expected, place.at, measured[place.at], signed=place.sign == "-"):
+                    raise PlanError(
+                        f"{part.where}: {part.expected.text}: nothing can fail; {place.at} would be so with a hundredth and with a hundredfold of what "
+                        "was measured, too"
+                    )
             elif not builder.quick:
                 raise PlanError(f"{part.where}: there are no runs of {place.at}")
         for point in (place.point for place in part.places):

@@ -92,7 +92,8 @@ def _part(each: Comparison, index: int, known: dict[tuple[int, str], bool | None
     factor = each.factor
     if factor is None:
         return Graded(B, "outside the band", told)
-    return Graded(B, f"{factor[0]:.3g} times the published value ({factor[1]:.3g} to {factor[2]:.3g})", told)
+    of = "published value" if each.expected.nothing is None else "bound"
+    return Graded(B, f"{factor[0]:.3g} times the {of} ({factor[1]:.3g} to {factor[2]:.3g})", told)
 
 
 def overall(graded: Sequence[Graded]) -> str:

@@ -33,7 +33,7 @@ SORTS = {
     OWN: "our own hypotheses",
 }
 """What a claim counts as. Only the first two can be reproduced."""
-NUMBERS = ("more_than", "less_than", "no_effect")
+NUMBERS = ("more_than", "less_than", "no_effect", "nothing")
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ class Expected:
     less_than: float | None = None
     no_effect: float = 0.0
     """Closer to the threshold than this is no effect; the tolerance where a value is published."""
+    nothing: float | None = None
+    """The measure without any effect, where `more_than` or `less_than` say how large it is at least: an effect that falls short of that has another size."""
     same: tuple[float, float] | None = None
     """Two things are the same: their difference, or their ratio, lies between these."""
     equals: Any = None
@@ -76,7 +78,9 @@ class Expected:
 
     @property
     def threshold(self) -> tuple[float, bool] | None:
-        """What the measure must be on one side of, and whether above: `more_than` and `less_than`, or the side of 0 that a published value has."""
+        """What the measure must be on one side of, and whether above: `nothing`, or `more_than` and `less_than`, or the side of 0 that a published value has."""
+        if self.nothing is not None:
+            return self.nothing, self.more_than is not None
         if self.more_than is not None:
             return self.more_than, True
         if self.less_than is not None:
@@ -92,6 +96,11 @@ class Expected:
             return self.same
         if self.range is not None:
             return self.range
+        if self.nothing is not None:
+            return (
+                -math.inf if self.more_than is None else self.more_than,
+                math.inf if self.less_than is None else self.less_than,
+            )
         below, above = self.tolerance or (0.0, 0.0)
         return (self.value or 0.0) - below, (self.value or 0.0) + above
 
@@ -298,9 +307,26 @@ def _part(table: dict[str, Any], place: str) -> Expected:
     for name, low, high in (("no_effect", 0.0, math.inf),):
         if name in table and not low <= table[name] <= high:
             raise PlanError(f"{place}: `{name}` is {table[name]:g}; allowed are {low:g} to {high:g}")
+    if "nothing" in table:
+        _beyond_nothing(table, place)
     if table.get("value") == 0:
         raise PlanError(f"{place}: a `value` of 0 has no direction: `same` says by how much it may differ")
     return Expected(**table)
+
+
+def _beyond_nothing(table: Mapping[str, Any], place: str) -> None:
+    """`nothing` stands beside a threshold alone, on the side of it that holds less of the effect."""
+    if set(table) & {"value", "range"} or not set(table) & {"more_than", "less_than"}:
+        raise PlanError(f"{place}: `nothing` stands beside `more_than` or `less_than` alone")
+    far = (
+        table["nothing"] < table["more_than"]
+        if "more_than" in table
+        else table["nothing"] > table["less_than"]
+    )
+    if not far:
+        raise PlanError(
+            f"{place}: `nothing` is {table['nothing']:g}; allowed is less than `more_than`, or more than `less_than`"
+        )
 
 
 def _interval(given: Any, name: str, place: str) -> tuple[float, float]:
