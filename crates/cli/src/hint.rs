@@ -9,8 +9,9 @@ pub(crate) fn near<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) ->
 
 fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A name that long is no misspelling of any.
-    let wrong = Some(wrong).filter(|wrong| wrong.len() <= 100)?;
-    let names = names.into_iter().map(|name| (strsim::osa_distance(wrong, name), name));
+    let wrong = Some(wrong).filter(|wrong| wrong.len() <= 100)?.to_ascii_lowercase();
+    let names =
+        names.into_iter().map(|name| (strsim::osa_distance(&wrong, &name.to_ascii_lowercase()), name));
     let near = names.filter(|(distance, name)| *distance <= (wrong.len().max(name.len()) / 3).max(1));
     near.filter(|(distance, name)| *distance < name.len())
         .min_by_key(|(distance, _)| *distance)
@@ -35,6 +36,7 @@ mod tests {
     #[test]
     fn a_misspelt_name_is_found_and_a_strange_one_is_not() {
         assert_eq!(near("rto_mn", ["rto_max", "rto_min"]), " (did you mean rto_min?)");
+        assert_eq!(near("RTO_MIN", ["rto_max", "rto_min"]), " (did you mean rto_min?)");
         assert_eq!(near("congestion", ["rto_max", "rto_min"]), "");
         assert_eq!(near(&"x".repeat(200), ["rto_max"]), "");
     }

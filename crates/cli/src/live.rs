@@ -32,7 +32,7 @@ pub(crate) struct NetworkOptions {
     #[arg(long, value_name = "PROFILE")]
     engine: Option<String>,
     /// Set an option of SCTP on top of it, such as rto_min="200 ms"; `anabranch engines` lists them
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::load::assignment)]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::load::option)]
     overrides: Vec<(String, String)>,
     /// Streams that are asked for, and allowed to the peer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

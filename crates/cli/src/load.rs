@@ -8,11 +8,20 @@ use anabranch_sim::scenario::Scenario;
 use crate::failure::Failure;
 use crate::files;
 
-/// `KEY=VALUE` of `--set`.
+/// `KEY=VALUE` of `--set`, where a key is a path in a scenario.
 pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
+    pair(text, "link.bottleneck.rate=\"3 Mbit/s\"")
+}
+
+/// `KEY=VALUE` of `--set`, where a key is an option of SCTP.
+pub(crate) fn option(text: &str) -> Result<(String, String), String> {
+    pair(text, "rto_min=\"200 ms\"")
+}
+
+fn pair(text: &str, example: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
-        _ => Err("write KEY=VALUE, for example link.bottleneck.rate=\"3 Mbit/s\"".to_owned()),
+        _ => Err(format!("write KEY=VALUE, for example {example}")),
     }
 }
 

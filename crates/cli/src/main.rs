@@ -81,9 +81,13 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            // Help that cannot be printed is no reason to fail.
-            let _ = error.print();
-            return ExitCode::SUCCESS;
+            return match error.print().and_then(|()| std::io::stdout().lock().flush()) {
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    report(&Failure::printing(&error))
+                }
+                // Who asks for help and reads a part of it has it.
+                _ => ExitCode::SUCCESS,
+            };
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // The whole help: who gives no verb knows none.
@@ -127,6 +131,8 @@ fn one_line(error: &clap::Error) -> String {
     let told = told.split("\nFor more information").next().unwrap_or(told);
     let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let told = lines.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ");
+    // What begins with `-` is a number where an option wants one: to let it pass as an argument is no help.
+    let told = told.split("; to pass '-").next().unwrap_or(&told).trim_end().to_owned();
     // What the standard library says of a value is not what is allowed instead.
     let allowed = [
         ("invalid digit found in string", "write a whole number"),

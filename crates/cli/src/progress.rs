@@ -25,7 +25,8 @@ impl Progress {
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            bar.set_style(style);
+            // Every terminal and every locale has these.
+            bar.set_style(style.tick_chars("-\\|/ "));
         }
         let (line, association) = (bar.clone(), association.clone());
         tokio::spawn(async move {

@@ -192,3 +192,14 @@ fn without_colours_there_are_none_and_in_the_locale_c_there_is_ascii_alone() {
     let shown = String::from_utf8(output.stdout).expect("text");
     assert!(shown.contains("mean +/- half width") && shown.matches("+/-").count() > 10, "{shown}");
 }
+
+#[test]
+fn help_that_cannot_be_printed_is_code_1_too() {
+    let place = Place::new();
+    for arguments in [&["--help"][..], &["--version"], &["help", "connect"]] {
+        let output =
+            place.command(arguments).stdout(full()).stderr(Stdio::piped()).output().expect("it starts");
+        let line = "anabranch: cannot print: No space left on device (os error 28)\n";
+        assert_eq!((said(&output), output.status.code()), (line.to_owned(), Some(1)), "{arguments:?}");
+    }
+}

@@ -315,3 +315,20 @@ fn an_echo_waits_for_room_and_tells_what_a_shutdown_leaves() {
     assert!(said.lines().any(|said| said.ends_with(&line)), "{line}: {said}");
     assert_eq!(ended.status.code(), Some(1));
 }
+
+/// A listener that answers no questions of a measurement: said within seconds, and no figures are made up.
+#[test]
+fn perf_says_that_the_peer_is_no_perf_server() {
+    let mut listener = Listener::start(&["--recv-only"], Stdio::null());
+    let mut out = listener.child.stdout.take().expect("it is piped");
+    let reader = std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
+    let arguments =
+        ["perf", "client", "127.0.0.1", "-p", "9000", "--peer-udp-port", &listener.udp, "-n", "100 kB"];
+    let measured = anabranch(&arguments).output().expect("it starts");
+    let told = String::from_utf8_lossy(&measured.stderr);
+    assert_eq!(measured.status.code(), Some(1), "{told}");
+    assert!(told.contains("is it an `anabranch perf server`?"), "{told}");
+    assert!(!String::from_utf8_lossy(&measured.stdout).contains("ns a byte"));
+    listener.end();
+    reader.join().expect("no panic").expect("it is read");
+}

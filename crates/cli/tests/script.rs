@@ -167,3 +167,21 @@ fn script_plays_the_branch_of_the_symbols_that_are_defined() {
         assert_eq!(passes(script, arguments), expected, "{script} {arguments:?}");
     }
 }
+
+#[test]
+fn a_folder_without_scripts_is_a_mistake_and_the_folder_of_a_bare_name_is_a_dot() {
+    let place = tempfile::tempdir().unwrap();
+    let ran = run(&["script", &place.path().display().to_string()]);
+    assert_eq!(ran.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("there is no script (*.pkt) in it"));
+    write(&place, "good.pkt", SCRIPT);
+    let mut here = Command::new(env!("CARGO_BIN_EXE_anabranch"));
+    let ran = here.args(["script", "good.pkt"]).current_dir(place.path()).output().expect("it starts");
+    assert_eq!(String::from_utf8(ran.stdout).unwrap(), ".: 1 passed, 0 failed\n");
+    let good = place.path().join("good.pkt").display().to_string();
+    let ran = run(&["script", &good, "--set", "rto_mn=1 s"]);
+    assert!(
+        String::from_utf8_lossy(&ran.stderr)
+            .contains("there is no SCTP option rto_mn (did you mean rto_min?)")
+    );
+}

@@ -159,7 +159,8 @@ impl Outcome {
 pub fn by_folder(outcomes: &[Outcome]) -> BTreeMap<PathBuf, Counts> {
     let mut counts: BTreeMap<PathBuf, Counts> = BTreeMap::new();
     for outcome in outcomes {
-        let folder = outcome.path.parent().unwrap_or(Path::new("")).to_owned();
+        let folder = outcome.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).to_owned();
         let counts = counts.entry(folder).or_default();
         match outcome.verdict {
             Verdict::Passed => counts.passed += 1,

@@ -11,6 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::hint;
 
 /// What to run.
 #[derive(Args, Debug)]
@@ -34,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PROFILE", default_value = "rfc9260")]
     engine: String,
     /// Set an option of SCTP on top of it, such as rto_min="200 ms".
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::load::assignment)]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::load::option)]
     overrides: Vec<(String, String)>,
     /// What tags, TSNs and the jitter of heartbeats are drawn from.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -62,9 +63,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let options = options(arguments)?;
     let mut outcomes = Vec::new();
     for path in &arguments.paths {
-        for found in suite::find(path).map_err(Failure::wrong)? {
-            outcomes.push(suite::run_file(&found, &options));
+        let found = suite::find(path).map_err(Failure::wrong)?;
+        if found.is_empty() {
+            return Err(Failure::wrong(format!("{}: there is no script (*.pkt) in it", path.display())));
         }
+        outcomes.extend(found.iter().map(|each| suite::run_file(each, &options)));
     }
     let text = if arguments.json {
         format!("{:#}\n", as_json(&outcomes))
@@ -82,13 +85,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn options(arguments: &Arguments) -> Result<Options, Failure> {
     let engine = &arguments.engine;
     let Some(config) = Config::named(engine) else {
+        let near = hint::near(engine, Config::PROFILES.iter().copied());
         let allowed = Config::PROFILES.join(", ");
-        return Err(Failure::wrong(format!("--engine {engine}: unknown profile; allowed: {allowed}")));
+        return Err(Failure::wrong(format!("--engine {engine}: unknown profile{near}; allowed: {allowed}")));
     };
     let mut config = Options::sockets(config);
     for (key, value) in &arguments.overrides {
         let value = value.trim_matches('"');
-        config.set(key, value).map_err(|error| Failure::wrong(format!("--set: {error}")))?;
+        config
+            .set(key, value)
+            .map_err(|error| Failure::wrong(format!("--set: {}", hint::refused(&error))))?;
     }
     let tolerance = match arguments.tolerance {
         Tolerance::Fixed(tolerance) => Some(tolerance),

@@ -104,7 +104,7 @@ impl EngineChoice {
             )
         })?;
         config.couple(coupling);
-        let keys = AnyConfig::keys(protocol);
+        let keys = option_names(protocol);
         for option in &self.options {
             if !keys.contains(&option.key.as_str()) {
                 return Err(Problem::new(
@@ -121,6 +121,15 @@ impl EngineChoice {
         }
         let options = config.set_all(self.options)?;
         Ok(Engine { name, options })
+    }
+}
+
+/// The options that the engines of a protocol have.
+pub(super) fn option_names(protocol: Protocol) -> Vec<&'static str> {
+    match protocol {
+        Protocol::Sctp => anabranch_sctp::Config::keys().iter().map(|key| key.name).collect(),
+        Protocol::Tcp => anabranch_tcp::Config::keys().iter().map(|key| key.name).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -149,14 +158,6 @@ impl AnyConfig {
         match protocol {
             Protocol::Sctp => anabranch_sctp::Config::PROFILES.to_vec(),
             Protocol::Tcp => anabranch_tcp::PROFILES.iter().map(|&(name, _)| name).collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn keys(protocol: Protocol) -> Vec<&'static str> {
-        match protocol {
-            Protocol::Sctp => anabranch_sctp::Config::keys().iter().map(|key| key.name).collect(),
-            Protocol::Tcp => anabranch_tcp::Config::keys().iter().map(|key| key.name).collect(),
             _ => Vec::new(),
         }
     }
@@ -268,7 +269,7 @@ pub(super) fn with_every_option(
         // It was set once already, when the file was read.
         let _ = config.set(key, value);
     }
-    for key in AnyConfig::keys(protocol) {
+    for key in option_names(protocol) {
         if !DECIDED_ELSEWHERE.contains(&key) && !options.iter().any(|(known, _)| known == key) {
             options.extend(config.get(key).map(|value| (key.to_owned(), value)));
         }

@@ -119,7 +119,22 @@ const OF_TRANSPORTS: [&str; 9] =
 /// Keys of SCTP alone.
 const OF_SCTP: [&str; 7] = ["subflows", "coupling", "level", "scheduler", "events", "streams", "unordered"];
 
+/// An option of an engine that stands right in a flow: says where it belongs.
+fn options_in_place(table: &Table) -> Result<(), Problem> {
+    let misplaced = table.entries.iter().find(|entry| {
+        let key = entry.key.as_str();
+        !KEYS.contains(&key) && Protocol::ALL.iter().any(|&each| engine::option_names(each).contains(&key))
+    });
+    misplaced.map_or(Ok(()), |entry| {
+        let key = &entry.key;
+        let told =
+            format!("{} is an option of the engine, not a key of [[flow]]: write options.{key}", quote(key));
+        Err(Problem::new(&entry.place, told))
+    })
+}
+
 pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
+    options_in_place(table)?;
     let keys = Keys::of(table, "[[flow]]", &KEYS)?;
     let name = keys.required("name", "\"flow\"")?;
     let from = keys.required("from", "\"a\"")?;

@@ -11,7 +11,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::common::{MEASURED, PORT, Request, Sender, cpu_seconds, kind};
+use super::common::{MEASURED, PORT, Request, Sender, cpu_seconds, kind, retransmissions};
 use super::units::{self, Format};
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
@@ -25,6 +25,9 @@ pub(crate) struct Arguments {
     /// Host, and SCTP port if it is not 5201
     #[arg(value_name = "HOST[:PORT]")]
     target: String,
+    /// SCTP port of the server, as in HOST:PORT
+    #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
     /// UDP port of the server
     #[arg(long, value_name = "PORT", default_value_t = ENCAPSULATION_PORT)]
     peer_udp_port: u16,
@@ -32,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = opening::seconds)]
     time: f64,
     /// Send so much in all, such as 100M, instead of for a time
-    #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "time", value_parser = units::size)]
+    #[arg(short = 'n', long, value_name = "SIZE", conflicts_with = "time", value_parser = some_bytes)]
     bytes: Option<u64>,
     /// Seconds between lines
     #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = opening::seconds)]
@@ -64,6 +67,11 @@ pub(crate) struct Arguments {
     opening: OpeningOptions,
     #[command(flatten)]
     network: NetworkOptions,
+}
+
+fn some_bytes(text: &str) -> Result<u64, String> {
+    let bytes = units::size(text)?;
+    if bytes == 0 { Err("a byte at least is measured".to_owned()) } else { Ok(bytes) }
 }
 
 fn message_size(text: &str) -> Result<usize, String> {
@@ -119,12 +127,18 @@ fn lock(received: &Mutex<Received>) -> MutexGuard<'_, Received> {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let with_port = if arguments.target.rsplit_once(':').is_some_and(|(host, port)| {
+    let has_port = arguments.target.rsplit_once(':').is_some_and(|(host, port)| {
         !host.ends_with(':') && port.parse::<u16>().is_ok() && (!host.contains(':') || host.ends_with(']'))
-    }) {
-        arguments.target.clone()
-    } else {
-        format!("{}:{PORT}", arguments.target)
+    });
+    let with_port = match (has_port, arguments.port) {
+        (true, Some(port)) => {
+            let target = &arguments.target;
+            return Err(Failure::wrong(format!(
+                "{target} has a port, and --port {port} is another: give one of them"
+            )));
+        }
+        (true, None) => arguments.target.clone(),
+        (false, port) => format!("{}:{}", arguments.target, port.unwrap_or(PORT)),
     };
     let target = live::resolve(&with_port, arguments.peer_udp_port)?;
     let runtime = live::runtime()?;
@@ -435,6 +449,43 @@ async fn end(flows: &[Flow]) {
     }
 }
 
+/// How long a server may take to say what it has counted, after it has acknowledged the question.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Waits until the peer has acknowledged everything.
+async fn dry(association: &Association) {
+    let nothing_left = |core: &anabranch_sctp::Association| {
+        let stats = core.snapshot().stats;
+        (stats.queued_bytes + stats.flight == 0).then_some(())
+    };
+    association.until(nothing_left).await;
+}
+
+/// Asks the servers what they have counted, and waits for the answers.
+async fn ask_servers(flows: &[Flow]) -> Result<(), Failure> {
+    for flow in flows {
+        dry(&flow.association).await;
+        let end = Message { ppid: kind::END, ..Message::new(0, Bytes::from_static(b"end")) };
+        flow.association.send(end).await.map_err(Failure::failed)?;
+    }
+    for flow in flows {
+        dry(&flow.association).await;
+        let answered = async {
+            while flow.received().server.is_none() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        if tokio::time::timeout(ANSWER, answered).await.is_err() {
+            let why = format!(
+                "the peer has the data and has not said within {} s what arrived: is it an `anabranch perf server`?",
+                ANSWER.as_secs()
+            );
+            return Err(Failure::failed(why));
+        }
+    }
+    Ok(())
+}
+
 /// Waits until all has arrived, asks the server what it has counted, and tells all.
 async fn finish(
     arguments: &Arguments,
@@ -444,24 +495,7 @@ async fn finish(
     (watch, cpu): (Stopwatch, f64),
     patience: f64,
 ) -> Result<String, Failure> {
-    let ends = async {
-        for flow in flows {
-            let dry = |core: &anabranch_sctp::Association| {
-                let stats = core.snapshot().stats;
-                (stats.queued_bytes + stats.flight == 0).then_some(())
-            };
-            flow.association.until(dry).await;
-            let end = Message { ppid: kind::END, ..Message::new(0, Bytes::from_static(b"end")) };
-            flow.association.send(end).await.map_err(Failure::failed)?;
-        }
-        for flow in flows {
-            while flow.received().server.is_none() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        }
-        Ok::<(), Failure>(())
-    };
-    match tokio::time::timeout(Duration::from_secs_f64(patience), ends).await {
+    match tokio::time::timeout(Duration::from_secs_f64(patience), ask_servers(flows)).await {
         Ok(done) => done?,
         Err(_) => {
             let said =
@@ -477,7 +511,8 @@ async fn finish(
     let retransmits = known.then(|| senders.iter().map(|sender| sender.retransmits).sum::<u64>());
     let servers: Vec<Value> = flows.iter().filter_map(|flow| flow.received().server.clone()).collect();
     let of_servers = |key: &'static str| servers.iter().filter_map(move |told| told[key].as_f64());
-    let arrived = if arguments.reverse { came as f64 } else { of_servers("bytes").sum() };
+    // The sum of nothing is -0.
+    let arrived = if arguments.reverse { came as f64 } else { of_servers("bytes").sum::<f64>() + 0.0 };
     let remote_cpu = of_servers("cpu_seconds").fold(0.0, f64::max);
     let mut trips: Vec<f64> = flows.iter().flat_map(|flow| flow.received().latencies.clone()).collect();
     trips.sort_by(f64::total_cmp);
@@ -487,7 +522,7 @@ async fn finish(
         arguments.network.write_stats(&flow.association)?;
     }
     end(flows).await;
-    let per_byte = (cpu + remote_cpu) * 1e9 / arrived.max(1.0);
+    let per_byte = (arrived > 0.0).then(|| (cpu + remote_cpu) * 1e9 / arrived);
     let end = json!({
         "sum_sent": { "seconds": seconds, "bytes": sent, "bits_per_second": sent as f64 * 8.0 / seconds, "retransmits": retransmits },
         "sum_received": { "seconds": seconds, "bytes": arrived, "bits_per_second": arrived * 8.0 / seconds },
@@ -508,15 +543,16 @@ async fn finish(
     let ms =
         |seconds: Option<f64>| seconds.map_or("-".to_owned(), |seconds| format!("{:.3} ms", seconds * 1e3));
     Ok(format!(
-        "sent {} in {seconds:.2} s, {}, {} retransmissions; arrived {}\nhandshake {}; message there and back: median {}, 90 % {}, 99 % {}, longest {}\nCPU {cpu:.2} s here, {remote_cpu:.2} s there: {per_byte:.2} ns a byte\n",
+        "sent {} in {seconds:.2} s, {}, {}; arrived {}\nhandshake {}; message there and back: median {}, 90 % {}, 99 % {}, longest {}\nCPU {cpu:.2} s here, {remote_cpu:.2} s there: {} ns a byte\n",
         live::amount(sent as f64),
         units::rate_in_words(sent as f64 * 8.0 / seconds, arguments.format),
-        retransmits.map_or("-".to_owned(), |count| count.to_string()),
+        retransmissions(retransmits),
         live::amount(arrived),
         ms(begun.first().copied()),
         ms(part(50)),
         ms(part(90)),
         ms(part(99)),
         ms(trips.last().copied()),
+        per_byte.map_or("-".to_owned(), |time| format!("{time:.2}")),
     ))
 }

@@ -68,3 +68,12 @@ pub(crate) fn cpu_seconds() -> f64 {
     }
     0.0
 }
+
+/// How many there were, or a dash where nobody has said so.
+pub(super) fn retransmissions(count: Option<u64>) -> String {
+    match count {
+        None => "- retransmissions".to_owned(),
+        Some(1) => "1 retransmission".to_owned(),
+        Some(count) => format!("{count} retransmissions"),
+    }
+}

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::common::{MEASURED, PORT, Request, Sender, cpu_seconds, kind};
+use super::common::{MEASURED, PORT, Request, Sender, cpu_seconds, kind, retransmissions};
 use crate::ending;
 use crate::failure::Failure;
 use crate::live::{self, NetworkOptions};
@@ -49,9 +49,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
                     if measured { "the client has measured".to_owned() } else { ending::in_words(&reason) };
                 let sent = sent.map_or(String::new(), |sent| {
                     format!(
-                        ", {} sent, {} retransmissions",
+                        ", {} sent, {}",
                         live::amount(sent.bytes as f64),
-                        sent.retransmits
+                        retransmissions(Some(sent.retransmits))
                     )
                 });
                 say(&format!("{name}: {amount} in {seconds:.2} s, {rate}{sent}; {end}"));

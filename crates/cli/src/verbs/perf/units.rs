@@ -14,7 +14,9 @@ pub(super) struct Format {
 pub(super) fn size(text: &str) -> Result<u64, String> {
     match with_letter(text, 1024) {
         Some(bytes) => Ok(bytes),
-        None => anabranch_base::units::size(text),
+        None => {
+            anabranch_base::units::size(text).map_err(|error| format!("{error}; or K, M, G, powers of 1,024"))
+        }
     }
 }
 
@@ -26,7 +28,8 @@ pub(super) fn rate(text: &str) -> Result<u64, String> {
     let in_bytes = anabranch_base::units::size(text).ok().and_then(|bytes| bytes.checked_mul(8));
     let bits = match in_bytes {
         Some(bits) => bits,
-        None => anabranch_base::units::rate(text)?,
+        None => anabranch_base::units::rate(text)
+            .map_err(|error| format!("{error}; K, M, G, powers of 1,000; or a size, bytes a second"))?,
     };
     if bits == 0 { Err("a rate is more than 0".to_owned()) } else { Ok(bits) }
 }

@@ -430,6 +430,11 @@ fn options_of_engines() {
     let start = "f.toml:23:1: unknown option \"sack_dely\" of sctp (did you mean \"sack_delay\"?); allowed: ";
     assert!(told.starts_with(start), "{told}");
     assert!(told.contains(", sack_delay, ") && told.ends_with("zero_checksum"), "{told}");
+    edit(
+        "engine = \"rfc9260\"",
+        "engine = \"rfc9260\"\nrto_min = \"1 s\"",
+        "f.toml:21:1: \"rto_min\" is an option of the engine, not a key of [[flow]]: write options.rto_min",
+    );
     let told = super::errors::told(&format!("{GOOD}[flow.options]\nsack_delay = 3\n"));
     // What is expected is the engine's own sentence.
     assert!(told.starts_with("f.toml:23:14: sack_delay: \"3\" does not fit; expected a time "), "{told}");
