@@ -1,4 +1,4 @@
-//! What patterns do to the packets of a link, behind its transmitter.
+//! Effects of patterns on the packets of a link, behind its transmitter.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::pattern::player::{Player, Schedule};
 use crate::pattern::{Kind, Pattern, Signal, Value};
 use crate::{Applies, Frame};
 
-/// What has been sent and not yet arrived: times of arrival, which only rise, and the frames.
+/// Frames in propagation with their arrival times in nanoseconds, in order of arrival.
 type Line = VecDeque<(u64, Frame)>;
 
 /// The rate for the next packet.

@@ -17,15 +17,15 @@ use crate::{
 /// How a link is built.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// How fast bits leave it.
+    /// Rate at which bits leave the transmitter.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// What waits, and what is dropped instead.
+    /// The queue in front of the transmitter: it holds waiting frames and decides which to drop.
     pub queue: Queue,
-    /// What the link itself loses.
+    /// Random loss on the link itself, beside the queue's drops.
     pub loss: Loss,
-    /// Where it loses it.
+    /// The point of the link at which `loss` takes frames away.
     pub loss_at: LossAt,
 }
 
@@ -67,7 +67,7 @@ pub struct Link {
     line: VecDeque<(u64, Frame)>,
     dropped: Vec<Dropped>,
     counters: Counters,
-    /// What happens at the entry, on links where something does.
+    /// Traffic conditioners at the entry, on links that have any.
     conditioners: Vec<Conditioner>,
     /// Patterns, on links that have any.
     impairments: Option<Box<Impairments>>,
@@ -205,7 +205,7 @@ impl Link {
             );
         }
         match self.line.front() {
-            // Whatever still waits arrives later, so this is early enough.
+            // A frame that still waits arrives later, so this is early enough.
             Some((at, _)) => Some(Instant::from_nanos(*at)),
             None if self.queue.is_empty() => None,
             // The first frame that waits leaves no earlier than when the transmitter is free, so it arrives no earlier than
@@ -275,25 +275,25 @@ impl Link {
         self.queue.bytes()
     }
 
-    /// What was counted up to `now`.
+    /// The counts up to `now`.
     pub fn stats(&mut self, now: Instant) -> LinkStats {
         self.advance(now);
         self.counters.at(now, self.transmitter.free_at(), self.queue.marks())
     }
 
-    /// What each class or virtual queue counted up to `now`; empty for a queue without classes.
+    /// The counts of each class or virtual queue up to `now`; empty for a queue without classes.
     pub fn class_stats(&mut self, now: Instant) -> Vec<ClassStats> {
         self.advance(now);
         self.queue.classes(now)
     }
 
-    /// What a queue with one average saw of it; `None` for the others.
+    /// Statistics of the average queue length, for a queue with one average; `None` for the others.
     pub fn average(&mut self, now: Instant) -> Option<AverageStats> {
         self.advance(now);
         self.queue.average()
     }
 
-    /// Starts counting anew. What waits or is being sent stays.
+    /// Starts counting anew. Frames that wait or are being sent stay.
     pub fn reset_stats(&mut self, now: Instant) {
         self.count_between(now, now, Instant::FAR_FUTURE);
     }
@@ -308,7 +308,7 @@ impl Link {
 
     /// Brings the transmitter up to `now`: everything whose turn came is sent, each at its exact time.
     ///
-    /// Whatever waits came while the transmitter was busy, so its turn comes when the transmitter is free.
+    /// Every waiting frame came while the transmitter was busy, so its turn comes when the transmitter is free.
     #[inline]
     fn advance(&mut self, now: Instant) {
         while !self.queue.is_empty() && self.transmitter.free_at() <= now.as_nanos() {

@@ -109,7 +109,7 @@ impl Tally {
         self.waiting.set(now.as_nanos(), length);
     }
 
-    /// What was counted; the average and the marks are the caller's to add when it keeps them elsewhere.
+    /// The counts. A caller that keeps the average and the marks elsewhere adds them.
     pub(crate) fn stats(&self, name: &str, now: Instant) -> ClassStats {
         let drops = |reason: DropReason| self.drops.get(reason as usize).copied().unwrap_or(0);
         let (drops_full, drops_early) = (drops(DropReason::QueueFull), drops(DropReason::Early));

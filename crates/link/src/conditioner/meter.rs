@@ -10,9 +10,9 @@ use crate::Colour;
 pub enum MeterConfig {
     /// One bucket: green while it has tokens for the frame, else red.
     TokenBucket {
-        /// How fast the bucket fills.
+        /// Rate at which the bucket fills, bits per second.
         rate: u64,
-        /// What it holds.
+        /// Depth of the bucket, bytes.
         burst: u64,
     },
     /// Single rate, three colours (RFC 2697).
@@ -67,7 +67,7 @@ enum Kind {
 }
 
 impl Meter {
-    /// Full buckets. What it draws comes from `rng`.
+    /// Builds the meter with full buckets. Its random draws come from `rng`.
     #[must_use]
     pub fn new(config: MeterConfig, rng: Rng) -> Self {
         let kind = match config {

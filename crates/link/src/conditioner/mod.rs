@@ -14,25 +14,25 @@ use crate::{Colour, DscpSet, Frame};
 pub struct ConditionerConfig {
     /// Frames with these code points; the others pass untouched.
     pub dscp: DscpSet,
-    /// What happens to them.
+    /// The treatment of these frames.
     pub what: Conditioning,
 }
 
-/// What happens to a frame.
+/// The treatment of a frame by a conditioner.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conditioning {
     /// The code point is replaced: by that of the first rule that holds it, if any.
     Rewrite(Vec<(DscpSet, Dscp)>),
     /// A meter gives the frame a colour, and the colour has a consequence.
     Meter {
-        /// What measures.
+        /// The meter that chooses the colour.
         meter: MeterConfig,
-        /// For green, yellow and red.
+        /// The consequence of each colour: green, yellow, red.
         actions: [Action; 3],
     },
 }
 
-/// What a colour leads to.
+/// The consequence of a frame's colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
     /// The frame passes with its colour.
@@ -59,7 +59,7 @@ enum Working {
 }
 
 impl Conditioner {
-    /// What it draws comes from `rng`.
+    /// Builds the conditioner. The meter's random draws come from `rng`.
     #[must_use]
     pub fn new(config: &ConditionerConfig, rng: Rng) -> Self {
         let what = match &config.what {

@@ -41,7 +41,7 @@ pub enum Places {
     },
 }
 
-/// What happens at a marked position.
+/// The values for the marked positions of a generated pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Always the same.
