@@ -10,7 +10,7 @@ use anabranch_sim::{CaptureFile, CaptureFormat};
 use crate::failure::Failure;
 use crate::files::{self, Part};
 
-/// What to write, and where.
+/// The captures to write: their path and format.
 #[derive(Clone, Debug)]
 pub(crate) struct CapturePlan {
     path: PathBuf,
@@ -28,7 +28,7 @@ impl CapturePlan {
         Self { path: path.to_owned(), format, several: scenario.seeds.len() > 1 }
     }
 
-    /// What to say about it before the runs.
+    /// A note about the captures for the user, before the runs.
     pub(crate) fn note(&self, scenario: &Scenario, record: &Record) -> Option<String> {
         let links = (0..scenario.links.len()).filter(|link| record.pcap.contains(link)).count();
         (self.format == CaptureFormat::Pcap && links > 1).then(|| {

@@ -1,19 +1,20 @@
-//! The end of one direction. SCTP has no half-closed state (RFC 9260, 9.2): who shuts down gets nothing new any more. So two of this
-//! program tell each other by messages that standard input has ended, and that all was written, and shut down when both have said both.
-//! That both understand it they say in the handshake (Adaptation Layer Indication, RFC 5061, 4.2.6); with any other peer the first end is
-//! the end of all, as ever.
+//! The end of one direction. SCTP has no half-closed state (RFC 9260, 9.2): a side that shuts down gets no new data. So
+//! two instances of this program tell each other by messages that standard input has ended, and that everything was
+//! written, and shut down when both have said both. In the handshake each declares that it understands these messages
+//! (Adaptation Layer Indication, RFC 5061, 4.2.6). With any other peer, the end of the first input ends the
+//! association.
 
 use std::sync::{Mutex, PoisonError};
 
 use anabranch_live::{Association, Message, Received, SendError};
 use tokio::sync::Notify;
 
-/// What this program says of itself in the handshake: "anb" and the version of the exchange.
+/// The adaptation code point of this program in the handshake: "anb" and the version of the exchange.
 pub(crate) const CODE_POINT: u32 = 0x616e_6201;
 /// Payload protocol identifier of the mark.
 pub(crate) const PPID: u32 = CODE_POINT;
 
-/// What a mark says.
+/// The meaning of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// The input of its sender has ended: all of it was sent before.

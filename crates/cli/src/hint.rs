@@ -1,4 +1,4 @@
-//! What somebody may have meant who wrote a name that there is not.
+//! Suggestions for a name that does not exist: the similar names that do.
 
 use anabranch_sctp::ConfigError;
 

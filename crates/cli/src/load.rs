@@ -16,7 +16,7 @@ pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What messages call a file.
+/// The name of a file in messages.
 pub(crate) fn origin(path: &Path) -> String {
     if files::is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
 }

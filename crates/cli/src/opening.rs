@@ -16,7 +16,7 @@ use crate::stopwatch::Stopwatch;
 /// A peer that has not answered by then is told of, whether something was sent again or not.
 const SILENCE: Duration = Duration::from_millis(2500);
 
-/// What a listener that serves one association says to others.
+/// The reason in the abort to other peers while a listener serves its one association.
 pub(crate) const BUSY: &[u8] = b"busy: this listener serves one association";
 
 /// How long it may take.
@@ -42,7 +42,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a number of seconds, more than 0 and not more than 86400".to_owned())
 }
 
-/// Who is called.
+/// The peer that an association is set up with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     /// The port is the UDP port.
@@ -114,7 +114,7 @@ async fn open(
             return Err(Failure::failed(said));
         }
     };
-    // Who wants to hear of events asks for them later.
+    // A caller that wants events asks for them later.
     attempt.association.stop_events();
     match up {
         Ok(()) => Ok(attempt.association),
@@ -128,11 +128,11 @@ struct Attempt {
     peer: Peer,
     /// How often an INIT, or a COOKIE ECHO, is sent at most.
     tries: u32,
-    /// What ICMP has said.
+    /// The code of the last ICMP error "Destination Unreachable" about the attempt.
     heard: Mutex<Option<u8>>,
 }
 
-/// What was sent last, and how often.
+/// The chunk that was sent last, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sent {
     what: &'static str,
@@ -209,7 +209,7 @@ impl Attempt {
         std::future::pending().await
     }
 
-    /// What ICMP has said, as the end of a sentence.
+    /// The ICMP errors about the attempt, worded as the end of a sentence.
     fn heard(&self, endpoint: &Endpoint) -> String {
         if let Some(code) = *self.heard.lock().unwrap_or_else(PoisonError::into_inner) {
             return format!(" (ICMP says: {})", unreachable(self.peer.address, code));
@@ -263,7 +263,7 @@ fn not_up(peer: Peer, reason: &CloseReason, heard: &str) -> String {
 }
 
 fn say(what: &str) {
-    // Who cannot be told is not told.
+    // Nothing can be done when standard error is closed.
     let _ = writeln!(std::io::stderr().lock(), "anabranch: {what}");
 }
 

@@ -18,7 +18,7 @@ use crate::marks::Marks;
 use crate::progress::Progress;
 use crate::serving::Interrupts;
 
-/// What is sent and how it is read.
+/// The messages to send and receive, and their sizes, streams and order.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct PipeOptions {
     /// Cut standard input into messages of this size
@@ -57,7 +57,8 @@ fn ppid(text: &str) -> Result<u32, String> {
 }
 
 impl PipeOptions {
-    /// Who types what is sent, or reads what comes, on a terminal sees that it moves.
+    /// Whether progress is shown: not to a user who types the input or reads the output on a terminal, and sees it
+    /// move.
     fn shows_progress(&self) -> bool {
         let read = self.recv_only || !std::io::stdin().is_terminal();
         let written = self.send_only || !std::io::stdout().is_terminal();
@@ -145,7 +146,7 @@ async fn pipe(
             for piece in message.pieces() {
                 out.write_all(piece)?;
             }
-            // Who waits for an answer on a terminal or in a pipe sees it at once.
+            // Flushed for each message, so that a reader on a terminal or in a pipe sees it at once.
             out.flush()
         });
         if let Err(error) = written {
@@ -193,8 +194,8 @@ fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
 /// How long an input may be open after the peer's has ended before somebody is told what is waited for.
 const OPEN_INPUT: Duration = Duration::from_secs(2);
 
-/// The peer has sent all, and hears that it is written: in a task of its own, as there may be no room for it before more was read. Who has
-/// forgotten that his own input is open is told.
+/// Tells the peer, which has sent all, that all is written: in a task of its own, as there may be no room for it before
+/// more was read. A user whose own input stays open is told so.
 async fn answer_end(association: Association, stream: u16, ends: Arc<HalfClose>) {
     // If it has ended meanwhile the pipe tells why.
     let _ = half_close::send_written(&association, stream).await;
@@ -236,7 +237,7 @@ async fn send_input(
         _ => std::future::pending().await,
     };
     loop {
-        // What has been read comes first: at the end of the association it is looked at as well.
+        // Input that was read before the association ended comes first: the pipe looks at it even then.
         let read = tokio::select! {
             biased;
             read = input.recv() => read,
@@ -260,7 +261,7 @@ async fn send_input(
         };
         match association.send(message).await {
             Ok(_) => sent = true,
-            // What was taken before still arrives (9.2).
+            // Messages accepted before the shutdown still arrive (RFC 9260, 9.2).
             Err(
                 SendError::Closed(CloseReason::Graceful)
                 | SendError::Refused(anabranch_sctp::SendError::Closing),

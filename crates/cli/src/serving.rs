@@ -105,7 +105,7 @@ where
         tokio::select! {
             incoming = endpoint.accept(), if left > 0 => {
                 let Some(incoming) = incoming else { break };
-                // Who has given up meanwhile does not count.
+                // A peer that has given up meanwhile does not count.
                 if let Ok(association) = incoming.accept() {
                     left -= 1;
                     running.spawn(serve(association));
@@ -123,7 +123,7 @@ where
     }
 }
 
-/// Everybody is told, and may send the rest of what was under way.
+/// Ends all associations in order, so that each peer may send the rest of its data.
 async fn end_early(
     endpoint: &Endpoint,
     mut running: JoinSet<Result<(), Failure>>,
@@ -132,7 +132,7 @@ async fn end_early(
 ) -> Result<(), Failure> {
     tokio::select! {
         () = endpoint.close(PATIENCE) => {
-            // What they have to say about their end is said.
+            // The ends of the associations are reported as well.
             let rest = async {
                 while let Some(done) = running.join_next().await {
                     report(done);
@@ -152,7 +152,7 @@ fn report(done: Result<Result<(), Failure>, JoinError>) -> usize {
         Ok(Err(failure)) => failure.message,
         Err(error) => format!("an association is not served any more: {error}"),
     };
-    // Who cannot be told is not told.
+    // Nothing can be done when standard error is closed.
     let _ = writeln!(std::io::stderr().lock(), "anabranch: {message}");
     1
 }

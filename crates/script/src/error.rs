@@ -1,4 +1,4 @@
-//! What is wrong with a script, before or while it runs.
+//! Errors of a script, found before or while it runs.
 
 /// A script that cannot be read, or asks for what does not exist: one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -213,7 +213,7 @@ impl Network {
                     self.last_tag = u32::from_be_bytes([*a, *b, *c, *d]);
                 }
                 let to = transmit.destination.port();
-                // Who has never heard from the peer leaves the choice to the driver.
+                // A stack that has never heard from the peer leaves the choice to the driver.
                 let from =
                     transmit.source.map_or(if to == 0 { 0 } else { ENCAPSULATION_PORT }, |at| at.port());
                 let source = transmit.source.map(|at| at.ip()).filter(|ip| !ip.is_unspecified());

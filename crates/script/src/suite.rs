@@ -9,7 +9,7 @@ use crate::{Failure, Options, run};
 /// from the folder.
 pub const EXPECTED_FAILURES: &str = "expected-failures.txt";
 
-/// What became of a script.
+/// The result of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The script ran to its end.
@@ -24,12 +24,12 @@ pub enum Verdict {
     Unreadable(String),
 }
 
-/// A script and what became of it.
+/// A script and its result.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The file, as it was found.
     pub path: PathBuf,
-    /// What became of it.
+    /// The result of the run.
     pub verdict: Verdict,
 }
 

@@ -6,7 +6,7 @@ use super::flags;
 use super::shapes::{Family, Shape, Tail};
 use crate::value::Value;
 
-/// What stands for `...` in a packet that the script sends.
+/// The values that replace `...` in a packet that the script sends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defaults {
     /// The State Cookie of the stack's last INIT ACK, or that of the script's.

@@ -1,4 +1,4 @@
-//! What the stack has sent, in the words of a script.
+//! Packets of the stack, translated into the notation of scripts.
 
 use anabranch_wire::cause::Causes;
 use anabranch_wire::param::Params;

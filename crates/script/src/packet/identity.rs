@@ -11,7 +11,7 @@ struct Own {
     script_tsn: u32,
 }
 
-/// Who is who.
+/// The map between the tags and TSNs of the script and those of the stack.
 #[derive(Debug, Default)]
 pub(crate) struct Identity {
     own: Vec<Own>,

@@ -12,9 +12,9 @@ pub struct Failure {
     pub line: usize,
     /// One sentence.
     pub what: String,
-    /// What the script says, and what came: whole packets or results.
+    /// The expected value in the script's words: a whole packet or result.
     pub expected: Option<String>,
-    /// See there.
+    /// The actual packet or result, in the same words.
     pub came: Option<String>,
     /// Field by field.
     pub differences: Vec<Difference>,

@@ -1,4 +1,4 @@
-//! What a call comes to.
+//! The result of a call.
 
 use crate::value::Value;
 

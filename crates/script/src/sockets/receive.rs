@@ -8,10 +8,10 @@ use crate::names::constant;
 use crate::network::Network;
 use crate::value::{Field, Value};
 
-/// What was read.
+/// The result of one read.
 pub(crate) struct Read {
     pub(crate) len: usize,
-    /// What a notification says, or the data's place.
+    /// The fields of a notification, or a placeholder for data.
     pub(crate) content: Value,
     /// MSG_EOR, MSG_NOTIFICATION.
     pub(crate) flags: i64,
@@ -206,7 +206,7 @@ pub(crate) fn ancillary(socket: &Socket, read: &Read) -> Value {
     Value::List(items)
 }
 
-/// What sctp_recvv writes: the description, its length and its type, for a buffer of `room` bytes (RFC 6458, 9.13).
+/// The result of sctp_recvv: the description, its length and its type, for a buffer of `room` bytes (RFC 6458, 9.13).
 pub(crate) fn described(socket: &Socket, read: &Read, room: i64) -> (Value, i64, &'static str) {
     let none = (Value::Any, 0, "SCTP_RECVV_NOINFO");
     let Some(message) = &read.message else { return none };

@@ -458,7 +458,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands between brackets, up to `end`: values, and values with keys.
+    /// Reads the fields between brackets, up to `end`: values, and values with keys.
     fn fields(&mut self, end: char) -> Result<Vec<Field>, ScriptError> {
         let mut fields = Vec::new();
         if self.mark(end) {

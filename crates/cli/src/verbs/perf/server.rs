@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn say(what: &str) {
-    // Who does not want to read it has closed it.
+    // Nothing can be done when standard output is closed.
     let _ = writeln!(std::io::stdout().lock(), "{what}");
 }
 
@@ -87,10 +87,10 @@ fn has_measured(reason: &CloseReason) -> bool {
     }
 }
 
-/// What one client had.
+/// The totals of one client.
 struct Served {
     bytes: u64,
-    /// Where the client wanted to be sent something.
+    /// The counts as a sender, if the client asked the server to send.
     sent: Option<Sender>,
     seconds: f64,
     reason: CloseReason,
@@ -150,7 +150,7 @@ fn sent_by(association: &Association, reverse: bool) -> Option<Sender> {
     Sender::of(association).filter(|_| reverse)
 }
 
-/// What the client wants to be sent.
+/// Reads a client's request to send.
 fn request(text: &[u8]) -> Request {
     let message = || std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(1 << 14);
     serde_json::from_slice(text).unwrap_or_else(|_| Request { message: message(), interval: f64::INFINITY })
@@ -169,8 +169,8 @@ async fn stop(association: &Association, flooding: JoinHandle<()>) {
     }
 }
 
-/// Sends, and reports what has been sent, until it is stopped or the association ends. What is refused for another reason ends it: the
-/// client would wait for ever.
+/// Sends, and reports its counts, until it is stopped or the association ends. A message that is refused for another
+/// reason ends the association, because the client would wait for ever.
 async fn flood(association: Association, Request { message, interval }: Request) {
     let payload = Bytes::from(vec![0x5a; message.clamp(1, 1 << 20)]);
     // Twice in each, so that there is one in each though it waits in the send buffer.
