@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     done.and(recorded)
 }
 
-/// The first who comes is served; others are refused.
+/// Serves the first peer that comes, and refuses others.
 async fn pipe_one(
     arguments: &Arguments,
     endpoint: &Endpoint,
