@@ -12,7 +12,7 @@ pub struct CommonHeader {
     pub source_port: u16,
     /// The receiver's port, never 0.
     pub destination_port: u16,
-    /// What the receiver chose as its Initiate Tag; 0 in a packet with an INIT.
+    /// The Initiate Tag that the receiver chose; 0 in a packet with an INIT.
     pub verification_tag: u32,
 }
 

@@ -22,7 +22,7 @@ macro_rules! serial {
                 Self(raw)
             }
 
-            /// What stands on the wire.
+            /// The number on the wire.
             #[inline]
             #[must_use]
             pub const fn get(self) -> $raw {

@@ -30,7 +30,7 @@ pub enum HeartbeatKind {
 /// A HEARTBEAT or HEARTBEAT ACK: the acknowledgement returns the parameters of the request unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat<'a> {
-    /// What the sender of the request wants back.
+    /// Information that the receiver returns unchanged.
     pub info: HeartbeatInfo<'a>,
 }
 

@@ -34,8 +34,8 @@ use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
 use crate::serial::Tsn;
 
-/// TSNs received beyond the cumulative TSN ack: first and last of a run, as offsets from it. What a peer sends
-/// may be anything: reversed, overlapping, zero.
+/// TSNs received beyond the cumulative TSN ack: first and last of a run, as offsets from it. The values of a peer are
+/// not checked here: they may be reversed, overlapping or zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GapBlock {
     /// Offset of the first TSN of the run.
@@ -107,7 +107,7 @@ pub struct Sack<'a> {
 }
 
 impl<'a> Sack<'a> {
-    /// Reads a SACK chunk. What it claims is for the core to judge.
+    /// Reads a SACK chunk. Its values are not checked: that is the task of the protocol core.
     ///
     /// # Errors
     /// Shorter than its fixed fields, or its length does not fit the two counts.
