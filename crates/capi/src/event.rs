@@ -1,8 +1,8 @@
-//! What has happened to an association.
+//! Events of an association.
 
 use anabranch_sctp::{CloseReason, Direction as Whose, Event as Told, Reconfigured};
 
-/// What has happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum EventKind {
@@ -17,7 +17,7 @@ pub enum EventKind {
     Readable = 3,
     /// There is room in the send buffer again, after a call answered ERROR_FULL. `stream`, if it was that of one.
     Writable = 4,
-    /// What is buffered has fallen to the threshold. `stream`, if it is that of one.
+    /// The amount of buffered data has fallen to the threshold. `stream`, if it is that of one.
     BufferedLow = 5,
     /// The peer has a message. `message`, `context`.
     Delivered = 6,
@@ -49,11 +49,11 @@ pub enum EventKind {
     PathMtu = 19,
     /// The peer reported an error; the association goes on. `cause`.
     PeerError = 20,
-    /// The end: `close`. What has arrived can still be read.
+    /// The end: `close`. Messages that have arrived can still be read.
     Closed = 21,
 }
 
-/// Whose streams.
+/// The sender of the streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Direction {
@@ -66,7 +66,7 @@ pub enum Direction {
     Both = 2,
 }
 
-/// What became of a request (RFC 6525).
+/// The result of a request (RFC 6525).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Outcome {
@@ -104,7 +104,7 @@ pub enum Close {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Event {
-    /// What has happened.
+    /// The kind of the event.
     pub kind: EventKind,
     /// The association, of an endpoint without I/O.
     pub association: u64,
@@ -134,15 +134,15 @@ pub struct Event {
     pub mtu: u16,
     /// Cause code (RFC 9260, 3.3.10).
     pub cause: u16,
-    /// Whose streams.
+    /// The sender of the streams.
     pub direction: Direction,
-    /// What became of the request.
+    /// The result of the request.
     pub outcome: Outcome,
     /// Why the association ended.
     pub close: Close,
 }
 
-/// What an event has that does not fit into a structure.
+/// The parts of an event that do not fit into a structure.
 #[derive(Default)]
 pub(crate) struct Detail {
     pub(crate) text: String,

@@ -30,7 +30,7 @@ pub struct Association {
     _name: [u8; 0],
 }
 
-/// What a driver is told once. Fill it with zeros, then say what differs.
+/// The fixed options of a driver. Fill it with zeros, then set what differs.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct DriverOptions {
@@ -49,7 +49,7 @@ const FOREVER: u64 = u64::MAX;
 /// Addresses of one endpoint at most.
 const MOST_ADDRESSES: usize = 64;
 
-/// What waits for the program.
+/// A received message for which the program had no room, and the details of the last event.
 struct Waiting {
     message: Option<Held>,
     last: Detail,
@@ -266,7 +266,7 @@ pub unsafe extern "C" fn anabranch_driver_accept(
         }
         let driving = self::driver(driver)?;
         let accepted = driving.wait(patience, async {
-            // Who has gone meanwhile is no error of the server.
+            // A peer that has gone meanwhile is no error of the server.
             while let Some(incoming) = driving.endpoint.accept().await {
                 if let Ok(accepted) = incoming.accept() {
                     return Some(accepted);
