@@ -23,7 +23,7 @@ pub struct Association {
     held: Arc<Held>,
 }
 
-/// What clones share.
+/// The handle shared by all clones; the last to be dropped releases the association.
 #[derive(Debug)]
 struct Held {
     shared: Arc<Shared>,

@@ -1,6 +1,6 @@
-//! Who on this host has which SCTP port, and who answers for those that nobody has: a socket without UDP ports gets every SCTP packet,
-//! so processes agree by the names of sockets that they hold (abstract addresses of unix(7): the kernel frees them when a
-//! process ends, and each network namespace has its own).
+//! Claims of SCTP ports on this host, and of the duty to answer for ports without an owner: a raw socket without UDP
+//! ports gets every SCTP packet, so processes agree by the names of sockets that they hold (abstract addresses of
+//! unix(7): the kernel frees them when a process ends, and each network namespace has its own).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(second.claim(&[at], 40_001).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         second.claim(&[other], 40_001).unwrap();
         assert!(is_claimed(at, 40_001) && is_claimed(other, 40_001) && !is_claimed(at, 40_002));
-        // Who has all addresses has each.
+        // A claim of the wildcard address covers every address.
         first.claim(&[Ipv4Addr::UNSPECIFIED.into()], 40_003).unwrap();
         assert!(is_claimed(at, 40_003));
         assert_eq!(second.claim(&[at], 40_003).unwrap_err().kind(), io::ErrorKind::AddrInUse);

@@ -17,7 +17,7 @@ pub(crate) struct Clock {
     injected: std::sync::Arc<std::sync::Mutex<Injected>>,
 }
 
-/// What a test does to a clock.
+/// The faults that a test injects into a clock: an offset in nanoseconds, or a time at which it stands still.
 #[cfg(test)]
 #[derive(Debug, Default)]
 struct Injected {

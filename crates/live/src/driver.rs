@@ -25,17 +25,18 @@ const MAX_FORWARDED: usize = 256;
 /// Turns of the loop before other tasks have theirs.
 const MAX_TURNS: usize = 16;
 
-/// What is between the core and the sockets. As a future it is done when nobody can use it any more.
+/// The task between the core and the sockets: moves packets, errors and timers. The future ends when nobody can use the
+/// endpoint any more.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
     sockets: Vec<Socket>,
     inbox: Inbox,
-    /// What the core wants to be sent, and the sockets have not taken yet.
+    /// Packets of the core that the sockets have not taken yet.
     outbox: VecDeque<Outgoing>,
     /// Empty buffers.
     spare: Vec<Vec<u8>>,
     sleep: Pin<Box<Sleep>>,
-    /// What `sleep` is set to.
+    /// The time at which `sleep` ends.
     due: Option<Instant>,
     /// The other shards, where several drivers share addresses.
     siblings: Option<Siblings>,
@@ -79,7 +80,7 @@ impl Outgoing {
     }
 }
 
-/// What is left to do after a turn.
+/// The work left after a turn of the driver's loop.
 struct Turn {
     again: bool,
     over: bool,
@@ -202,7 +203,7 @@ impl Driver {
         true
     }
 
-    /// What is lost here the core finds out as it does with any loss.
+    /// Drops packets that the system does not take. The core detects and repairs this as it does any loss.
     fn lose(&mut self, outgoing: Outgoing) {
         let (to, bytes) = (outgoing.transmit.destination, outgoing.packets.len() - outgoing.sent);
         tracing::debug!(target: "anabranch_live", %to, bytes, "the system takes no packets");
@@ -331,16 +332,17 @@ impl Driver {
             again |= self.inbox.is_full() || socket.poll_readable(cx).is_ready();
             let now = shared.clock.now();
             let mut state = shared.lock();
-            // What a user has asked for leaves before what has come is looked at: an ABORT with its reason goes before the one without
-            // that answers a packet for an association that is closed by now.
+            // The effects of users' commands leave before the received packets are processed: an ABORT with its reason
+            // goes before the one without that answers a packet for an association that is closed by now.
             if state.endpoint.has_ready() {
                 self.collect(now, &mut state);
             }
             drop(state);
             self.hand_in(cx, now, index);
         }
-        // What had come before the host of the peer said that nobody is there is read first: it may be the last of the peer's data, or
-        // its ABORT. But not for ever, as long as others send.
+        // Packets that came before an ICMP error about the peer's port are read first: they may be the last of the
+        // peer's data, or its ABORT. After a number of turns errors are read all the same, so that others' packets
+        // cannot delay them for ever.
         again |= came && self.sockets.iter().any(|socket| socket.poll_readable(cx).is_ready());
         self.errors_wait = if again { self.errors_wait + 1 } else { MAX_ERRORS_WAIT };
         if self.errors_wait >= MAX_ERRORS_WAIT {

@@ -485,7 +485,7 @@ fn new_shared(
     Ok((Shared::new(anabranch_sctp::Endpoint::new(core, rng), config.linger, ports), port))
 }
 
-/// Who watches a driver, where somebody wants it, and what the state keeps for that.
+/// Sets up the observers that the configuration asks for, and the records that the state keeps for them.
 fn watch(config: &EndpointConfig, shared: &Shared, port: u16, local: &[SocketAddr]) -> Option<Box<Watch>> {
     let watch = Watch::new(config.capture.clone(), config.qlog.clone(), shared.clock.now());
     shared.look(|state| {
@@ -519,7 +519,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Who asks, and for what.
+    /// The request: the peer's address and the association it asks for.
     #[must_use]
     pub fn request(&self) -> &anabranch_sctp::Incoming {
         &self.asks

@@ -10,7 +10,7 @@ pub enum BindError {
     Socket {
         /// The address that it was to have.
         address: std::net::SocketAddr,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
     /// No address was given.
@@ -21,7 +21,7 @@ pub enum BindError {
     Port {
         /// Which.
         port: u16,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
     /// There are several shards in UDP only.
@@ -49,7 +49,7 @@ pub enum ConnectError {
     Port {
         /// Which.
         port: u16,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
     /// The handshake failed.

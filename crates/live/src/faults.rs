@@ -1,4 +1,4 @@
-//! What a system may answer that this one does not when it is asked to: errors of sockets, a clock that jumps. Only for tests.
+//! Injected faults of the system that do not occur on request: errors of sockets, a clock that jumps. Only for tests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

@@ -1,4 +1,5 @@
-//! What Linux has beyond quinn-udp: a code point for each packet, packets that IP may fragment, and the queue of ICMP errors.
+//! Socket features of Linux that quinn-udp lacks: a code point for each packet, packets that IP may fragment, and the
+//! queue of ICMP errors.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -50,7 +51,7 @@ pub(super) fn take_ports(socket: &socket2::Socket, ipv6: bool, ports: Option<&[u
     let mut program = Vec::new();
     let Some(ports) = ports else { return socket.attach_filter(&[op(bpf::RET, whole, 0)]) };
     if ipv6 {
-        // What the filter sees begins with the SCTP header.
+        // The data that the filter sees begins with the SCTP header.
         program.push(op(bpf::LD_HALF, 2, 0));
     } else {
         program.push(op(bpf::LDX_HEADER, 0, 0));

@@ -1,4 +1,5 @@
-//! What an endpoint right on IP shares with other processes of its host: SCTP ports, and the duty to answer for those that nobody has.
+//! State that an endpoint directly on IP shares with other processes of its host: SCTP ports, and the duty to answer
+//! for ports without an owner.
 
 use std::io;
 use std::net::IpAddr;

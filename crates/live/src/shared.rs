@@ -1,4 +1,4 @@
-//! What the driver and its users share: the sans-I/O endpoint behind a mutex, and who waits.
+//! State shared by the driver and its users: the sans-I/O endpoint behind a mutex, and the waiting tasks.
 //!
 //! A mutex, not channels: a command is a call of the core, which takes some ten nanoseconds, and its answer is known at once. So a
 //! future holds nothing but its place among those who wait, and one that is dropped has either done nothing or all.
@@ -51,9 +51,9 @@ pub(crate) struct State {
     pub(crate) held: usize,
     /// Closed, and nobody holds them: to be released when their last packet has left.
     forgotten: Vec<AssociationId>,
-    /// What has happened to associations since the watchers of the driver looked, where they want it.
+    /// Events of associations since the driver's observers last looked; `None` without such observers.
     pub(crate) told: Option<Vec<Told>>,
-    /// What associations that are gone have counted, where it is kept.
+    /// The counters of associations that are gone; `None` without metrics.
     pub(crate) totals: Option<Box<Totals>>,
     pub(crate) span: tracing::Span,
     driver: Option<Waker>,

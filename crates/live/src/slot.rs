@@ -1,4 +1,4 @@
-//! What the driver knows of one association beside the core: who waits for it, and what its user was not told yet.
+//! The driver's state of one association beside the core's: waiting tasks, and events that its user has not read yet.
 
 use std::collections::VecDeque;
 use std::task::Waker;

@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 
 use tokio::sync::watch;
 
-/// Bytes that may wait for the disk. What comes beyond that is not kept, and counted.
+/// Bytes that may wait for the disk. Records beyond that are dropped and counted.
 const MOST_WAITING: usize = 32 << 20;
 
-/// What has become of a recording.
+/// The completeness of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Packets or events that there were.
@@ -66,7 +66,7 @@ impl Queue {
         self.append(bytes);
     }
 
-    /// What is no packet and no event: a head, a trailer.
+    /// Appends a head or trailer, which is never dropped and not counted as a packet or event.
     pub(crate) fn append(&self, bytes: Vec<u8>) {
         if self.is_over() {
             return;

@@ -1,4 +1,4 @@
-//! What the state of an endpoint keeps for its watchers.
+//! Events that the state of an endpoint keeps for its observers.
 
 use std::net::SocketAddr;
 

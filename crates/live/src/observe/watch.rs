@@ -1,4 +1,4 @@
-//! What a driver shows to those who watch it.
+//! The connection between a driver and its observers: capture, qlog and spans.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
