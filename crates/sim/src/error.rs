@@ -7,7 +7,7 @@ pub enum RunError {
     /// A place in the list of hosts where there is none.
     #[error("{what} names host {host}, which does not exist")]
     NoSuchHost {
-        /// What names it.
+        /// The part of the scenario that names it.
         what: String,
         /// The place in `hosts`.
         host: usize,
@@ -15,7 +15,7 @@ pub enum RunError {
     /// A place in the list of links where there is none.
     #[error("{what} names link {link}, which does not exist")]
     NoSuchLink {
-        /// What names it.
+        /// The part of the scenario that names it.
         what: String,
         /// The place in `links`.
         link: usize,
@@ -23,7 +23,7 @@ pub enum RunError {
     /// A place in the list of flows where there is none.
     #[error("{what} names flow {flow}, which does not exist")]
     NoSuchFlow {
-        /// What names it.
+        /// The part of the scenario that names it.
         what: String,
         /// The place in `flows`.
         flow: usize,
@@ -43,7 +43,7 @@ pub enum RunError {
     Engine {
         /// The flow.
         flow: String,
-        /// What is wrong and what is allowed.
+        /// A sentence about the mistake and the allowed values.
         problem: String,
     },
     /// Addresses of both kinds on one flow, or more than this simulator can number.
@@ -52,7 +52,7 @@ pub enum RunError {
     /// The capture could not be written.
     #[error("cannot write the capture: {0}")]
     Capture(String),
-    /// Who watched the run did not want it to go on.
+    /// The watcher of the run ended it.
     #[error("stopped at {at} of virtual time")]
     Stopped {
         /// When.

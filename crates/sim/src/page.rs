@@ -1,4 +1,4 @@
-//! Who opens the connections of traffic of kind `objects`, one after the other or several at once.
+//! The opening of connections for traffic of kind `objects`, one after the other or several at once.
 
 use anabranch_base::Instant;
 

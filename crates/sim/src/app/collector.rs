@@ -9,7 +9,7 @@ use super::received::{Received, Receiving};
 use crate::engine::Engine;
 use crate::scenario::{Flow, MessageSource, Traffic};
 
-/// What was delivered of one source of messages.
+/// Counts of the messages delivered from one source.
 #[derive(Debug)]
 pub(crate) struct Deliveries {
     /// Of the messages made since the counting began: from making to taking, nanoseconds, in the order of their arrival.
@@ -73,7 +73,7 @@ impl Collector {
         }
     }
 
-    /// What came, source by source.
+    /// The counts of each source.
     pub(crate) fn sources(&self) -> &[Deliveries] {
         &self.sources
     }

@@ -52,7 +52,7 @@ impl Envelope {
     }
 }
 
-/// What the next bytes of a message make of it.
+/// The state of a message after its next bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opened {
     /// More of it must come.

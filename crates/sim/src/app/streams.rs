@@ -51,7 +51,7 @@ pub(super) fn streams_of(flow: &Flow) -> Vec<StreamObjects> {
     streams
 }
 
-/// What the flow has to do with the objects.
+/// The part of a flow's connection in a list of objects, if its traffic is objects.
 pub(super) fn connection_of(flow: &Flow) -> Option<&Connection> {
     match &flow.traffic {
         Traffic::Objects(connection) => Some(connection),

@@ -1,4 +1,4 @@
-//! What each flow offered to a link and lost there.
+//! Counts of each flow's packets at a link: offered, and dropped or lost there.
 
 use anabranch_base::Instant;
 use anabranch_link::{DropReason, Dropped, Frame};

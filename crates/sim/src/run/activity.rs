@@ -46,7 +46,7 @@ impl Activity {
         }
     }
 
-    /// What a reader has to know before the figures.
+    /// Remarks that a reader needs before the figures.
     pub(super) fn notes(&self, flow: &Flow, ends: (&Side, &Side), failed: bool) -> Vec<Note> {
         let (sender, receiver) = ends;
         let is_transfer = matches!(flow.traffic, Traffic::Transfer { .. } | Traffic::Objects(_));

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and where: always one line.
+//! Errors of a scenario with their places; each prints as one line.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct ScenarioError {
     pub origin: String,
     /// Where in it.
     pub place: Place,
-    /// What is wrong, and what is allowed.
+    /// A sentence about the mistake and the allowed values.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a link itself loses.
+//! Models of random loss on a link.
 
 use anabranch_link::{BurstParameters, DscpSet};
 
@@ -7,7 +7,7 @@ use super::dscp::dscps;
 use super::error::Problem;
 use super::keys::{Field, Keys};
 
-/// What a link loses.
+/// The loss model of a link.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Loss {

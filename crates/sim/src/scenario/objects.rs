@@ -31,7 +31,7 @@ pub struct Objects {
     pub opening: Opening,
     /// Whether the streams of an association take turns, or one object follows the other.
     pub order: Order,
-    /// Who closes a connection after its last object.
+    /// The end that closes a connection after its last object.
     pub closed_by: Closer,
     /// How the client asks for objects; `None`: it does not, and the server sends all as soon as there is a connection.
     pub request: Option<Request>,
@@ -58,7 +58,7 @@ pub enum Order {
     OneByOne,
 }
 
-/// Who closes a connection.
+/// The end that closes a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Closer {
     /// The server, as soon as it has handed over the last object (HTTP/1.0); the client closes its side in turn.
@@ -79,7 +79,7 @@ pub struct Request {
     pub pipeline: bool,
 }
 
-/// What one connection has to do with the objects: its flow is one of several that a `[[flow]]` became.
+/// The part of one connection in a list of objects: its flow is one of several that a `[[flow]]` became.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
     /// All of the objects.
@@ -198,7 +198,7 @@ fn sizes(keys: &Keys<'_>) -> Result<Vec<u64>, Problem> {
     if bytes < count {
         return Err(total.problem(format!("{bytes} B are too few for {count} objects; at least 1 B each")));
     }
-    // What is left over makes the first ones a byte larger.
+    // The remainder makes the first objects a byte larger.
     Ok((0..count).map(|index| bytes / count + u64::from(index < bytes % count)).collect())
 }
 

@@ -13,7 +13,7 @@ use super::tree::{Table, Value};
 /// A pattern and the packets that it counts and acts on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternUse {
-    /// What happens, position by position.
+    /// The changes, position by position.
     pub pattern: Pattern,
     /// Which packets count.
     pub applies: Applies,

@@ -17,11 +17,11 @@ const MOST: u64 = 255;
 pub struct TimedChange {
     /// After the start of the run.
     pub at: Duration,
-    /// What changes.
+    /// The change.
     pub change: Change,
 }
 
-/// What changes in the subflows of an association while data flows.
+/// A change of the subflows of an association while data flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {

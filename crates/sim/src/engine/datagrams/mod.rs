@@ -152,7 +152,7 @@ impl DatagramEnd {
     }
 }
 
-/// What a transport does and this does not: there are no bytes, no application and nothing to wait for.
+/// The functions of a transport that have no effect here: there are no bytes, no application and nothing to wait for.
 impl DatagramEnd {
     pub(crate) fn handle_datagram(&mut self, _now: Instant, _meta: Meta, _bytes: &[u8]) {}
 

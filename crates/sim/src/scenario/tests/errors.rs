@@ -431,7 +431,7 @@ fn options_of_engines() {
     assert!(told.starts_with(start), "{told}");
     assert!(told.contains(", sack_delay, ") && told.ends_with("zero_checksum"), "{told}");
     let told = super::errors::told(&format!("{GOOD}[flow.options]\nsack_delay = 3\n"));
-    // What is expected is the engine's own sentence.
+    // The expected form is the engine's own sentence.
     assert!(told.starts_with("f.toml:23:14: sack_delay: \"3\" does not fit; expected a time "), "{told}");
     let told = super::errors::told(&format!("{GOOD}[flow.options]\nsack_delay = [3]\n"));
     assert_eq!(
