@@ -4,9 +4,9 @@
 
 use anabranch_base::{Duration, Instant};
 
-/// What a window is opened by for the variation of a round trip: so many full segments.
+/// Full segments by which the window is larger than twice the measured amount, for the variation of a round trip.
 const CUSHION: u64 = 16;
-/// What is taken as read in a round trip before anything was: so many full segments (RFC 6928).
+/// Full segments that count as read in a round trip before there is a measurement (RFC 6928).
 const FIRST: u64 = 10;
 
 /// How fast the user reads, and how far the window is opened for it.

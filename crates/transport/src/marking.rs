@@ -52,7 +52,7 @@ impl Alpha {
         self.value
     }
 
-    /// What a mark leaves of the window, millionths: 1 - alpha / 2 (RFC 8257, 3.3).
+    /// The part of the window that remains after a mark, millionths: 1 - alpha / 2 (RFC 8257, 3.3).
     #[must_use]
     pub fn kept(&self) -> u32 {
         ((1.0 - self.value / 2.0) * 1e6) as u32

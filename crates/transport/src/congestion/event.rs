@@ -1,9 +1,9 @@
-//! What a controller hears.
+//! Events for a congestion controller.
 
 use anabranch_base::{Duration, Instant};
 
-/// What one acknowledgement meant for a window. Bytes are counted as the window counts them: for SCTP as a rule with the
-/// headers of the chunks.
+/// The effect of one acknowledgement on a window. Bytes are counted as the window counts them: for SCTP as a rule with
+/// the headers of the chunks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
     /// Acknowledged for the first time, by the cumulative point, bytes.
@@ -27,7 +27,8 @@ pub struct Acked {
     pub round_trip: bool,
 }
 
-/// When that was. Only some controllers ask: Reno of either protocol does without.
+/// The times that belong to an acknowledgement. Only some controllers ask for them: Reno of either protocol does
+/// without.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timing {
     /// When the acknowledgement arrived.
@@ -64,7 +65,8 @@ impl Acked {
 pub enum Congestion {
     /// A loss was found by acknowledgements.
     FastRetransmit(Base),
-    /// What the expiry of the timer sent again is lost as well: "cwnd (and ssthresh) MUST be lowered twice in this case" (RFC 5681, 4.3).
+    /// A retransmission after the expiry of the timer is lost as well: "cwnd (and ssthresh) MUST be lowered twice in
+    /// this case" (RFC 5681, 4.3).
     LostAgain(Base),
     /// The peer saw a mark of a router: "as if a packet had been dropped" (RFC 3168, 6.1.2).
     Ecn(Base),
@@ -77,7 +79,7 @@ pub enum Congestion {
     OtherLane,
 }
 
-/// What a loss reduces.
+/// The quantity that a loss reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// So many bytes in flight (RFC 5681, equation 4).

@@ -35,7 +35,7 @@ pub enum FccStep {
     Fraction,
 }
 
-/// What it takes for a round trip.
+/// The event that counts as a round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FccClock {
     /// A window of bytes acknowledged (`partial_bytes_acked`).
@@ -45,7 +45,7 @@ pub enum FccClock {
     RoundTrips,
 }
 
-/// What becomes of a Phi that is no whole number.
+/// The rounding of a Phi that is no whole number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FccRounding {
     /// Phi stays as it is.

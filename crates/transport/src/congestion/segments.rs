@@ -29,7 +29,7 @@ words! {
     }
 }
 
-/// What such a controller is told.
+/// The parameters of a controller that counts segments.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentRules {
     /// The law of congestion avoidance.
@@ -86,7 +86,7 @@ impl Law {
     }
 }
 
-/// What a reduction changes.
+/// The state before a reduction, for its undo.
 #[derive(Clone, Debug)]
 struct Before {
     base: Reno,
@@ -248,9 +248,9 @@ impl Segments {
         self.base.on_timeout(after);
     }
 
-    /// What is left after a loss, before any floor; or so large a part of it all, where the law is not to say.
+    /// The window after a loss, before any floor; `part` of it, where the law is not to decide.
     fn reduced(&mut self, of: Base, part: Option<f64>) -> f64 {
-        // RFC 7661, 4.4.1: what was used of the window is reduced, where that was less than half of it.
+        // RFC 7661, 4.4.1: where less than half of the window was used, the used part is reduced.
         if let Some(used) =
             self.validation.as_ref().and_then(|validation| validation.used(self.base.window()))
         {

@@ -25,7 +25,7 @@ use crate::delivery::Delivery;
 use constants::{CWND_GAIN, CWND_GAIN_UP, DRAIN_GAIN, NONE, PROBE_RTT_GAIN, STARTUP_GAIN};
 use model::Model;
 
-/// What BBR is told.
+/// The parameters of BBR.
 #[derive(Clone, Copy, Debug)]
 pub struct BbrRules {
     /// A full packet as windows count it, bytes: SMSS.
@@ -88,7 +88,7 @@ enum AckPhase {
     ProbeStopping,
 }
 
-/// What is restored when a loss episode proves spurious (draft-ietf-ccwg-bbr-05, 5.5.11).
+/// The state that is restored when a loss episode proves spurious (draft-ietf-ccwg-bbr-05, 5.5.11).
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     state: State,

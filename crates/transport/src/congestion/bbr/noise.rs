@@ -78,7 +78,7 @@ impl Noise {
         (LOSS_THRESH + self.part + DEVIATIONS * deviation).min(HIGHEST)
     }
 
-    /// What must be sent for so much to arrive.
+    /// Bytes that must be sent for so many to arrive.
     pub(super) fn sent_for(&self, delivered: f64) -> f64 {
         delivered / (1.0 - self.part)
     }
