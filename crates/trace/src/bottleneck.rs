@@ -1,6 +1,7 @@
 //! A bottleneck that is imagined behind the place of the capture: a queue in order of arrival, and a transmitter of a
-//! given rate. What was idle, what waited, and how much of it (the calculation of A. Andersson's thesis on web objects
-//! over SCTP, section 5.3.1: start = the later of arrival and end of the packet before; end = start + size / rate).
+//! given rate. Computes its idle times, its queue and the delays (the calculation of A. Andersson's thesis on web
+//! objects over SCTP, section 5.3.1: start = the later of arrival and end of the packet before; end = start + size /
+//! rate).
 //!
 //! Time is counted in nanoseconds times bits per second, so nothing is rounded before the result is.
 
@@ -38,7 +39,8 @@ pub struct Passage {
     pub queue_bytes: u64,
 }
 
-/// What the bottleneck did from the first packet's arrival to the end of the last one's transmission.
+/// The idle times, queue and delays of the bottleneck from the first packet's arrival to the end of the last one's
+/// transmission.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Occupancy {
     /// Packets that came.

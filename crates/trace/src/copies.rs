@@ -2,10 +2,10 @@
 //! goes, before and behind the host that routes them.
 //!
 //! Equal bytes alone do not make a copy: a sender may send the same bytes again, with the identification 0 of IPv4 where fragments are
-//! forbidden, and three duplicate acknowledgements are equal. What makes one is that a capture does it with most packets of a way. So
-//! each way from an address to another is looked at as a whole: how many of its packets come again, at which place (interface, hops left,
-//! addresses and VLANs of the link, tunnels), and how soon. That gives a bound, and each packet may have so many copies within it as
-//! its way has.
+//! forbidden, and three duplicate acknowledgements are equal. They are copies where a capture repeats most packets of a
+//! way. So each way from an address to another is looked at as a whole: how many of its packets come again, at which
+//! place (interface, hops left, addresses and VLANs of the link, tunnels), and how soon. That gives a bound, and each
+//! packet may have so many copies within it as its way has.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -24,7 +24,7 @@ pub(crate) struct Seen<'a> {
 const SAME_PLACE_NS: i64 = 50_000_000;
 /// Between places there may be a queue.
 const OTHER_PLACE_NS: i64 = 1_000_000_000;
-/// What clocks of captures are good for.
+/// The precision to which clocks of captures are trusted, nanoseconds.
 const LEAST_NS: i64 = 1_000_000;
 /// So many packets before one are looked at for its original.
 const DEEPEST: usize = 64;
@@ -37,8 +37,8 @@ const MOST: usize = 4;
 type Spot = (u32, u64, u8);
 /// From where to where.
 type Way = (IpAddr, IpAddr);
-/// What equal packets have in common: the ends, protocol and number, part and length, and the bytes without the checksum, which may have
-/// been filled in between two places. TTL, code point and ECN change on the way.
+/// The key that equal packets share: the ends, protocol and number, part and length, and the bytes without the
+/// checksum, which may have been filled in between two places. TTL, code point and ECN change on the way.
 type Key<'a> = (Way, (u8, u16), (u32, bool, u32), u32, &'a [u8], &'a [u8]);
 
 fn key<'a>(datagram: &Datagram<'a>) -> Option<Key<'a>> {

@@ -58,9 +58,9 @@ pub enum Sum {
 pub struct Sctp<'a> {
     /// Ports and tag.
     pub header: CommonHeader,
-    /// What was kept of it.
+    /// The bytes that the file has of it.
     bytes: Cow<'a, [u8]>,
-    /// So many bytes it had.
+    /// Bytes that it had on the link.
     length: usize,
     /// Ports of the UDP datagram around it.
     pub udp: Option<(u16, u16)>,
@@ -144,7 +144,7 @@ pub struct Tcp {
     pub sum: Sum,
 }
 
-/// What a packet carries.
+/// The payload of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// SCTP, with its subflows.
@@ -187,9 +187,9 @@ pub struct Packet<'a> {
     pub parts: u32,
     /// Bytes of headers outside of SCTP and TCP, of all parts: link, IP, UDP around SCTP.
     pub outside: u32,
-    /// Who sent it.
+    /// Source address.
     pub source: IpAddr,
-    /// Who it is for.
+    /// Destination address.
     pub destination: IpAddr,
     /// Where the datagram is the first of several parts, and the others are not there.
     pub fragment: Option<Fragment>,
@@ -201,7 +201,7 @@ pub struct Packet<'a> {
     pub whole_in: Option<u64>,
     /// From how many parts it was put together.
     pub part_count: u32,
-    /// What it carries.
+    /// The payload.
     pub content: Content<'a>,
 }
 
@@ -298,7 +298,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// What it says, in a line without time and addresses. `sf2007` is whether its association speaks that encoding;
+    /// The content in one line, without time and addresses. `sf2007` is whether its association speaks that encoding;
     /// `bases` are the numbers from which sequence and acknowledgement numbers of TCP are counted.
     #[must_use]
     pub fn line(&self, sf2007: bool, bases: (u32, u32)) -> String {

@@ -85,7 +85,7 @@ pub fn named(at: Instant, name: &str, group: Option<&str>, data: Value) -> Value
     Value::Object(event)
 }
 
-/// What an engine has reported.
+/// The qlog event of a record that an engine has reported.
 #[must_use]
 pub fn event(record: &TraceRecord, group: Option<&str>) -> Value {
     let (name, data) = match record.event {

@@ -30,7 +30,7 @@ pub struct PacketLine {
     pub size: u32,
     /// Number of the frame in which it was recorded before, if it was.
     pub copy_of: Option<u64>,
-    /// What it says.
+    /// The content in one line.
     pub info: String,
 }
 
@@ -162,7 +162,7 @@ pub struct Retransmission {
     pub after_s: Option<f64>,
     /// Why.
     pub reason: Reason,
-    /// What shows that it was not needed, if anything does.
+    /// The evidence that it was not needed, if there is any.
     pub spurious: Option<Evidence>,
 }
 

@@ -1,8 +1,8 @@
-//! One numbering of data in one direction: what was sent, what was sent again and why, what was acknowledged.
+//! One numbering of data in one direction: transmissions, retransmissions with their reasons, acknowledgements.
 //!
 //! TCP has one for its bytes, SCTP one for its TSNs, and every subflow one of its own. Numbers are counted on from the
-//! wrap, relative to the first that was seen. What is sent and what is acknowledged are taken in the order of the
-//! capture, so a reason is what somebody at the place of the capture can know.
+//! wrap, relative to the first that was seen. Transmissions and acknowledgements are taken in the order of the capture,
+//! so a reason is one that can be known at the place of the capture.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub enum Reason {
     Unknown,
 }
 
-/// What shows that a retransmission was spurious: the original had arrived.
+/// The evidence that a retransmission was spurious: the original had arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
@@ -93,7 +93,7 @@ pub(crate) struct Acked {
     pub(crate) blocks: Vec<(i64, i64)>,
 }
 
-/// What an acknowledgement says.
+/// An acknowledgement, in the numbers of the space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ack {
     pub(crate) time_ns: i64,
@@ -497,7 +497,7 @@ impl Space {
     fn measure(&mut self, old: i64, ack: &Ack) {
         let last = self.pieces.range(old..ack.next).next_back();
         if let Some((_, piece)) = last.filter(|(_, piece)| piece.sent == 1 && piece.end <= ack.next) {
-            // What waited behind a hole does not tell a round trip.
+            // Data that waited behind a hole gives no round-trip time.
             let hole = self.pieces.range(old..ack.next).any(|(_, piece)| piece.sent > 1);
             if !hole && piece.stretch == ack.stretch {
                 self.rtt.sample(ack.time_ns.saturating_sub(piece.last_ns));

@@ -178,7 +178,7 @@ impl<'a> Trace<'a> {
         all.filter(|(_, analysis)| analysis.sides.iter().any(|side| side.packets > 0))
     }
 
-    /// What was sent again, by time.
+    /// The retransmissions, by time.
     #[must_use]
     pub fn retransmissions(&self) -> Vec<Retransmission> {
         let mut list: Vec<Retransmission> = self
@@ -189,9 +189,9 @@ impl<'a> Trace<'a> {
         list
     }
 
-    /// What a bottleneck would have done: one for all packets of `direction`, or without it one for each pair of
-    /// addresses. A packet that was seen at several interfaces counts at one: that of its flow, or that where most
-    /// packets of its pair of addresses were seen.
+    /// Simulates a bottleneck: one for all packets of `direction`, or without it one for each pair of addresses. A
+    /// packet that was seen at several interfaces counts at one: that of its flow, or that where most packets of its
+    /// pair of addresses were seen.
     #[must_use]
     pub fn bottlenecks(&self, bottleneck: Bottleneck, direction: Option<Direction>) -> Vec<BottleneckReport> {
         let mut pairs: BTreeMap<(IpAddr, IpAddr), BTreeMap<u32, Vec<Arrival>>> = BTreeMap::new();

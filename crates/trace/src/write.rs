@@ -29,7 +29,7 @@ const OPTION_IF_SPEED: u16 = 8;
 const OPTION_IF_TSRESOL: u16 = 9;
 /// pcap with time stamps in nanoseconds.
 const PCAP_NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// What pcap calls no limit.
+/// The snapshot length in pcap that means no limit, bytes.
 const PCAP_LONGEST: u32 = 262_144;
 
 /// The format of a capture.
