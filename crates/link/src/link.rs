@@ -1,4 +1,4 @@
-//! The link itself.
+//! A link: queue, transmitter, losses, impairments and propagation delay.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::{
     Queue, QueueDiscipline,
 };
 
-/// How a link is built.
+/// The parameters of a link.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
     /// Rate at which bits leave the transmitter.
@@ -29,7 +29,7 @@ pub struct LinkConfig {
     pub loss_at: LossAt,
 }
 
-/// How fast a link sends.
+/// The rate of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
     /// Bits per second; 0 counts as 1.
@@ -38,7 +38,7 @@ pub enum Rate {
     Infinite,
 }
 
-/// Where the loss model sits.
+/// The place of the loss model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossAt {
     /// Before the queue: a lost frame takes neither room nor time.

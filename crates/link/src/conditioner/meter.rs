@@ -47,7 +47,7 @@ pub enum MeterConfig {
         cir: u64,
         /// Peak target rate.
         pir: u64,
-        /// How far back the estimate looks.
+        /// The time over which the rate is estimated.
         window: Duration,
     },
 }

@@ -35,13 +35,13 @@ pub enum Scheduler {
 /// One class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassConfig<C> {
-    /// For the statistics.
+    /// Its name in the statistics.
     pub name: String,
     /// Frames with these code points.
     pub dscp: DscpSet,
     /// Colour that the frames of the class must have, too; `None` for any.
     pub colour: Option<Colour>,
-    /// Where they wait.
+    /// The queue of its waiting frames.
     pub queue: C,
     /// Its share of a round, at least 1.
     pub weight: u32,

@@ -59,7 +59,7 @@ pub struct VirtualConfig {
 /// One virtual queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualClass {
-    /// For the statistics.
+    /// Its name in the statistics.
     pub name: String,
     /// Frames with these code points.
     pub dscp: DscpSet,
