@@ -6,7 +6,7 @@ use crate::value::{Field, Value};
 /// One field that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where: `INIT.tag`, `result`.
+    /// The path to the field: `INIT.tag`, `result`.
     pub field: String,
     /// The value that the script expects, as text.
     pub expected: String,

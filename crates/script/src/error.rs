@@ -10,7 +10,7 @@ pub struct ScriptError {
 }
 
 impl ScriptError {
-    /// At a line.
+    /// An error at a line of the script.
     pub fn new(line: usize, message: impl Into<String>) -> Self {
         Self { line, message: message.into() }
     }

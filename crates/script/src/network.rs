@@ -53,7 +53,7 @@ pub(crate) struct Network {
     endpoints: Vec<(Endpoint, u16)>,
     sent: VecDeque<Sent>,
     events: VecDeque<(Port, AssociationId, Event)>,
-    /// Which endpoint the script talks with.
+    /// Index of the endpoint that the script talks with.
     current: usize,
     /// The script's port.
     peer_port: u16,
@@ -230,7 +230,7 @@ impl Network {
         self.events.pop_front()
     }
 
-    /// When the next timer is due.
+    /// The time at which the next timer is due.
     pub(crate) fn next_timer(&mut self) -> Option<Instant> {
         self.endpoints.iter_mut().filter_map(|(endpoint, _)| endpoint.poll_timeout()).map(|(at, _)| at).min()
     }

@@ -49,7 +49,7 @@ pub struct Counts {
 pub struct Found {
     /// The file.
     pub path: PathBuf,
-    /// Why it is known to fail.
+    /// The reason why it is known to fail; `None`: it must pass.
     pub known: Option<String>,
 }
 

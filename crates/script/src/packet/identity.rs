@@ -23,7 +23,7 @@ pub(crate) struct Identity {
     echoed: Option<u32>,
 }
 
-/// Which way a number goes.
+/// The direction in which a number is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// The stack has sent it.

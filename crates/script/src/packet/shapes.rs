@@ -63,7 +63,7 @@ pub(crate) struct Shape {
     pub(crate) tail: Tail,
 }
 
-/// Which of the three tables.
+/// The three tables of layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Chunk,

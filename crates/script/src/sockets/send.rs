@@ -1,4 +1,4 @@
-//! Writing.
+//! Calls that send.
 
 use anabranch_base::Duration;
 use anabranch_sctp::{Message, Reliability, SendError};
