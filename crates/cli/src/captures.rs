@@ -1,4 +1,4 @@
-//! Where the captures of runs go.
+//! The files for captures of runs.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -67,7 +67,7 @@ async fn send(association: &Association, stream: u16, mark: Mark) -> Result<(), 
     association.send(Message { ppid: PPID, ..Message::new(stream, [mark as u8]) }).await.map(|_| ())
 }
 
-/// Which directions have ended.
+/// The directions that have ended.
 #[derive(Debug, Default)]
 pub(crate) struct HalfClose {
     ends: Mutex<Ends>,

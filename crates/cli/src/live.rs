@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::recording::RecordingOptions;
 use crate::{files, hint};
 
-/// Where, and with which configuration.
+/// Local addresses, and the configuration of associations.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct NetworkOptions {
     /// Local UDP port; 0 lets the system choose [default: 9899 to listen, 0 to connect]

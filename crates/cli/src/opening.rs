@@ -19,7 +19,7 @@ const SILENCE: Duration = Duration::from_millis(2500);
 /// The reason in the abort to other peers while a listener serves its one association.
 pub(crate) const BUSY: &[u8] = b"busy: this listener serves one association";
 
-/// How long it may take.
+/// Time limit for setting up an association.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct OpeningOptions {
     /// Seconds that a peer has to answer until the association is up [default: 20]
@@ -48,7 +48,7 @@ pub(crate) struct Peer {
     /// The port is the UDP port.
     address: SocketAddr,
     port: u16,
-    /// Right on IP.
+    /// Whether packets go directly over IP, without UDP.
     raw: bool,
 }
 

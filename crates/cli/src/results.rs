@@ -13,7 +13,7 @@ pub(crate) struct Printed<'r> {
     schema: u32,
     /// The scenario file.
     scenario: String,
-    /// Of this program.
+    /// Version of this program.
     version: &'static str,
     /// One for each seed, in the order of the scenario.
     runs: &'r [&'r Summary],

@@ -30,7 +30,7 @@ struct Shared {
     passed: AtomicU64,
 }
 
-/// Why a run gave nothing.
+/// The reason why a run has no result.
 enum NoRun {
     Run(RunError),
     File(Failure),

@@ -19,7 +19,7 @@ const NARROWEST: usize = 20;
 /// IP protocol number of SCTP.
 const SCTP: i32 = 132;
 
-/// How to print it.
+/// The options of `anabranch doctor`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// Print JSON: one object

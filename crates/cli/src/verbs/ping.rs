@@ -12,7 +12,7 @@ use crate::live::{self, NetworkOptions, Target};
 use crate::opening::{self, OpeningOptions};
 use crate::stopwatch::Stopwatch;
 
-/// Whom.
+/// The options of `anabranch ping`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]

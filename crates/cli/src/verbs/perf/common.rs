@@ -43,7 +43,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// As it stands.
+    /// The present counts of an association.
     pub(crate) fn of(association: &Association) -> Option<Self> {
         let stats = association.snapshot()?.stats;
         Some(Self {
