@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-/// Where the checksum field stands.
+/// Place of the checksum field in a packet.
 pub(crate) const CHECKSUM: Range<usize> = 8..12;
 
 /// Ports and tag of a packet (RFC 9260 section 3.1); the checksum is nobody's business but the codec's.

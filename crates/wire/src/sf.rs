@@ -32,7 +32,7 @@ pub enum CodePointError {
     /// The two highest bits of a type tell peers that do not know it what to do.
     #[error("code point {name} = {value:#06x}: its two highest bits must be {bits:02b}")]
     ActionBits {
-        /// Which entry.
+        /// Name of the entry in the table.
         name: &'static str,
         /// Its value.
         value: u16,
@@ -42,7 +42,7 @@ pub enum CodePointError {
     /// The number means something else already.
     #[error("code point {name} = {value:#06x} is taken by {by}")]
     Taken {
-        /// Which entry.
+        /// Name of the entry in the table.
         name: &'static str,
         /// Its value.
         value: u16,

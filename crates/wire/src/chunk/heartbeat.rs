@@ -18,7 +18,7 @@ use crate::emit::{begin_chunk, end};
 use crate::error::ChunkError;
 use crate::param::{HeartbeatInfo, ParamWriter, Params};
 
-/// Which of the two chunks.
+/// The type of the chunk: request or acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HeartbeatKind {
     /// HEARTBEAT.
