@@ -123,7 +123,7 @@ typedef enum {
   ANABRANCH_OUTCOME_FAILED = 3,
 } anabranch_outcome;
 
-// Why an association ended.
+// The reason for the end of an association.
 typedef enum {
   // In order: everything was delivered.
   ANABRANCH_CLOSE_GRACEFUL = 0,
@@ -131,7 +131,7 @@ typedef enum {
   ANABRANCH_CLOSE_ABORTED_LOCALLY = 1,
   // The peer aborted.
   ANABRANCH_CLOSE_ABORTED_BY_PEER = 2,
-  // Nothing came back.
+  // The peer did not answer.
   ANABRANCH_CLOSE_UNREACHABLE = 3,
   // The peer broke the protocol.
   ANABRANCH_CLOSE_PROTOCOL_VIOLATION = 4,
@@ -223,7 +223,7 @@ typedef struct {
 
 // A packet that is to leave.
 typedef struct {
-  // Where to.
+  // The address to send to.
   anabranch_address destination;
   // Whether it matters from which of our addresses.
   bool has_source;
@@ -243,7 +243,7 @@ typedef struct {
   anabranch_event_kind kind;
   // The association, of an endpoint without I/O.
   uint64_t association;
-  // Which message: as `anabranch_endpoint_send` numbered it.
+  // The number of the message, as `anabranch_endpoint_send` gave it.
   uint64_t message;
   // Messages of which nothing was sent.
   uint64_t unsent;
@@ -257,13 +257,13 @@ typedef struct {
   uint16_t inbound_streams;
   // Whether it is about one stream.
   bool has_stream;
-  // Which.
+  // The stream.
   uint16_t stream;
-  // How many streams are listed.
+  // Number of streams listed.
   size_t stream_count;
   // A part of the message was sent.
   bool sent;
-  // Which path.
+  // Number of the path.
   uint8_t path;
   // Largest IP packet of the path, bytes.
   uint16_t mtu;
@@ -273,7 +273,7 @@ typedef struct {
   anabranch_direction direction;
   // The result of the request.
   anabranch_outcome outcome;
-  // Why the association ended.
+  // The reason for the end of the association.
   anabranch_close close;
 } anabranch_event;
 
@@ -331,7 +331,7 @@ typedef struct {
 typedef struct {
   // Local addresses with UDP ports: 0 lets the system choose, 9899 is where peers look.
   const anabranch_address *addresses;
-  // How many; at least one.
+  // Number of addresses; at least one.
   size_t address_count;
   // SCTP port; 0 for one that nobody can guess.
   uint16_t port;

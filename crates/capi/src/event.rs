@@ -81,7 +81,7 @@ pub enum Outcome {
     Failed = 3,
 }
 
-/// Why an association ended.
+/// The reason for the end of an association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Close {
@@ -92,7 +92,7 @@ pub enum Close {
     AbortedLocally = 1,
     /// The peer aborted.
     AbortedByPeer = 2,
-    /// Nothing came back.
+    /// The peer did not answer.
     Unreachable = 3,
     /// The peer broke the protocol.
     ProtocolViolation = 4,
@@ -108,7 +108,7 @@ pub struct Event {
     pub kind: EventKind,
     /// The association, of an endpoint without I/O.
     pub association: u64,
-    /// Which message: as `anabranch_endpoint_send` numbered it.
+    /// The number of the message, as `anabranch_endpoint_send` gave it.
     pub message: u64,
     /// Messages of which nothing was sent.
     pub unsent: u64,
@@ -122,13 +122,13 @@ pub struct Event {
     pub inbound_streams: u16,
     /// Whether it is about one stream.
     pub has_stream: bool,
-    /// Which.
+    /// The stream.
     pub stream: u16,
-    /// How many streams are listed.
+    /// Number of streams listed.
     pub stream_count: usize,
     /// A part of the message was sent.
     pub sent: bool,
-    /// Which path.
+    /// Number of the path.
     pub path: u8,
     /// Largest IP packet of the path, bytes.
     pub mtu: u16,
@@ -138,7 +138,7 @@ pub struct Event {
     pub direction: Direction,
     /// The result of the request.
     pub outcome: Outcome,
-    /// Why the association ended.
+    /// The reason for the end of the association.
     pub close: Close,
 }
 

@@ -36,7 +36,7 @@ pub struct Association {
 pub struct DriverOptions {
     /// Local addresses with UDP ports: 0 lets the system choose, 9899 is where peers look.
     pub addresses: *const Address,
-    /// How many; at least one.
+    /// Number of addresses; at least one.
     pub address_count: usize,
     /// SCTP port; 0 for one that nobody can guess.
     pub port: u16,

@@ -175,7 +175,7 @@ impl Held {
     }
 }
 
-/// Why a message was not taken.
+/// The status and sentence for a message that was not taken.
 pub(crate) fn refused(error: &anabranch_sctp::SendError) -> Failure {
     use anabranch_sctp::SendError;
     let status = match error {

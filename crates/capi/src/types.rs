@@ -102,7 +102,7 @@ pub struct Meta {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Transmit {
-    /// Where to.
+    /// The address to send to.
     pub destination: Address,
     /// Whether it matters from which of our addresses.
     pub has_source: bool,
