@@ -52,11 +52,12 @@ pub struct EndpointConfig {
     pub busy_poll: Duration,
     /// How long an association may take to end in order once nobody holds it any more; then it is aborted.
     pub linger: Duration,
-    /// Where what is sent and received is captured.
+    /// The capture that records sent and received packets; `None`: they are not recorded.
     pub capture: Option<Capture>,
-    /// Where what associations do is told.
+    /// The qlog that records events of associations; `None`: they are not recorded.
     pub qlog: Option<Qlog>,
-    /// Whether what associations have counted is kept when they end, for [`Endpoint::publish_metrics`](crate::Endpoint::publish_metrics).
+    /// Whether the counters of associations are kept when they end, for
+    /// [`Endpoint::publish_metrics`](crate::Endpoint::publish_metrics).
     pub metrics: bool,
 }
 

@@ -338,7 +338,7 @@ impl Endpoint {
         }
     }
 
-    /// How many associations are not closed.
+    /// Number of associations that are not closed.
     #[must_use]
     pub fn associations(&self) -> usize {
         self.associations_by_shard().sum()

@@ -1,4 +1,4 @@
-//! Why a command failed.
+//! Errors of commands, with their reasons.
 
 use anabranch_sctp::CloseReason;
 
@@ -19,7 +19,7 @@ pub enum BindError {
     /// The SCTP port is another process's, or cannot be claimed.
     #[error("SCTP port {port}: {error}")]
     Port {
-        /// Which.
+        /// The SCTP port.
         port: u16,
         /// The error of the operating system.
         error: std::io::Error,
@@ -47,7 +47,7 @@ pub enum ConnectError {
     /// Right on IP: the local port is another process's.
     #[error("SCTP port {port}: {error}")]
     Port {
-        /// Which.
+        /// The SCTP port.
         port: u16,
         /// The error of the operating system.
         error: std::io::Error,

@@ -32,7 +32,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) endpoint: anabranch_sctp::Endpoint,
-    /// By [`AssociationId::index`].
+    /// The driver's state of each association, by [`AssociationId::index`].
     slots: Vec<Option<Box<Slot>>>,
     /// Peers who ask for an association, and were not shown to the user yet.
     pub(crate) asking: VecDeque<Incoming>,

@@ -23,7 +23,7 @@ pub(crate) struct Slot {
     /// Users who wait to read or to write, or (`News::Other`) for the beginning, the end, or an event.
     pub(crate) waiters: Waiters,
     pub(crate) events: Option<Box<Events>>,
-    /// Where somebody listens.
+    /// The span for `tracing`, where somebody listens.
     pub(crate) span: Option<Box<tracing::Span>>,
 }
 
@@ -48,7 +48,7 @@ impl Slot {
         }
     }
 
-    /// Why it has ended.
+    /// The reason for the end, once it has ended.
     pub(crate) fn reason(&self) -> Option<CloseReason> {
         self.closed.as_deref().cloned()
     }

@@ -332,7 +332,7 @@ impl Inbox {
         self.filled == Self::SLOTS
     }
 
-    /// How many buffers hold something.
+    /// Number of buffers with data.
     pub(crate) fn filled(&self) -> usize {
         self.filled
     }

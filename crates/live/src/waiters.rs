@@ -9,7 +9,7 @@ pub(crate) enum News {
     Readable,
     /// There is room to write.
     Writable,
-    /// Anything else.
+    /// The beginning, the end, or an event.
     Other,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Totals {
 struct Named {
     name: &'static str,
     sum: u64,
-    /// How many had a value.
+    /// Number of associations that had a value.
     having: u64,
 }
 
