@@ -1,4 +1,4 @@
-//! Why a scenario cannot be run.
+//! Errors of scenarios that cannot be run.
 
 /// Why a scenario cannot be run, in one sentence that says what and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,9 +33,9 @@ pub enum RunError {
     NoRoute {
         /// The flow.
         flow: String,
-        /// Where the way begins.
+        /// The host at which the way begins.
         from: String,
-        /// Where it should end.
+        /// The host at which it should end.
         to: String,
     },
     /// A profile or an option that the transport does not know.
@@ -55,7 +55,7 @@ pub enum RunError {
     /// The watcher of the run ended it.
     #[error("stopped at {at} of virtual time")]
     Stopped {
-        /// When.
+        /// Virtual time of the stop.
         at: anabranch_base::Instant,
     },
     /// The world ran in circles.
@@ -63,9 +63,9 @@ pub enum RunError {
         "at {at}: more than {events} events without any time passing; is there a loop of links without delay?"
     )]
     Stuck {
-        /// When.
+        /// Virtual time of these events.
         at: anabranch_base::Instant,
-        /// How many events.
+        /// Number of events at that time.
         events: u64,
     },
 }

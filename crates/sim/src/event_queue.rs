@@ -54,7 +54,7 @@ impl EventQueue {
         }
     }
 
-    /// When `entity` is to be woken.
+    /// The time at which `entity` is to be woken.
     #[inline]
     pub(crate) fn at(&self, entity: Entity) -> Option<Instant> {
         let at = if entity < self.first_quiet {

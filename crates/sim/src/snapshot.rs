@@ -20,7 +20,7 @@ pub struct AssociationSummary {
 pub struct EndSummary {
     /// When the association was touched last, nanoseconds since the start of the run.
     pub at_ns: u64,
-    /// Where it stands (RFC 9260, 4).
+    /// State of the association (RFC 9260, 4).
     pub state: String,
     /// The result of the negotiation; `None` before the peer has said anything.
     pub negotiated: Option<NegotiatedSummary>,
@@ -87,7 +87,7 @@ pub struct PathSummary {
     pub address: SocketAddr,
     /// Data goes there.
     pub primary: bool,
-    /// Whether it answers.
+    /// Whether the path answers.
     pub active: bool,
     /// Whether the peer is known to be there.
     pub confirmed: bool,

@@ -102,7 +102,7 @@ pub struct SourceSummary {
 pub struct GroupSummary {
     /// The name that the file gives them.
     pub name: String,
-    /// How many there are.
+    /// Number of flows.
     pub flows: u64,
     /// Jain's index of their goodputs, (sum x)^2 / (n sum x^2): 1 when all have the same, 1 / n when one has all.
     pub jain: f64,

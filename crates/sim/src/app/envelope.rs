@@ -10,7 +10,7 @@ const HEADER: usize = MESSAGE_HEADER as usize;
 /// In every header: what does not begin with it is none of ours.
 const MARK: u16 = 0xA0B5;
 
-/// Which message it is.
+/// The header of a message: its source, number, length and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Envelope {
     /// Its source, by its place in the flow.
@@ -19,7 +19,7 @@ pub(super) struct Envelope {
     pub(super) number: u64,
     /// Bytes, with this header.
     pub(super) size: u32,
-    /// When it was made.
+    /// The time at which it was made.
     pub(super) born: Instant,
 }
 

@@ -10,7 +10,7 @@ use crate::scenario::{Flow, TimedChange};
 /// The connection of a sending application.
 #[derive(Debug)]
 pub(crate) struct Sending {
-    /// When it stops.
+    /// The time after which no new data is sent; `None`: never.
     stop: Option<Instant>,
     /// Changes of the subflows, next first.
     changes: VecDeque<TimedChange>,
@@ -120,7 +120,7 @@ impl Sending {
         self.stop.is_some_and(|stop| stop <= now)
     }
 
-    /// When it stops.
+    /// The time after which no new data is sent; `None`: never.
     pub(super) fn stop(&self) -> Option<Instant> {
         self.stop
     }

@@ -24,7 +24,7 @@ pub(crate) struct Object {
 pub(super) struct StreamObjects {
     /// In the order in which the stream carries them.
     pub(super) objects: Vec<Object>,
-    /// How many of them are done.
+    /// Number of objects that are done.
     pub(super) done: usize,
     /// Bytes so far.
     pub(super) position: u64,

@@ -128,7 +128,7 @@ impl TcpEnd {
     }
 }
 
-/// Why a connection was given up.
+/// A sentence on the reason why a connection was given up.
 fn in_words(why: Failure) -> String {
     match why {
         Failure::HandshakeTimeout => "the peer did not answer the handshake".to_owned(),

@@ -116,7 +116,7 @@ impl Recorder {
         });
     }
 
-    /// How long a queue is.
+    /// Records the length of a queue.
     pub(crate) fn queue(&mut self, now: Instant, entity: u16, packets: u64, bytes: u64) {
         self.push(&Row {
             time_ns: now.as_nanos(),

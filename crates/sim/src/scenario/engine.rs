@@ -216,7 +216,7 @@ impl AnyConfig {
     }
 }
 
-/// Why a value is not taken.
+/// The reason why a value is not taken.
 enum Refusal {
     /// The value is none that the option may have.
     Value(String),

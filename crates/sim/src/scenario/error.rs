@@ -9,13 +9,13 @@ pub(super) use anabranch_base::units::{escape, quote};
 pub struct ScenarioError {
     /// The name of the file, as the caller gave it.
     pub origin: String,
-    /// Where in it.
+    /// The place in the file.
     pub place: Place,
     /// A sentence about the mistake and the allowed values.
     pub message: String,
 }
 
-/// Where a value came from.
+/// The place that a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The file. Lines and columns (in characters) count from 1.

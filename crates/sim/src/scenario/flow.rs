@@ -58,7 +58,7 @@ pub struct Flow {
     pub unordered: bool,
 }
 
-/// Which end opens a flow.
+/// The end that opens a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Opener {
     /// The sender, as who uploads does.

@@ -21,7 +21,7 @@ pub struct Link {
     pub from: usize,
     /// The node that it leads to, by its place in `hosts`.
     pub to: usize,
-    /// How fast bits leave it.
+    /// Rate at which bits leave the transmitter.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
@@ -63,7 +63,7 @@ const SHARED: [&str; 10] =
 const SMALLEST_MTU: u64 = 576;
 /// The length field of an IP packet.
 const LARGEST_MTU: u64 = 65_535;
-/// Of Ethernet.
+/// MTU of Ethernet, bytes.
 const DEFAULT_MTU: u32 = 1_500;
 
 /// A link as the file declares it.

@@ -27,7 +27,7 @@ pub struct Objects {
     pub message: u32,
     /// How many connections or associations; object `i` belongs to connection `i` modulo this.
     pub connections: u32,
-    /// When the next connection is opened.
+    /// The rule that says when the next connection is opened.
     pub opening: Opening,
     /// Whether the streams of an association take turns, or one object follows the other.
     pub order: Order,
@@ -42,7 +42,7 @@ pub struct Objects {
 pub struct Opening {
     /// So many at once. The next so many follow when all of these are established (or have failed).
     pub burst: u32,
-    /// How long after that.
+    /// Time from then until the next ones are opened.
     pub gap: Duration,
     /// No more than so many that have not delivered all of their objects yet.
     pub at_once: u32,
@@ -70,7 +70,7 @@ pub enum Closer {
     Client,
 }
 
-/// How a client asks for objects.
+/// The requests of a client for objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Bytes of one request.

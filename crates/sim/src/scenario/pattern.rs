@@ -15,7 +15,7 @@ use super::tree::{Table, Value};
 pub struct PatternUse {
     /// The changes, position by position.
     pub pattern: Pattern,
-    /// Which packets count.
+    /// The packets that count.
     pub applies: Applies,
     /// Only the packets of this flow (its place in `flows`), in the direction of the link. `None`: all.
     pub flow: Option<usize>,

@@ -21,7 +21,7 @@ pub struct Record {
     pub queue_interval: Option<Duration>,
     /// Record what every end and every link did, and where it stands, at this interval.
     pub sample: Option<Duration>,
-    /// When the first interval begins.
+    /// The beginning of the first interval, after the start of the run.
     pub sample_from: Duration,
     /// When the last one has ended. `None`: at the end of the run.
     pub sample_until: Option<Duration>,

@@ -27,14 +27,14 @@ pub struct TimedChange {
 pub enum Change {
     /// A stream moves to the subflow with this code point, which is opened if there is none.
     StreamDscp {
-        /// Which stream.
+        /// The stream that moves.
         stream: u16,
         /// The code point.
         dscp: Dscp,
     },
     /// A stream moves to a subflow.
     StreamSubflow {
-        /// Which stream.
+        /// The stream that moves.
         stream: u16,
         /// The number of the subflow.
         subflow: u8,
@@ -43,16 +43,16 @@ pub enum Change {
     Add(SubflowSpec),
     /// A subflow is closed; its streams move.
     Remove {
-        /// Which one.
+        /// The subflow that is closed.
         subflow: u8,
-        /// Where its streams go.
+        /// The subflow that its streams move to.
         to: u8,
     },
     /// Two subflows become one.
     Merge {
-        /// Which one ends.
+        /// The subflow that ends.
         subflow: u8,
-        /// Which one takes over.
+        /// The subflow that takes over.
         to: u8,
     },
 }
