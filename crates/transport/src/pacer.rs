@@ -76,7 +76,7 @@ pub struct Pacer {
     level: u64,
     /// Nanoseconds.
     quantum: u32,
-    /// When that packet left.
+    /// The time at which the last packet left.
     since: Instant,
     /// Data waits until then, and for nothing else.
     pub at: Option<Instant>,

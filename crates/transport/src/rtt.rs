@@ -79,7 +79,7 @@ struct Rounds {
     srtt: Duration,
     /// The longest sample of the round trip that is being measured.
     longest: Duration,
-    /// When that began.
+    /// The beginning of that round trip.
     since: Instant,
 }
 

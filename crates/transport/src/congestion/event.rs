@@ -31,7 +31,7 @@ pub struct Acked {
 /// without.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timing {
-    /// When the acknowledgement arrived.
+    /// Time of the arrival of the acknowledgement.
     pub now: Instant,
     /// The round trip that it tells of, if any; of something sent once.
     pub rtt: Option<Duration>,
@@ -39,13 +39,13 @@ pub struct Timing {
     pub srtt: Option<Duration>,
     /// First sequence number not acknowledged, and first never sent: controllers tell their own rounds by them.
     pub una: u64,
-    /// See `una`.
+    /// First sequence number never sent.
     pub max: u64,
     /// When the newest of what is acknowledged left, where that is certain: also of what was sent again.
     pub newest_sent: Option<Instant>,
     /// In flight before and after this acknowledgement, bytes.
     pub flight_before: u64,
-    /// See `flight_before`.
+    /// Bytes in flight after this acknowledgement.
     pub flight: u64,
     /// Nothing waits to be sent, new or again.
     pub starved: bool,

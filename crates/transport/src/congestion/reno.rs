@@ -20,7 +20,7 @@ words! {
 pub struct WindowRules {
     /// The unit of the window, bytes: SMSS, for SCTP PMDCS or the MTU.
     pub segment: u64,
-    /// How acknowledgements are counted.
+    /// The counting of acknowledgements.
     pub growth: AckedGrowth,
     /// With [`AckedGrowth::Bytes`]: most segments that one acknowledgement adds in slow start (RFC 3465's L).
     pub limit: u32,
