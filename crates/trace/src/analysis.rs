@@ -112,7 +112,7 @@ pub(crate) struct ControlAgain {
     pub(crate) reason: Reason,
 }
 
-/// How a flow ended.
+/// The end of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {

@@ -14,7 +14,7 @@ use serde::Serialize;
 pub struct Bottleneck {
     /// Bits per second, from 1.
     pub rate_bps: u64,
-    /// Packets that it holds, with the one on its way; what finds it full is lost. `None` is no limit.
+    /// Packets that it holds, with the one on its way; packets that find it full are lost. `None` is no limit.
     pub limit: Option<u64>,
 }
 
@@ -23,13 +23,13 @@ pub struct Bottleneck {
 pub struct Passage {
     /// Number of its frame.
     pub number: u64,
-    /// When it came.
+    /// Time of its arrival, seconds.
     pub time_s: f64,
     /// Bytes that it takes.
     pub size: u32,
     /// When its first bit left; `null` if it found the queue full.
     pub start_s: Option<f64>,
-    /// When its last bit left.
+    /// Time at which its last bit left, seconds.
     pub end_s: Option<f64>,
     /// How long the bottleneck had had nothing to do before.
     pub idle_s: f64,

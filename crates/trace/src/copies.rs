@@ -33,7 +33,7 @@ const FEW: usize = 4;
 /// Nobody records a packet more often at one place.
 const MOST: usize = 4;
 
-/// Where a packet was recorded.
+/// The place at which a packet was recorded: interface, link and tunnels, hops left.
 type Spot = (u32, u64, u8);
 /// From where to where.
 type Way = (IpAddr, IpAddr);

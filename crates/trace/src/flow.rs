@@ -33,7 +33,7 @@ pub struct Flow {
     forward: bool,
 }
 
-/// Where a packet belongs.
+/// The flow and direction that a packet belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Index of the flow.

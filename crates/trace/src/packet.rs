@@ -23,7 +23,7 @@ const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 const SCTP: u8 = 132;
 
-/// How to read packets.
+/// Options for reading packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// UDP datagrams from or to one of these ports carry SCTP.

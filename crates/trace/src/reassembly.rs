@@ -30,7 +30,7 @@ struct Part<'a> {
 #[derive(Clone, Debug)]
 struct Open<'a> {
     time_ns: i64,
-    /// By their offsets.
+    /// The parts that came, by their offsets.
     parts: BTreeMap<u32, Part<'a>>,
     /// Bytes of them, and of the whole if the last part came.
     received: u32,

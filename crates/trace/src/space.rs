@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use anabranch_transport::ranges::RangeSet;
 use serde::Serialize;
 
-/// Why data was sent again.
+/// The reason for a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {

@@ -11,7 +11,7 @@ use crate::packet::{Content, Packet, Reading};
 use crate::report::{self, BottleneckReport, FlowReport, PacketLine, Retransmission};
 use crate::{plot, reader};
 
-/// Which protocols count.
+/// The protocols that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// SCTP, over UDP too.
@@ -20,7 +20,7 @@ pub enum Protocol {
     Tcp,
 }
 
-/// Which packets count. Nothing set: all.
+/// The packets that count. Nothing set: all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Flows by their numbers.

@@ -55,7 +55,7 @@ impl CaptureFormat {
 
 /// Where a capture goes while the run makes it: nothing of it stays in memory.
 pub struct CaptureFile {
-    /// In which format.
+    /// The format of the file.
     pub format: CaptureFormat,
     /// Where to. Blocks are written one by one: a buffer around it pays.
     pub out: Box<dyn Write + Send>,
@@ -81,7 +81,7 @@ pub struct Capture {
     /// The block being made.
     block: Vec<u8>,
     sink: Sink,
-    /// Why writing stopped.
+    /// The reason why writing stopped.
     failed: Option<String>,
 }
 
@@ -226,7 +226,7 @@ impl Capture {
         }
     }
 
-    /// Why nothing more can be written.
+    /// The reason why nothing more can be written.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.failed.as_deref()

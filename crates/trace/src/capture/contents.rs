@@ -12,7 +12,7 @@ pub enum Format {
     Pcapng,
 }
 
-/// Where packets were seen.
+/// An interface at which packets were recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interface {
     /// Its place in the file, over all sections, from 0.
