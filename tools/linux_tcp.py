@@ -343,7 +343,7 @@ def played() -> bool:
 
 
 def joined() -> tuple[int, int]:
-    """Two namespaces and their devices, that of who sends first."""
+    """Two namespaces and their devices, the sender's first."""
     devices = (device("tunA", "sender", SERVER), device("tunB", "receiver", CLIENT))
     for namespace in ("sender", "receiver"):
         # Windows are to be limited by the controller and not by buffers; each run begins without what the last one has learnt.

@@ -26,7 +26,7 @@ class Bare:
     program: str = "/usr/bin/anabranch"
     # Before the program: an emulator of another processor.
     before: list[str] = field(default_factory=list)
-    # None: as whoever asks. A container says who runs in it.
+    # None: the program runs as the present user. A container has its own user.
     user: str | None = None
 
     def command(self, *arguments: str) -> list[str]:

@@ -19,7 +19,7 @@ class Excuse:
     shows: Callable[[Outcome], bool]
     """Whether an outcome that is a failure shows it."""
     deadline: float = 40.0
-    """How long it is played at most, seconds: who waits for what never comes has shown it by then."""
+    """How long it is played at most, seconds: a stack that waits for something that never comes has shown it by then."""
 
 
 def _of_peer(outcome: Outcome) -> list[Packet]:

@@ -178,7 +178,7 @@ def turned(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def aborted(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The options of both sides where neither begins a shutdown: who listens aborts, once it has everything."""
+    """The options of both sides where neither begins a shutdown: the listener aborts, once it has everything."""
     connect, listen = turned(case)
     return connect, tuple("abort" if word == "shutdown" else word for word in listen)
 

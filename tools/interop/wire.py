@@ -75,7 +75,7 @@ class Packet:
     skips: tuple[int, ...] = ()
     """New Cumulative TSNs of its FORWARD-TSN chunks."""
     tagless: bool = False
-    """It has a SHUTDOWN COMPLETE of who knows the association no more (T bit)."""
+    """It has a SHUTDOWN COMPLETE of a peer that no longer knows the association (T bit)."""
     supported: tuple[int, ...] = ()
     """Chunk types that its INIT or INIT ACK lists (RFC 5061, 4.2.7)."""
 

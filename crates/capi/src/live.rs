@@ -85,7 +85,7 @@ impl Driving {
 struct Living {
     association: anabranch_live::Association,
     driving: Arc<Driving>,
-    /// One receiver at a time: a message that had no room is the next for whoever comes.
+    /// One receiver at a time: a message for which a caller had no room is the next for any caller.
     kept: Mutex<Waiting>,
 }
 

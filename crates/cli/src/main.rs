@@ -86,7 +86,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // The whole help: who gives no verb knows none.
+            // Without a verb: the whole help, for users who know none.
             let _ = error.print();
             return ExitCode::from(2);
         }

@@ -54,7 +54,8 @@ impl Interrupts {
     }
 }
 
-/// Answers that could not be sent. Where the send buffer is full an answer waits; who has shut down, or is gone, takes none.
+/// Answers that could not be sent. Where the send buffer is full an answer waits; a peer that has shut down, or is
+/// gone, takes none.
 #[derive(Debug, Default)]
 pub(crate) struct Unsent {
     messages: u64,
@@ -86,8 +87,8 @@ impl Unsent {
     }
 }
 
-/// Lets in whoever asks, and serves them. An association that ends otherwise than it should is told of as it ends, and is an error in
-/// the end.
+/// Accepts every peer that asks, and serves it. An association that does not end as it should is reported as it ends,
+/// and is an error in the end.
 pub(crate) async fn serve_all<S, F>(
     endpoint: &Endpoint,
     mut interrupts: Interrupts,

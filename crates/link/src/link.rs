@@ -259,7 +259,8 @@ impl Link {
     /// The next frame that was dropped. Times only rise within one reason.
     #[inline]
     pub fn poll_dropped(&mut self) -> Option<Dropped> {
-        // Order does not matter to who recycles buffers, and a recorder sorts by time: the cheap end it is.
+        // Taken from the end, which is cheap: a driver that reuses buffers needs no order, and a recorder sorts by
+        // time.
         self.dropped.pop()
     }
 

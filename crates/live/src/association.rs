@@ -138,8 +138,8 @@ impl Association {
             .await
     }
 
-    /// Keeps no events any more, and forgets those that nobody has taken, until [`Association::next_event`] is called again: for who
-    /// wanted to hear of the handshake alone.
+    /// Keeps no events any more, and forgets those that nobody has taken, until [`Association::next_event`] is called
+    /// again: for users who wanted the events of the handshake alone.
     pub fn stop_events(&self) {
         let id = self.id();
         self.shared().look(|state| {

@@ -442,7 +442,7 @@ impl Future for Driver {
 }
 
 impl Drop for Driver {
-    /// The runtime ends, or nobody needs the driver: whoever waits hears of it.
+    /// The runtime ends, or nobody needs the driver: tasks that wait are told.
     fn drop(&mut self) {
         let mut woken = Vec::new();
         self.shared.lock().end(&mut woken);

@@ -32,7 +32,7 @@ const EPHEMERAL: u16 = 0x3fff;
 #[derive(Debug)]
 pub struct Endpoint {
     shards: Arc<[Arc<Shared>]>,
-    /// The shard that is looked at first for who asks: each in turn.
+    /// The shard that the next connection attempt looks at first: each in turn.
     turn: Arc<AtomicUsize>,
     local: Arc<[SocketAddr]>,
     config: Arc<EndpointConfig>,
@@ -278,7 +278,7 @@ impl Endpoint {
         }
     }
 
-    /// Lets nobody in any more; who waits is refused.
+    /// Accepts no more peers; peers that wait are refused.
     pub fn stop_listening(&self) {
         for shared in self.shards.iter() {
             shared.command(|state, _| state.endpoint.stop_listening());

@@ -21,7 +21,7 @@ use socket2::SockFilter;
 use super::{Told, ecn_bits};
 use crate::shards;
 
-/// Room for an error and the address of who reports it.
+/// Bytes for an error and the address of its sender.
 const CONTROL: usize = 256;
 
 /// Errors that ICMP reports are kept for [`take_error`].
@@ -62,7 +62,8 @@ pub(super) fn take_ports(socket: &socket2::Socket, ipv6: bool, ports: Option<&[u
         program.push(op(bpf::RET, whole, 0));
     }
     program.push(op(bpf::RET, 0, 0));
-    // The kernel takes 4,096 instructions at most: whoever has more ports takes all and looks for himself.
+    // The kernel takes 4,096 instructions at most: an endpoint with more ports takes all packets and looks at their
+    // ports itself.
     if program.len() > MOST_INSTRUCTIONS {
         program = vec![op(bpf::RET, whole, 0)];
     }

@@ -138,8 +138,8 @@ impl Shared {
         answer
     }
 
-    /// Waits in `queue` until `attempt` has an answer. It gets the clock, not the time: who only reads need not ask for it, and it is
-    /// asked some hundred thousand times a second.
+    /// Waits in `queue` until `attempt` has an answer. It gets the clock, not the time: an attempt that only reads need
+    /// not ask for the time, and there are some hundred thousand attempts a second.
     pub(crate) fn wait<R, F>(&self, queue: Queue, attempt: F) -> Wait<'_, F>
     where
         F: FnMut(&mut State, &Clock) -> Poll<R>,

@@ -368,7 +368,8 @@ mod tests {
 
     use super::*;
 
-    /// The runtime has had no turn since the packet came, so it knows of nothing to read; who looks unasked finds it.
+    /// The runtime has had no turn since the packet came, so it knows of nothing to read; a read without asking it
+    /// finds the packet.
     #[tokio::test]
     async fn who_looks_unasked_waits_for_no_runtime() {
         let socket = Socket::bind("127.0.0.1:0".parse().unwrap(), (1 << 16, 1 << 16), None).unwrap();

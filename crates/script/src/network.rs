@@ -21,11 +21,11 @@ const LOCAL6: SocketAddr =
 /// The script's address in IPv6.
 const PEER6: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V6(std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)), 0);
-/// The port of whoever is called.
+/// The port of the side that is called.
 pub(crate) const SERVER_PORT: u16 = 8080;
 /// The stack's UDP port, where it calls (RFC 6951, 8: "sctp-tunneling").
 const ENCAPSULATION_PORT: u16 = 9899;
-/// The port of whoever calls.
+/// The port of the side that calls.
 const CALLER_PORT: u16 = 49_152;
 /// Most packets that may leave at one time before we say that the stack does not stop.
 const MOST_AT_ONCE: usize = 100_000;

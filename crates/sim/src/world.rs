@@ -20,8 +20,8 @@ pub(crate) const CLOCK: Entity = 0;
 /// Events at one nanosecond beyond which something runs in circles. A burst of a whole window counts once a packet.
 const STUCK: u64 = 50_000_000;
 
-/// So many events pass between two looks at what is around the run: who watches it, and whether the capture can be
-/// written. A power of two.
+/// Events between two looks at the surroundings of the run: its watcher, and whether the capture can be written. A
+/// power of two.
 const GLANCE: u32 = 1 << 14;
 
 /// The watcher of a run: a function that is told the virtual time now and then, and returns whether to go on.

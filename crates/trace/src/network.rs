@@ -170,8 +170,8 @@ fn link(link_type: u16, bytes: &[u8]) -> Result<(u16, &[u8]), NotIp> {
     let found = match link_type {
         // Ethernet.
         1 => return ethernet(bytes),
-        // BSD loopback: the family of addresses, in the order of whoever wrote it (or of the network); the version
-        // of IP says as much.
+        // BSD loopback: the family of addresses, in the byte order of the host that wrote it (or of the network); the
+        // version of IP says as much.
         0 | 108 => bytes.get(4..).and_then(|rest| Some((by_version(rest)?, rest))),
         // Raw IP: by the file format's number and by the two of older systems; or of one version.
         12 | 14 | 101 | 228 | 229 => by_version(bytes).map(|protocol| (protocol, bytes)),

@@ -45,7 +45,7 @@ pub struct FlowReport {
     pub encoding: &'static str,
     /// Whether its first SYN or INIT is in the capture; without it `client` is who sent first.
     pub opening_seen: bool,
-    /// Address and port of who opened it.
+    /// Address and port of the side that opened it.
     pub client: String,
     /// Address and port of the other.
     pub server: String,

@@ -5,8 +5,8 @@ use anabranch_base::{Duration, Instant};
 /// Weight of the newest round trip (g of RFC 8257, 4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// An exponentially weighted average of the marked part of what was delivered, a round trip a step. Round trips without a mark are
-/// counted when the next mark comes: whoever sees none pays nothing.
+/// An exponentially weighted average of the marked part of what was delivered, a round trip a step. Round trips without
+/// a mark are counted when the next mark comes: connections without marks cost nothing.
 #[derive(Clone, Debug)]
 pub struct Alpha {
     /// 1 until something else is known: the first mark halves the window, as in Linux.

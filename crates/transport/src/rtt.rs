@@ -252,11 +252,12 @@ impl RttEstimator {
         rtt
     }
 
-    /// As [`Self::sample`], where every acknowledgement is one. SRTT follows each of them, for who paces by it. The timeout does not: "if
-    /// measurements are made more often, then the values of RTO.Alpha and RTO.Beta ... should be adjusted so that SRTT and RTTVAR still
-    /// adjust to changes at roughly the same rate (in terms of how many round trips it takes them to reflect new values)" (RFC 9260,
-    /// 6.3.1, C4). With hundreds of samples in a round trip RTTVAR would be next to nothing, and the timeout expire just before the
-    /// answer. So of each round trip the longest sample counts for it, once.
+    /// As [`Self::sample`], where every acknowledgement is one. SRTT follows each of them, for pacing. The timeout does
+    /// not: "if measurements are made more often, then the values of RTO.Alpha and RTO.Beta ... should be adjusted so
+    /// that SRTT and RTTVAR still adjust to changes at roughly the same rate (in terms of how many round trips it takes
+    /// them to reflect new values)" (RFC 9260, 6.3.1, C4). With hundreds of samples in a round trip RTTVAR would be
+    /// next to nothing, and the timeout expire just before the answer. So of each round trip the longest sample counts
+    /// for it, once.
     #[inline]
     pub fn sample_each(&mut self, now: Instant, rtt: Duration) {
         let exact = matches!(self.arithmetic, Arithmetic::Rfc9260 | Arithmetic::Rfc6298);

@@ -5,7 +5,7 @@ use core::ops::Range;
 /// Place of the checksum field in a packet.
 pub(crate) const CHECKSUM: Range<usize> = 8..12;
 
-/// Ports and tag of a packet (RFC 9260 section 3.1); the checksum is nobody's business but the codec's.
+/// Ports and tag of a packet (RFC 9260 section 3.1); the checksum is handled by the codec alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CommonHeader {
     /// The sender's port, never 0.

@@ -35,7 +35,7 @@ FAR = (
     "COOKIE ACK with a window of data behind it, make a flow 900 ms late with the probe, too."
 )
 LATE = 900.0
-"""Milliseconds later than a flow that loses nothing: who is so late has waited for a timer of a second."""
+"""Milliseconds later than a flow that loses nothing: a flow so late has waited for a timer of a second."""
 
 
 def analyse(results: Results) -> Analysis:

@@ -67,7 +67,7 @@ class Claim:
 
     @property
     def own(self) -> bool:
-        """Whether it is a hypothesis of ours, and nobody's publication says it."""
+        """Whether it is a hypothesis of ours, which no publication states."""
         return self.counts_as == OWN
 
     @property

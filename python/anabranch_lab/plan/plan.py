@@ -186,7 +186,7 @@ class Plan:
 
 
 OWN = "own"
-"""The `study` of an experiment that judges nobody's publication."""
+"""The `study` of an experiment that judges no publication."""
 SEEDS, QUICK_SEEDS = "1..30", "1..2"
 """Where neither a plan nor its study says which."""
 

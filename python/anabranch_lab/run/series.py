@@ -235,9 +235,9 @@ def batches(
 ) -> Grid:
     """The same of `count` stretches of each run, which are as long as one another and count as runs of their own.
 
-    One long run has one beginning that does not count, where many short ones have many. Two things must hold, and whoever asks for batches says why:
-    a stretch has several cycles of whatever goes up and down, so that neighbours are as good as independent; and what a run settles into does not
-    depend on how it began, or else stretches of one run know nothing of it.
+    One long run has one beginning that does not count, where many short ones have many. Two conditions must hold, and a sweep with batches says
+    why they do: a stretch has several cycles of everything that oscillates, so that neighbours are as good as independent; and the state that a run
+    settles into does not depend on its beginning, as all stretches of one run have the same beginning.
     """
     found = results.plan.sweep(sweep)
     axes = tuple(axis.name for axis in found.axes)

@@ -1,4 +1,4 @@
-//! `anabranch completions SHELL` and `anabranch man DIR`: for whoever installs the program.
+//! `anabranch completions SHELL` and `anabranch man DIR`: completions and manual pages for installation.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

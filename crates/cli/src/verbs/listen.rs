@@ -11,7 +11,7 @@ use crate::opening;
 use crate::pipe::{self, AtEnd, PipeOptions};
 use crate::serving::{self, Interrupts, Unsent};
 
-/// Where to wait, and what to do with who comes.
+/// The options of `anabranch listen`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// SCTP port

@@ -1,5 +1,6 @@
 //! Several virtual RED queues in one first-in, first-out queue: RIO-C, RIO-D and WRED, as the DiffServ module of ns-2
-//! (Nortel Networks, 2000) has them. A frame's class says which thresholds hold for it; who is let in is sent in order.
+//! (Nortel Networks, 2000) has them. A frame's class says which thresholds hold for it; frames that are admitted are
+//! sent in order.
 
 use std::collections::VecDeque;
 

@@ -124,7 +124,7 @@ fn write_all(
             Ok(next) => next,
             Err(TryRecvError::Disconnected) => return out.flush(),
             Err(TryRecvError::Empty) => {
-                // Nothing is to be done: who reads the file meanwhile finds whole packets.
+                // Nothing waits: a reader of the file finds whole packets meanwhile.
                 out.flush()?;
                 let Ok(next) = queue.recv() else { return Ok(()) };
                 next

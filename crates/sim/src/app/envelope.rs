@@ -1,4 +1,4 @@
-//! A message that says which one it is: whoever takes it knows when it was made, without anybody keeping a list.
+//! Messages with a header that identifies them: the receiver knows when each was made, and no list is kept.
 
 use anabranch_base::Instant;
 use bytes::{Bytes, BytesMut};

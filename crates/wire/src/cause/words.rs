@@ -1,4 +1,4 @@
-//! Cause codes in words: the name that the RFC gives a cause, and in a sentence what it says to who receives it.
+//! Cause codes in words: the name that the RFC gives a cause, and a sentence on its meaning for the receiver.
 
 use super::code;
 

@@ -49,7 +49,7 @@ pub const HEADER: usize = 16;
 /// The largest number of gap blocks and duplicate TSNs together that the length field can count.
 pub const MAX_ENTRIES: usize = (MAX_LENGTH - HEADER) / 4;
 
-/// S: what no gap block names keeps its state.
+/// S: TSNs that no gap block names keep their state.
 const SELECTED: u8 = 2;
 
 /// Bytes of a whole chunk with so many gap blocks and duplicate TSNs. There is never padding.
@@ -84,7 +84,7 @@ pub fn emit(out: &mut Vec<u8>, cumulative: Tsn, a_rwnd: u32, gaps: &[GapBlock], 
     }
 }
 
-/// Appends a SACK chunk with the flag S: what no gap block names keeps its state.
+/// Appends a SACK chunk with the flag S: TSNs that no gap block names keep their state.
 pub fn emit_selected(out: &mut Vec<u8>, cumulative: Tsn, a_rwnd: u32, gaps: &[GapBlock], duplicates: &[Tsn]) {
     let start = out.len();
     emit(out, cumulative, a_rwnd, gaps, duplicates);
@@ -100,7 +100,8 @@ pub struct Sack<'a> {
     pub cumulative: Tsn,
     /// Advertised receiver window credit: free bytes in the peer's buffer.
     pub a_rwnd: u32,
-    /// S: what no gap block names keeps its state. It means something only to who has offered to read it.
+    /// S: TSNs that no gap block names keep their state. It has a meaning only for a sender of data that has offered to
+    /// read it.
     pub selected: bool,
     gaps: &'a [u8],
     duplicates: &'a [u8],

@@ -34,7 +34,7 @@ impl SubflowCapable {
     /// Reads the parameter.
     ///
     /// # Errors
-    /// A length other than 6: what has another is somebody else's 0x8002.
+    /// A length other than 6: the type 0x8002 with another length is another parameter.
     pub fn parse(raw: RawTlv<'_>) -> Result<Self, TlvError> {
         let &[outbound, max_inbound] = raw.exactly::<2>()?;
         Ok(Self { outbound, max_inbound })
