@@ -36,7 +36,7 @@ fn any(of: IpAddr) -> IpAddr {
 }
 
 impl Claims {
-    /// Claims a port at local addresses. Somebody who has it at the wildcard address has it at all.
+    /// Claims a port at local addresses. A claim of the wildcard address covers all addresses.
     pub(crate) fn claim(&mut self, addresses: &[IpAddr], port: u16) -> io::Result<()> {
         if self.ports.contains_key(&port) {
             return Ok(());
@@ -66,7 +66,7 @@ pub(crate) fn is_claimed(address: IpAddr, port: u16) -> bool {
     is_held(&port_name(address, port)) || is_held(&port_name(any(address), port))
 }
 
-/// The right to answer what comes for ports that nobody has (RFC 9260, 8.4), at one local address.
+/// The right to answer packets for ports without an owner (RFC 9260, 8.4), at one local address.
 #[derive(Debug)]
 pub(crate) struct Ownership {
     address: IpAddr,

@@ -65,7 +65,7 @@ impl Clock {
         self.injected().ahead += by;
     }
 
-    /// It stands still until it goes on at the time that it would have without.
+    /// Stops the clock, or lets it go on with the time that it would have had without the stop.
     #[cfg(test)]
     pub(crate) fn stand_still(&self, still: bool) {
         let now = self.now().as_nanos();

@@ -117,7 +117,7 @@ impl Driver {
 
     /// Takes what the core wants to be sent.
     fn collect(&mut self, now: Instant, state: &mut State) {
-        // All sockets are of one kind.
+        // All sockets are of one kind, so the first stands for all.
         let most = self.sockets.first().map_or(1, Socket::max_packets);
         while self.outbox.len() < MAX_BATCHES {
             if self.collect_behind(now, state, most) {
@@ -152,12 +152,12 @@ impl Driver {
         true
     }
 
-    /// Puts a batch where it waits for its socket.
+    /// Puts a batch into the queue of packets for the sockets.
     fn post(&mut self, transmit: Transmit, packets: Vec<u8>) {
         let serves = |socket: &Socket| socket.serves(transmit.source, transmit.destination);
         match self.sockets.iter().position(serves) {
             Some(socket) => self.outbox.push_back(Outgoing { transmit, packets, sent: 0, socket }),
-            // There is no way there from here: as if the network had lost it.
+            // No socket can reach the destination: the packets are lost, as in the network.
             None => self.recycle(packets),
         }
     }
@@ -301,7 +301,7 @@ impl Driver {
                 }
             }
             drop(state);
-            // Those of the next buffer have room, too.
+            // Sent now, so that the answers to the next buffer have room.
             if self.outbox.len() >= MAX_BATCHES {
                 self.send(cx);
             }
@@ -328,7 +328,8 @@ impl Driver {
                 continue;
             }
             came = true;
-            // Less than there is room for was all; of what comes now the runtime tells, once it was asked again.
+            // An inbox that is not full has taken all that there was; the runtime signals later packets, once it was
+            // asked again.
             again |= self.inbox.is_full() || socket.poll_readable(cx).is_ready();
             let now = shared.clock.now();
             let mut state = shared.lock();

@@ -112,7 +112,7 @@ impl Endpoint {
     fn bind_sharded(local: &[SocketAddr], mut config: EndpointConfig) -> Result<Self, BindError> {
         let asked = config.port;
         let mut addresses = Vec::from(local);
-        // Dropped, it ends the threads that run.
+        // If a later shard cannot start, dropping this ends the threads that run already.
         let mut endpoint = Self::of(Vec::new(), local.into(), config.clone(), asked);
         let mut shards = Vec::new();
         for siblings in Siblings::all(config.shards) {
@@ -274,7 +274,7 @@ impl Endpoint {
     pub fn close_port(&self, port: u16) {
         for shared in self.shards.iter() {
             shared.command(|state, _| state.endpoint.close_port(port));
-            // Where associations live on their packets are still to come: the port stays ours.
+            // The port stays claimed while associations use it: their packets still come.
         }
     }
 
@@ -360,7 +360,7 @@ impl Endpoint {
     /// them: counters with `_total` behind it; of associations that have ended only with [`EndpointConfig::metrics`]. The label `port` is
     /// the SCTP port. `docs/how-to/live.md` has the list.
     pub fn publish_metrics(&self) {
-        // Not all at once: the driver waits meanwhile.
+        // Associations that are counted under one lock of the endpoint, for which the driver waits.
         const AT_ONCE: usize = 256;
         let (mut living, mut ended) = (Totals::default(), Totals::default());
         for shared in self.shards.iter() {

@@ -140,7 +140,7 @@ impl Io {
         true
     }
 
-    /// The errors that the runtime knows of are read; what `read` does finds those that have come meanwhile.
+    /// Clears the runtime's knowledge of errors, which were read; `read` finds those that have come meanwhile.
     pub(crate) fn forget_errors(&self, read: impl FnOnce()) {
         let read = || {
             read();
@@ -163,7 +163,8 @@ mod tests {
 
     use super::*;
 
-    /// A local socket takes no more than its reader has room for; UDP on the loopback never says so.
+    /// Tested with a Unix socket, which takes no more than its reader has room for: UDP on the loopback never reports a
+    /// full buffer.
     #[tokio::test]
     async fn a_full_socket_tells_when_there_is_room() {
         let (ours, theirs) = Socket::pair(Domain::UNIX, Type::DGRAM, None).unwrap();

@@ -95,8 +95,8 @@ impl Siblings {
         true
     }
 
-    /// Tells all others of an ICMP error: the kernel gives it to any socket of the port, and what it quotes is a packet of ours, with the
-    /// peer's tag.
+    /// Passes an ICMP error to all other shards: the kernel gives it to any socket of the port, and it quotes a packet
+    /// of ours with the peer's tag, which does not name the shard.
     pub(crate) fn tell(&self, error: &IcmpError<'_>) {
         for (index, sender) in self.senders.iter().enumerate() {
             if index != usize::from(self.shard.index()) {
@@ -114,7 +114,7 @@ impl Siblings {
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Forwarded> {
         match self.receiver.poll_recv(cx) {
             Poll::Ready(Some(forwarded)) => Poll::Ready(forwarded),
-            // A sender of it is among its own.
+            // `None` cannot come: this shard itself holds a sender of the channel.
             Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
     }

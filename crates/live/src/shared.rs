@@ -46,7 +46,7 @@ pub(crate) struct State {
     pub(crate) drained: bool,
     /// The driver has gone: nothing happens any more.
     pub(crate) ended: bool,
-    /// How many hold the endpoint, and how many an association.
+    /// Numbers of handles: of the endpoint, and of associations.
     pub(crate) holders: usize,
     pub(crate) held: usize,
     /// Closed, and nobody holds them: to be released when their last packet has left.
@@ -63,7 +63,7 @@ pub(crate) struct State {
     woken: bool,
 }
 
-/// For what a future waits.
+/// The event that a future waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Queue {
     Readers(AssociationId),
@@ -154,7 +154,7 @@ impl State {
         slot.filter(|slot| slot.id == id)
     }
 
-    /// A new association that somebody holds.
+    /// A new association with a handle.
     pub(crate) fn adopt(&mut self, id: AssociationId) {
         let index = id.index() as usize;
         if self.slots.len() <= index {
@@ -254,7 +254,7 @@ impl State {
         }
     }
 
-    /// Frees what nobody holds and whose last packet has left.
+    /// Frees associations without a handle whose last packet has left.
     pub(crate) fn release_forgotten(&mut self) {
         if self.forgotten.is_empty() {
             return;
@@ -364,7 +364,7 @@ pub(crate) struct Wait<'a, F> {
     attempt: F,
 }
 
-/// Nothing of it is pinned.
+/// No field is pinned by its address.
 impl<F> Unpin for Wait<'_, F> {}
 
 impl<R, F> Future for Wait<'_, F>

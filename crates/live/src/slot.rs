@@ -53,7 +53,7 @@ impl Slot {
         self.closed.as_deref().cloned()
     }
 
-    /// Takes note of an event; those whom it concerns are moved to `woken`.
+    /// Takes note of an event; the tasks that it concerns are moved to `woken`.
     pub(crate) fn note(&mut self, event: Event, woken: &mut Vec<Waker>) {
         match &event {
             Event::Readable { .. } => self.waiters.wake(News::Readable, woken),
@@ -67,7 +67,7 @@ impl Slot {
                 self.waiters.wake(News::Readable, woken);
                 self.waiters.wake(News::Writable, woken);
             }
-            // A peer that has restarted speaks again.
+            // A peer that has restarted can send again.
             Event::Restarted { .. } => self.peer_done = false,
             Event::Closed(reason) => {
                 self.closed = Some(Box::new(reason.clone()));

@@ -107,7 +107,7 @@ impl Socket {
         ports: Option<&[u16]>,
     ) -> io::Result<Self> {
         let raw = RawSocket::new(Domain::for_address(address), Type::RAW, Some(Protocol::from(SCTP)))?;
-        // Before it is bound: nothing that is not wanted waits in it.
+        // Set before the socket is bound, so that no unwanted packet waits in it.
         system::take_ports(&raw, address.is_ipv6(), ports)?;
         let _ = raw.set_recv_buffer_size(receive);
         let _ = raw.set_send_buffer_size(send);
@@ -159,7 +159,7 @@ impl Socket {
     /// Hands packets to the system.
     pub(crate) fn send(&self, transmit: &Transmit, packets: &[u8]) -> Sent {
         let segment = transmit.segment_size.max(1);
-        // Packets that IP may fragment cannot leave several in one call.
+        // Packets that IP may fragment leave one in a call.
         let mut most = if transmit.dont_fragment { self.max_packets() } else { 1 };
         self.let_fragment(!transmit.dont_fragment, segment.min(packets.len()));
         let mut rest = packets;
@@ -173,7 +173,7 @@ impl Socket {
                 Err(error) if earlier < MAX_EARLIER && system::is_of_earlier(&error) => earlier += 1,
                 Err(error) if most > 1 && batch.len() > segment && system::may_be_offload(&error) => most = 1,
                 Err(error) if system::is_too_big(&error) => return Sent::TooBig(rest.len()),
-                // ENOBUFS, EPERM of a firewall, no route: no more of them now.
+                // ENOBUFS, EPERM of a firewall, no route: the rest is not tried.
                 Err(_) => return Sent::Lost,
             }
         }

@@ -94,7 +94,7 @@ impl Queue {
         let mut failure = self.failure.clone();
         match failure.wait_for(Option::is_some).await.map(|why| why.clone().unwrap_or_default()) {
             Ok(why) => why,
-            // The thread has ended in order.
+            // The thread has ended in order: there is no failure, ever.
             Err(_) => std::future::pending().await,
         }
     }
