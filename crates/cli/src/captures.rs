@@ -70,7 +70,7 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// It is whole: it gets its name.
+    /// The capture is whole: its file gets its final name.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         self.part.map_or(Ok(()), Part::keep)
     }
@@ -83,7 +83,7 @@ impl Begun {
     }
 }
 
-/// Keeps the first error, which others make a text of.
+/// Keeps the first error of a writer, because the layers above turn it into text.
 struct Remembering {
     out: Box<dyn Write + Send>,
     fault: Arc<OnceLock<std::io::Error>>,

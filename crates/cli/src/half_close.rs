@@ -46,7 +46,7 @@ pub(crate) fn mark(message: &Received) -> Option<Mark> {
 
 /// Sends the mark of the end behind all that was sent.
 pub(crate) async fn send_end(association: &Association, stream: u16) -> Result<(), SendError> {
-    // Other streams, and what is unordered, would come behind it.
+    // Messages on other streams, and unordered ones, could arrive after the mark: it waits until all are acknowledged.
     let dry = association.until(|core| {
         let stats = core.snapshot().stats;
         (stats.queued_bytes + stats.flight == 0).then_some(())

@@ -8,7 +8,7 @@ pub(crate) fn near<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) ->
 }
 
 fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A name that long is no misspelling of any.
+    // A name of more than 100 bytes is no misspelling of any.
     let wrong = Some(wrong).filter(|wrong| wrong.len() <= 100)?;
     let names = names.into_iter().map(|name| (strsim::osa_distance(wrong, name), name));
     let near = names.filter(|(distance, name)| *distance <= (wrong.len().max(name.len()) / 3).max(1));

@@ -92,7 +92,7 @@ impl NetworkOptions {
 
     fn endpoint_config(&self, port: u16) -> Result<EndpointConfig, Failure> {
         if let Some(path) = &self.stats {
-            // Before the work, not after it.
+            // Checked before the work, not after it.
             files::has_folder(path)?;
         }
         let config = EndpointConfig::on_port(port).with_association(self.association_config()?);

@@ -1,4 +1,4 @@
-//! Beginning an association: a peer that says nothing is told of while it says nothing, and not waited for for ever.
+//! Setting up an association: the silence of a peer is reported while it lasts, and ends the attempt after a time.
 
 use std::fmt;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::live::NetworkOptions;
 use crate::stopwatch::Stopwatch;
 
-/// A peer that has not answered by then is told of, whether something was sent again or not.
+/// Time after which a peer's silence is reported, whether something was sent again or not.
 const SILENCE: Duration = Duration::from_millis(2500);
 
 /// The reason in the abort to other peers while a listener serves its one association.
@@ -171,7 +171,7 @@ impl Attempt {
             let sent = tokio::select! {
                 sent = next => match sent {
                     Some(sent) => sent,
-                    // It has ended: others tell why.
+                    // The association has ended: the waiting task reports why.
                     None => std::future::pending().await,
                 },
                 () = &mut silence, if !silent => {
@@ -196,7 +196,7 @@ impl Attempt {
         }
     }
 
-    /// Listens to what ICMP says of the way.
+    /// Waits for ICMP errors about the attempt, and reports them.
     async fn hear(&self) -> std::convert::Infallible {
         while let Some(event) = self.association.next_event().await {
             if let Event::Unreachable { code, .. } = event {
@@ -232,7 +232,7 @@ fn unreachable(address: SocketAddr, code: u8) -> String {
     format!("{name} (destination unreachable, code {code})")
 }
 
-/// Why an association did not come up, and what to do. `heard` is what ICMP has said.
+/// The reason why an association did not come up, and advice. `heard`: the ICMP errors.
 fn not_up(peer: Peer, reason: &CloseReason, heard: &str) -> String {
     const NO_ROOM: u16 = 4;
     match reason {

@@ -114,7 +114,7 @@ async fn pipe(
     }
     let half_close = half_close::is_agreed(association).then(Arc::<HalfClose>::default);
     let sending = if options.recv_only {
-        // Of this side that is all.
+        // With nothing to send, this side ends its direction at once.
         half_close.clone().map(|ends| tokio::spawn(end_input(association.clone(), options.clone(), ends)))
     } else {
         let input = read_input(options.message);
@@ -165,7 +165,7 @@ async fn pipe(
     }
 }
 
-/// Standard input in pieces, read by a thread of its own: nobody can wait for it and be dropped.
+/// Standard input in pieces, read by a thread of its own: a read of standard input cannot be cancelled.
 fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
     let (sender, receiver) = mpsc::channel(4);
     std::thread::spawn(move || {
@@ -191,7 +191,7 @@ fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
     receiver
 }
 
-/// How long an input may be open after the peer's has ended before somebody is told what is waited for.
+/// Time after the end of the peer's input after which the user is told that their own is still open.
 const OPEN_INPUT: Duration = Duration::from_secs(2);
 
 /// Tells the peer, which has sent all, that all is written: in a task of its own, as there may be no room for it before
@@ -221,8 +221,8 @@ async fn end_input(
     Ok(())
 }
 
-/// Sends what is read until it ends, or the association does. An error if something had been read then that the peer, who has ended in
-/// order, did not wait for.
+/// Sends the input until it ends, or the association does. An error if input was read that a peer did not wait for,
+/// although it ended in order.
 async fn send_input(
     association: Association,
     options: PipeOptions,
@@ -231,7 +231,7 @@ async fn send_input(
     half_close: Option<Arc<HalfClose>>,
 ) -> Result<(), Failure> {
     let mut sent = false;
-    // On a terminal where nobody has typed anything nobody means to: the listener of a transfer.
+    // A terminal on which nothing was typed needs no end of input: the user only listens to a transfer.
     let idle = async |sent: bool| match &half_close {
         Some(ends) if !sent && std::io::stdin().is_terminal() => ends.peers_ended().await,
         _ => std::future::pending().await,
@@ -249,7 +249,7 @@ async fn send_input(
             Ok(payload) => payload,
             Err(error) => {
                 let _ = writeln!(std::io::stderr().lock(), "anabranch: standard input: {error}");
-                // The peer must not take what has come for all of it.
+                // Aborts, so that the peer does not take the data so far for the whole.
                 association.abort(b"the input cannot be read");
                 return Ok(());
             }

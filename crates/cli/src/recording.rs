@@ -158,7 +158,7 @@ fn tell_end(path: &Path, what: &str, why: &str) {
 /// Answers each request with the counters of the moment.
 async fn serve(listener: TcpListener, recorder: PrometheusHandle, options: RecordingOptions) {
     loop {
-        // Out of descriptors: a while later there may be some.
+        // No file descriptor is left: tries again after a while.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             continue;

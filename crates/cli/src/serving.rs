@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// How long peers have to agree to the end after Ctrl-C. A second Ctrl-C does not wait for them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Ctrl-C, or what a service manager sends.
+/// Interrupts of the user (Ctrl-C) or of a service manager (SIGTERM).
 #[derive(Debug)]
 pub(crate) struct Interrupts {
     #[cfg(unix)]

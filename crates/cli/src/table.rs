@@ -9,7 +9,7 @@ use comfy_table::CellAlignment;
 use crate::statistics::{Mean, mean};
 use crate::{fitting, results, terminal};
 
-/// Head of a column, what it shows of one run, and with how many digits.
+/// Head of a column, its value for one run, and its number of digits.
 type Column<T> = (&'static str, fn(&T) -> Option<f64>, usize);
 
 fn plus_minus() -> &'static str {

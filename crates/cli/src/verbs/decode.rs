@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let origin = load::origin(&arguments.file);
     let wrong = |what: String| Failure::wrong(format!("{origin}: {what}"));
     if let Some(path) = &arguments.plot {
-        // Before the work, not after it.
+        // Checked before the work, not after it.
         drawable(path, arguments).map_err(Failure::wrong)?;
     }
     let bytes = load::bytes(&arguments.file)?;

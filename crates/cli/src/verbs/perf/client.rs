@@ -249,7 +249,7 @@ async fn ended(
         tokio::time::sleep(left).await;
         return Ok(());
     }
-    // A sender that waits for room when the time is over has what it may send in its buffer.
+    // A sender may wait for room when the time is over: its last message is still sent.
     all.await
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// SCTP port, as iperf3 has it for TCP.
 pub(crate) const PORT: u16 = 5201;
 
-/// With what a client aborts that has measured, where the server does not agree to the end.
+/// The reason in the abort of a client that has measured, where the server does not agree to the end.
 pub(crate) const MEASURED: &[u8] = b"measured";
 
 /// The kinds of messages, as payload protocol identifiers.

@@ -1,4 +1,4 @@
-//! The server: counts what comes, and sends back what asks for it.
+//! The server: counts the data it receives, and sends back messages that ask for it.
 
 use std::io::Write;
 
@@ -156,7 +156,7 @@ fn request(text: &[u8]) -> Request {
     serde_json::from_slice(text).unwrap_or_else(|_| Request { message: message(), interval: f64::INFINITY })
 }
 
-/// Sends nothing new any more, and waits until all has arrived, so that what is counted is the whole.
+/// Sends nothing new any more, and waits until all has arrived, so that the counts are complete.
 async fn stop(association: &Association, flooding: JoinHandle<()>) {
     flooding.abort();
     let dry = association.until(|core| {
@@ -173,7 +173,7 @@ async fn stop(association: &Association, flooding: JoinHandle<()>) {
 /// reason ends the association, because the client would wait for ever.
 async fn flood(association: Association, Request { message, interval }: Request) {
     let payload = Bytes::from(vec![0x5a; message.clamp(1, 1 << 20)]);
-    // Twice in each, so that there is one in each though it waits in the send buffer.
+    // Two reports in each interval, so that at least one arrives in each although it waits in the send buffer.
     let step = (interval / 2.0).max(0.01);
     let (watch, mut due) = (Stopwatch::start(), step);
     loop {
