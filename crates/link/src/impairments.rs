@@ -156,10 +156,11 @@ impl Impairments {
         }
     }
 
-    /// When the link must be woken: `arrival` is the next on the line, `free_at` when the transmitter takes what waits.
+    /// The time at which the link must be woken: `arrival` is the next on the line, `free_at` the time at which the
+    /// transmitter takes the next waiting frame.
     pub(crate) fn wake(&self, arrival: Option<u64>, free_at: Option<u64>) -> Option<Instant> {
         let held = self.held.iter().map(|held| held.until).min();
-        // The delay of what waits is not known yet: the link looks at it when its turn comes.
+        // The delay of a waiting frame is not known yet: it is read when the frame's turn comes.
         let free_at = free_at.filter(|&at| at != u64::MAX);
         [arrival, free_at, held].into_iter().flatten().min().map(Instant::from_nanos)
     }

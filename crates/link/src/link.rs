@@ -63,7 +63,7 @@ pub struct Link {
     delay: u64,
     loss: Loss,
     loss_at: LossAt,
-    /// Sent and not yet there: arrival times, which only rise, and the frames.
+    /// Frames in propagation with their arrival times in nanoseconds, in order of arrival.
     line: VecDeque<(u64, Frame)>,
     dropped: Vec<Dropped>,
     counters: Counters,
@@ -71,7 +71,7 @@ pub struct Link {
     conditioners: Vec<Conditioner>,
     /// Patterns, on links that have any.
     impairments: Option<Box<Impairments>>,
-    /// Whether it has nothing of all that: what it takes in leaves when its turn has come, and arrives.
+    /// Whether it has none of these: a frame leaves when its turn has come, and arrives.
     is_plain: bool,
 }
 
@@ -134,7 +134,7 @@ impl Link {
         }
     }
 
-    /// A frame comes in that the driver does not let pass, for it is too large: it is lost.
+    /// Counts a frame as lost that the driver does not let in, because it is too large.
     #[cold]
     pub fn refuse(&mut self, now: Instant, frame: Frame) {
         self.advance(now);
@@ -142,7 +142,7 @@ impl Link {
         self.lose(now, frame, DropReason::Error);
     }
 
-    /// A frame has to pass the conditioners first.
+    /// Passes a frame through the conditioners.
     #[cold]
     fn condition(&mut self, now: Instant, mut frame: Frame) {
         if self.conditioners.iter_mut().all(|conditioner| conditioner.condition(now, &mut frame)) {
@@ -152,7 +152,7 @@ impl Link {
         }
     }
 
-    /// A frame stands before the queue.
+    /// Passes a frame to the queue.
     #[inline(always)]
     fn admit(&mut self, now: Instant, frame: Frame) {
         if !self.is_plain && self.loss_at == LossAt::Entry && self.loss.is_lost(&frame) {
@@ -208,8 +208,8 @@ impl Link {
             // A frame that still waits arrives later, so this is early enough.
             Some((at, _)) => Some(Instant::from_nanos(*at)),
             None if self.queue.is_empty() => None,
-            // The first frame that waits leaves no earlier than when the transmitter is free, so it arrives no earlier than
-            // this: nobody can tell that it was looked at so late.
+            // The first frame that waits leaves no earlier than when the transmitter is free, so it arrives no earlier
+            // than this: the result is the same as if the link had been driven earlier.
             None => Some(Instant::from_nanos(self.transmitter.free_at().saturating_add(self.delay))),
         }
     }

@@ -97,7 +97,7 @@ pub struct ClassStats {
     pub average: Option<AverageStats>,
 }
 
-/// The time in which things count (nanoseconds): what happens outside does not.
+/// The time span of the counts (nanoseconds): events outside are not counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) from: u64,

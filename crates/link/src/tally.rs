@@ -5,7 +5,7 @@ use anabranch_base::Instant;
 use crate::stats::{Gauge, Span};
 use crate::{AverageStats, ClassStats, DropReason};
 
-/// Marks, and what a random early drop looked at.
+/// The number of marks, and sums of the average and of the probability of a drop.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     span: Span,

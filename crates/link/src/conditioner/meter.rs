@@ -1,4 +1,4 @@
-//! Meters: how far traffic exceeds what was agreed.
+//! Meters: they colour frames by how far traffic exceeds its contract.
 
 use anabranch_base::{Duration, Instant, Rng};
 
@@ -73,7 +73,7 @@ impl Meter {
         let kind = match config {
             MeterConfig::TokenBucket { rate, burst } => Kind::TokenBucket(Bucket::full(rate, burst)),
             MeterConfig::SrTcm { cir, cbs, ebs, aware } => {
-                // The second bucket has no rate of its own: it gets what overflows.
+                // The second bucket has no rate of its own: it gets the overflow of the first.
                 Kind::SrTcm { committed: Bucket::full(cir, cbs), excess: Bucket::full(0, ebs), aware }
             }
             MeterConfig::TrTcm { cir, cbs, pir, pbs, aware } => {
@@ -162,14 +162,14 @@ impl Bucket {
         Self { rate, room, tokens: room, filled: 0 }
     }
 
-    /// Fills up to `now`; what does not fit comes back.
+    /// Fills the bucket up to `now`; returns the tokens that do not fit.
     fn fill(&mut self, now: u64) -> u128 {
         let gained = u128::from(now.saturating_sub(self.filled)) * u128::from(self.rate);
         self.filled = self.filled.max(now);
         self.pour(gained)
     }
 
-    /// Adds tokens; what does not fit comes back.
+    /// Adds tokens; returns those that do not fit.
     fn pour(&mut self, gained: u128) -> u128 {
         let tokens = self.tokens + gained;
         self.tokens = tokens.min(self.room);

@@ -1,5 +1,5 @@
-//! Traffic conditioning at the entry of a link (RFC 2475, section 2.3): code points are rewritten, meters give colours, and
-//! what exceeds its contract is marked otherwise or dropped.
+//! Traffic conditioning at the entry of a link (RFC 2475, section 2.3): code points are rewritten, meters give colours,
+//! and frames that exceed their contract are marked otherwise or dropped.
 
 mod meter;
 
@@ -78,7 +78,7 @@ impl Conditioner {
         Self { dscp: config.dscp, what }
     }
 
-    /// Does its work on a frame that arrives at `now`. False when the frame has to be dropped.
+    /// Conditions a frame that arrives at `now`. False when the frame has to be dropped.
     pub fn condition(&mut self, now: Instant, frame: &mut Frame) -> bool {
         if !self.dscp.contains(frame.dscp) {
             return true;

@@ -216,7 +216,7 @@ impl Red {
         }
     }
 
-    /// The average from which nothing is left to chance.
+    /// The average from which every frame is dropped.
     fn forced_from(&self) -> f64 {
         if self.config.gentle { 2.0 * self.max } else { self.max }
     }
