@@ -5,7 +5,7 @@
 pub struct ScriptError {
     /// Line of the file, from 1.
     pub line: usize,
-    /// What, and what is allowed.
+    /// A sentence about the mistake, and what is allowed.
     pub message: String,
 }
 

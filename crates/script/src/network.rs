@@ -123,7 +123,7 @@ impl Network {
         self.endpoints.get(port.0).map(|(endpoint, _)| endpoint)
     }
 
-    /// Nobody accepts associations on a port any more.
+    /// Ends the acceptance of associations on a port.
     pub(crate) fn stop_listening(&mut self, port: Port) {
         if let Some(endpoint) = self.endpoint(port) {
             endpoint.stop_listening();
@@ -167,7 +167,7 @@ impl Network {
             self.last_error = error.map(|chunk| chunk.bytes.to_vec()).or(self.last_error.take());
         }
         if self.endpoints.is_empty() {
-            // Nobody has a socket: the stack answers out of the blue all the same (RFC 9260, 8.4).
+            // Without a socket the stack answers out of the blue packets all the same (RFC 9260, 8.4).
             self.open(Some(SERVER_PORT));
         }
         if let Some((endpoint, _)) = self.endpoints.get_mut(self.current) {

@@ -136,7 +136,7 @@ impl Outcome {
         !matches!(self.verdict, Verdict::Passed | Verdict::ExpectedFailure(..))
     }
 
-    /// `file:line: what`, and below it what was expected and came; nothing for a script that passed.
+    /// `file:line: reason`, and below it the expected and the actual packet or result; `None` for a script that passed.
     #[must_use]
     pub fn report(&self) -> Option<String> {
         let path = self.path.display();

@@ -31,7 +31,8 @@ fn flag(name: &str) -> i64 {
     constant(name).unwrap_or(0)
 }
 
-/// Reads up to `room` bytes; `peek` leaves them where they are. Err: nothing to read, and what the call comes to.
+/// Reads up to `room` bytes; `peek` leaves them where they are. Err: there is nothing to read, with the result of the
+/// call.
 pub(crate) fn read(
     socket: &mut Socket,
     network: &mut Network,

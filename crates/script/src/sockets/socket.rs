@@ -1,4 +1,4 @@
-//! One socket: what it was told, what belongs to it, what waits for its user.
+//! One socket: its options, its associations, and the data and notifications that wait for its user.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,7 +15,7 @@ pub(crate) struct Waiting {
     pub(crate) len: usize,
 }
 
-/// A message or a part of one that was taken out of the core, or what a read has left of it.
+/// A message or a part of one that was taken out of the core, or the rest after a read.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
     pub(crate) stream: u16,
@@ -169,7 +169,7 @@ impl Socket {
         network.view(link.port)?.view(link.id)
     }
 
-    /// The place of an association by what the user calls it.
+    /// The place of an association by the id that the user knows.
     pub(crate) fn at(&self, number: Option<i64>) -> Option<usize> {
         self.links.iter().position(|link| Some(link.number) == number)
     }

@@ -482,7 +482,7 @@ impl Parser<'_> {
                 self.at += 2;
                 return Ok(Field { key: Some(key), value: self.value()? });
             }
-            // `msg_iov(1)=[...]`: how many there are is seen.
+            // `msg_iov(1)=[...]`: the number is ignored, because the list shows it.
             let counted = matches!(
                 self.tokens.get(self.at + 1..self.at + 5),
                 Some([(Token::Mark('('), _), _, (Token::Mark(')'), _), (Token::Mark('='), _)])
