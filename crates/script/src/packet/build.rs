@@ -149,7 +149,7 @@ fn tail(
                 return tlvs(Family::Param, std::iter::once(&info), defaults, out);
             }
             tlvs(Family::Param, children(node), defaults, out)?;
-            // An INIT ACK needs a cookie; a script without `...` in it gets none.
+            // With `...`, an INIT ACK without a cookie gets one; without `...` none is added.
             let open = node.fields().iter().any(|field| field.value.is_any() && field.key.is_none());
             let has_cookie =
                 children(node).any(|child| matches!(child, Value::Node(name, _) if name == "STATE_COOKIE"));
