@@ -50,7 +50,7 @@ impl Page {
         (pages, pages_of)
     }
 
-    /// Something has become of one of its connections.
+    /// Takes a change of one of its connections.
     pub(crate) fn take(&mut self, now: Instant, news: News) {
         self.settled += usize::from(news.settled);
         self.finished += usize::from(news.finished);

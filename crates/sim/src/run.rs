@@ -261,7 +261,7 @@ fn by_flow(scenario: &Scenario, link: &Link, shares: &Shares) -> Vec<ShareSummar
     scenario.flows.iter().zip(&shares.flows).map(one).collect()
 }
 
-/// Over which rates are taken, seconds.
+/// Time spans over which rates are taken, seconds.
 #[derive(Clone, Copy, Debug)]
 struct Spans {
     /// From the end of the warm-up to the end of the run.

@@ -128,13 +128,13 @@ impl Side {
         }
     }
 
-    /// Notes what holds the sender back, now that it has sent what it may.
+    /// Notes the limit on the sender, now that it has sent as much as it may.
     #[inline]
     fn hold(&mut self, now: Instant) {
         if self.watch.data_from.is_none() && self.engine.counts().payload_bytes_unique > 0 {
             self.watch.data_from = Some(now);
         }
-        // At the end of a transfer nobody holds back anything.
+        // At the end of a transfer no limit counts.
         let held = if self.watch.data_from.is_none() || self.app.has_handed_all() {
             HeldBack::No
         } else {
@@ -143,7 +143,7 @@ impl Side {
         self.watch.hold(now, held);
     }
 
-    /// A time has come that this end asked for.
+    /// Wakes this end at a time that it asked for.
     pub(crate) fn wake(&mut self, now: Instant, net: &mut Network) {
         if self.opens_at.is_some_and(|at| at <= now) {
             self.opens_at = None;
@@ -182,7 +182,7 @@ impl Side {
         net.queue.set(self.entity, due);
     }
 
-    /// Every object that its client fetches is there.
+    /// Tells the end that every object that its client fetches is there.
     pub(crate) fn end_of_page(&mut self, now: Instant, net: &mut Network) {
         if let App::Client(client) = &mut self.app {
             client.end(now, &mut self.engine);
@@ -191,7 +191,7 @@ impl Side {
         }
     }
 
-    /// The end of the warm-up.
+    /// Begins to count, at the end of the warm-up.
     pub(crate) fn start_counting(&mut self, now: Instant) {
         match &mut self.app {
             App::Generator(generator) => generator.start_counting(),

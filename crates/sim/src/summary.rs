@@ -125,7 +125,8 @@ pub struct FlowSummary {
     pub engine: Option<String>,
     /// When an application opened it, seconds since the start of the run; `None` when the run ended before.
     pub start_s: Option<f64>,
-    /// Seconds from its start until who opened it was told that it is established; `None` when that did not happen.
+    /// Seconds from its start until the end that opened it was told that it is established; `None` when that did not
+    /// happen.
     pub established_s: Option<f64>,
     /// Seconds from its start until the receiving application had the first byte.
     pub first_byte_s: Option<f64>,

@@ -129,7 +129,7 @@ impl Client {
         told
     }
 
-    /// Every object of the list is there.
+    /// Ends the connection: every object of the list is there.
     pub(crate) fn end(&mut self, now: Instant, engine: &mut Engine) {
         if std::mem::take(&mut self.half_closed) {
             engine.close(now);
@@ -139,7 +139,7 @@ impl Client {
         }
     }
 
-    /// The next so many requests may go out.
+    /// Allows the next `count` requests to go out.
     fn may_ask(&mut self, count: usize) {
         let count = count.min(self.unasked);
         if let Some(request) = self.request {

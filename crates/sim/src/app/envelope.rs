@@ -7,7 +7,7 @@ use crate::content::{content, is_content};
 use crate::scenario::MESSAGE_HEADER;
 
 const HEADER: usize = MESSAGE_HEADER as usize;
-/// In every header: what does not begin with it is none of ours.
+/// The mark at the beginning of every header: bytes without it are no message.
 const MARK: u16 = 0xA0B5;
 
 /// The header of a message: its source, number, length and time.
@@ -74,12 +74,12 @@ pub(super) struct Opener {
 }
 
 impl Opener {
-    /// No message has begun that is not whole.
+    /// Whether no message has begun that is not whole.
     pub(super) fn is_between(&self) -> bool {
         self.got == 0
     }
 
-    /// Takes bytes up to the end of a message at most; what is left belongs to the next.
+    /// Takes bytes up to the end of a message at most; the rest belongs to the next.
     pub(super) fn take<'a>(&mut self, mut bytes: &'a [u8]) -> (Opened, &'a [u8]) {
         if self.got < HEADER {
             let missing = (HEADER - self.got).min(bytes.len());

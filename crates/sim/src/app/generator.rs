@@ -78,7 +78,7 @@ impl Generator {
         }
     }
 
-    /// The end of the warm-up.
+    /// Begins to count, at the end of the warm-up.
     pub(crate) fn start_counting(&mut self) {
         for maker in &mut self.makers {
             maker.counted = 0;
@@ -132,7 +132,7 @@ impl Generator {
         self.rest.is_none() && self.makers.iter().all(over)
     }
 
-    /// Messages whose time has come.
+    /// Makes the messages whose time has come.
     fn make(&mut self, now: Instant) {
         let until = self.sending.stop();
         for (place, maker) in self.makers.iter_mut().enumerate() {
@@ -148,7 +148,8 @@ impl Generator {
         }
     }
 
-    /// Hands over as much as the transport takes: what was made first, and then, in turn, what there is always more of.
+    /// Hands over as much as the transport takes: first the waiting messages, the oldest first, then those of sources
+    /// without a limit, in turn.
     fn fill(&mut self, now: Instant, engine: &mut Engine) {
         if let Some((stream, bytes)) = self.rest.take() {
             let taken = engine.offer(now, stream, false, bytes.clone());

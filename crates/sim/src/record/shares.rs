@@ -10,7 +10,7 @@ pub(crate) struct Share {
     pub(crate) arrival_bytes: u64,
     pub(crate) drops_queue: u64,
     pub(crate) drops_policed: u64,
-    /// Of what never got to the transmitter.
+    /// Bytes of packets that did not reach the transmitter.
     pub(crate) dropped_bytes: u64,
     pub(crate) drops_error: u64,
 }

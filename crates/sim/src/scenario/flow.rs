@@ -61,10 +61,10 @@ pub struct Flow {
 /// The end that opens a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Opener {
-    /// The sender, as who uploads does.
+    /// The sender, as in an upload.
     #[default]
     Sender,
-    /// The receiver, as who downloads does: the sender listens, and sends when it has accepted.
+    /// The receiver, as in a download: the sender listens, and sends when it has accepted.
     Receiver,
 }
 
@@ -190,7 +190,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     Ok(Declared { flow, hosts, name, from, to, place: keys.place(), both, receiver, count })
 }
 
-/// None of these keys may be there.
+/// Refuses these keys.
 fn refuse(keys: &Keys<'_>, names: &[&'static str], why: &str) -> Result<(), Problem> {
     match names.iter().find_map(|name| keys.optional(name)) {
         Some(field) => Err(field.problem(why)),

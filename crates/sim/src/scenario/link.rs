@@ -1,4 +1,4 @@
-//! A link: one direction, its rate, its delay, its queue and what it loses.
+//! A link: one direction, its rate, its delay, its queue and its losses.
 
 use anabranch_base::Duration;
 use anabranch_link::pattern::Kind;

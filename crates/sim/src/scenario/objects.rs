@@ -48,7 +48,7 @@ pub struct Opening {
     pub at_once: u32,
 }
 
-/// In which order the streams of one association speak.
+/// The order in which the streams of one association take turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// A message of each stream in turn.

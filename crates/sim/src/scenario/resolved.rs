@@ -178,7 +178,7 @@ fn direction(table: &mut Table) {
         }
     }
     for pattern in each(table, "pattern") {
-        // The file has been read: what it holds stands here.
+        // The file has been read: its text takes the place of its name.
         pattern.rename("file", "text");
         add(pattern, "applies", word("all"));
     }

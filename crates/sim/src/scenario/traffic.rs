@@ -69,7 +69,7 @@ fn of_transport(field: &Field<'_>, protocol: Protocol) -> Result<Traffic, Proble
         Keys::of(table, "traffic of kind \"greedy\"", &["kind", "message"])?
     };
     let message = match keys.optional("message") {
-        // To TCP what an application writes in one piece means nothing.
+        // The size of writes has no meaning for TCP.
         None if protocol == Protocol::Tcp => TCP_WRITE,
         _ => message::read(&keys.required("message", "\"1452 B\"")?)?,
     };
