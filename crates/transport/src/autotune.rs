@@ -90,7 +90,8 @@ impl Autotune {
         }
     }
 
-    /// The user has read up to the sequence number `read`: what the buffer shall be, where it is `buffer` now.
+    /// The user has read up to the sequence number `read`: returns the size that the buffer shall have, which is
+    /// `buffer` now.
     pub fn read(&mut self, now: Instant, read: u64, buffer: u64) -> u64 {
         if self.is_within(now, None) {
             return buffer;

@@ -81,7 +81,7 @@ pub struct Delivery {
     app_limited: u64,
     /// The bubble began with the last departure.
     bubble_at: Option<Instant>,
-    /// Shortest round trip of all: no true sample is taken over less.
+    /// Shortest round trip so far: a sample over a shorter time is not plausible.
     min_rtt: Option<Duration>,
     departures: VecDeque<Departure>,
 }

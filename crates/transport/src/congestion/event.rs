@@ -41,7 +41,7 @@ pub struct Timing {
     pub una: u64,
     /// First sequence number never sent.
     pub max: u64,
-    /// When the newest of what is acknowledged left, where that is certain: also of what was sent again.
+    /// The time at which the newest acknowledged packet left, where that is certain; also of a retransmission.
     pub newest_sent: Option<Instant>,
     /// In flight before and after this acknowledgement, bytes.
     pub flight_before: u64,
@@ -75,7 +75,7 @@ pub enum Congestion {
     EcnKeep(u32),
     /// The retransmission timer expired; `None` where ssthresh must stay as it is.
     Timeout(Option<Base>),
-    /// Another lane, which shares a full bottleneck with this one, saw a loss: what one flow would do is done by all.
+    /// Another lane, which shares a full bottleneck with this one, saw a loss: all lanes do what one flow would do.
     OtherLane,
 }
 

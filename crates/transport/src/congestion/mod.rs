@@ -32,8 +32,8 @@ pub use segments::Algorithm;
 use segments::{SegmentRules, Segments};
 use window::Window;
 
-/// A congestion controller. Its window is asked for with every packet and lies open; the rules are an enum, no trait object.
-/// State that few controllers need is behind a box, so that an idle lane of SCTP does not hold it.
+/// A congestion controller. Its window is a plain field, because every packet asks for it; the rules are an enum, no
+/// trait object. State that few controllers need is behind a box, so that an idle lane of SCTP does not hold it.
 #[derive(Clone, Debug)]
 pub struct Controller {
     window: Window,
@@ -181,7 +181,7 @@ impl Controller {
         }
     }
 
-    /// The window is what another rule made of it, bytes: gradual reduction, a quirk.
+    /// Sets the window to a size that another rule has given, bytes: gradual reduction, a quirk.
     pub fn set_window(&mut self, bytes: u64) {
         match &mut self.rules {
             Rules::Chunks(_) => self.window.cwnd = bytes,

@@ -1,5 +1,5 @@
-//! The controllers of TCP: slow start, restart and undo are one (`Reno`); the laws of congestion avoidance differ, and what
-//! a loss leaves.
+//! The controllers of TCP: slow start, restart and undo are one (`Reno`); the laws of congestion avoidance and the
+//! window after a loss differ.
 
 use super::bic::Bic;
 use super::cubic::Cubic;
@@ -51,7 +51,7 @@ pub struct SegmentRules {
     /// CUBIC: fast convergence (RFC 9438, 4.7) only where the window has grown since the last reduction, and is smaller than the one before
     /// by more than chance makes it.
     pub gentle_convergence: bool,
-    /// The window stays while the user does not fill it, and a loss reduces what was used of it (RFC 7661).
+    /// The window stays while the user does not fill it, and a loss reduces the used part (RFC 7661).
     pub validation: bool,
 }
 
@@ -152,7 +152,7 @@ impl Segments {
         self.before = None;
     }
 
-    /// `cwnd` is [`Self::window`]'s, which who asks has at hand.
+    /// `cwnd` is the value of [`Self::window`], which the caller has at hand.
     #[inline]
     pub(super) fn on_ack(&mut self, acked: &Acked, timing: &Timing, cwnd: u64) {
         self.idle = false;
@@ -203,7 +203,7 @@ impl Segments {
                 self.base.on_fast_retransmit(after);
             }
             Congestion::LostAgain(of) => {
-                // No cut was needless, then.
+                // The reduction was needed: there is nothing to take back.
                 self.before = None;
                 let before = self.base.cwnd;
                 let after = self.reduced(of, None);
@@ -211,7 +211,7 @@ impl Segments {
                 self.base.cwnd = self.base.cwnd.min(before);
             }
             Congestion::Ecn(of) => {
-                // The queue was there: nothing of it is ever taken back.
+                // A mark shows that there was a queue: the reduction is never taken back.
                 self.before = None;
                 let after = self.reduced(of, None);
                 self.base.on_fast_retransmit(after);
