@@ -12,7 +12,7 @@ use std::net::IpAddr;
 
 use crate::network::Datagram;
 
-/// A packet, as far as it matters here. In the order in which they were recorded.
+/// A packet with the properties that tell copies. Lists are in the order of the recording.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen<'a> {
     pub(crate) interface: u32,
@@ -80,7 +80,7 @@ fn only_acknowledges(datagram: &Datagram<'_>) -> bool {
 #[derive(Clone, Debug, Default)]
 struct Runs {
     lengths: Vec<usize>,
-    /// Those whose packets do not only acknowledge.
+    /// Lengths of the runs whose packets do not only acknowledge.
     telling: Vec<usize>,
     gaps: BTreeMap<usize, Vec<i64>>,
 }
@@ -143,7 +143,7 @@ impl Runs {
     }
 }
 
-/// Four times what nine of ten need, within limits.
+/// Four times the gap that nine of ten do not exceed, within limits.
 fn usual(gaps: &[i64], most: i64) -> i64 {
     let mut sorted = gaps.to_vec();
     sorted.sort_unstable();

@@ -155,7 +155,7 @@ fn exported(bytes: &[u8], original: u32) -> Result<Datagram<'_>, NotIp> {
     match name.as_deref() {
         Some("sctp") => Ok(bare((source, destination), rest, left)),
         Some("ip" | "ipv6") => Walk { around: SEED, depth: 0 }.ip(rest, left),
-        // A capture may be full of these; what stands there is the file's.
+        // A capture may be full of these, and the name is the file's own text: only a few characters are kept.
         Some(other) => {
             Err(NotIp::Exported(other.chars().take(40).collect::<String>().escape_debug().to_string()))
         }
@@ -530,7 +530,7 @@ fn v6(bytes: &[u8], available: u32) -> Result<Datagram<'_>, NotIp> {
     })
 }
 
-/// Without what the link added behind: padding of short Ethernet frames, check sequences.
+/// Cuts off bytes that the link added behind: padding of short Ethernet frames, check sequences.
 fn within(kept: &[u8], length: u32) -> &[u8] {
     kept.get(..length as usize).unwrap_or(kept)
 }

@@ -352,7 +352,7 @@ impl<'a> Packet<'a> {
 }
 
 impl Content<'_> {
-    /// The same, of whatever it borrowed copies.
+    /// The same content with copies of all borrowed bytes.
     pub(crate) fn into_owned(self) -> Content<'static> {
         match self {
             Self::Sctp(sctp) => Content::Sctp(Sctp {
@@ -380,7 +380,7 @@ fn holds_sctp(bytes: &[u8], length: u32) -> bool {
             .is_ok_and(|packet| packet.chunks().all(|raw| raw.is_ok()))
 }
 
-/// How long a packet is whose end did not come: to the end of the chunk in which what is there stops.
+/// The length of a packet whose end is missing: to the end of the chunk in which the kept bytes stop.
 pub(crate) fn sctp_length(bytes: &[u8]) -> u32 {
     let mut at = CommonHeader::LEN;
     while let Some(&[_, _, hi, lo, ..]) = bytes.get(at..) {

@@ -22,7 +22,7 @@ pub enum Reason {
     Early,
     /// The timer ran out: the earliest outstanding data, after a silence.
     Timeout,
-    /// Behind a timeout: what else was outstanding then.
+    /// After a timeout: other data that was outstanding then.
     AfterTimeout,
     /// The last data again, sooner than a timeout: a tail loss probe (RFC 8985 section 7).
     TailProbe,
@@ -381,7 +381,7 @@ impl Space {
         if ran_out && silence >= timeout_ns {
             return Reason::Timeout;
         }
-        // Missing in three reports. After a first retransmission only what was told since counts.
+        // Missing in three reports. After a first retransmission only later reports count.
         if told >= 3 {
             return Reason::FastRetransmit;
         }
@@ -484,7 +484,7 @@ impl Space {
                 (Some(echo), Some(stamp)) => (echo.wrapping_sub(stamp) as i32) < 0,
                 _ => false,
             };
-            // An acknowledgement of more than this data echoes the stamp of what filled the hole.
+            // An acknowledgement of more than this data echoes the stamp of the segment that filled the hole.
             if older && ack.next > again.start && again.start >= start {
                 again.spurious = Some(Evidence::TimestampEcho);
             } else if known && ack.time_ns >= last_ns && ack.time_ns.saturating_sub(last_ns) < least {

@@ -1,4 +1,4 @@
-//! A capture with its packets and flows: what the questions are put to.
+//! A capture with its packets and flows, and the analyses of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -57,7 +57,7 @@ impl CaptureFormat {
 pub struct CaptureFile {
     /// The format of the file.
     pub format: CaptureFormat,
-    /// Where to. Blocks are written one by one: a buffer around it pays.
+    /// The output. Blocks are written one by one: a buffer around it pays.
     pub out: Box<dyn Write + Send>,
 }
 
@@ -117,7 +117,7 @@ impl Capture {
             out.extend(0x1a2b_3c4d_u32.to_le_bytes());
             out.extend(1_u16.to_le_bytes());
             out.extend(0_u16.to_le_bytes());
-            // Length of the section: not said.
+            // Length of the section: unknown.
             out.extend(u64::MAX.to_le_bytes());
         });
         for interface in &self.interfaces {
