@@ -101,7 +101,7 @@ typedef enum {
   ANABRANCH_EVENT_KIND_CLOSED = 21,
 } anabranch_event_kind;
 
-// The sender of the streams.
+// The direction of the streams, as this side sees it.
 typedef enum {
   // Ours.
   ANABRANCH_DIRECTION_OUTGOING = 0,
@@ -239,7 +239,7 @@ typedef struct {
 
 // An event. Fields that do not belong to its kind are 0.
 typedef struct {
-  // The kind of an event.
+  // The kind of the event.
   anabranch_event_kind kind;
   // The association, of an endpoint without I/O.
   uint64_t association;
@@ -269,7 +269,7 @@ typedef struct {
   uint16_t mtu;
   // Cause code (RFC 9260, 3.3.10).
   uint16_t cause;
-  // The sender of the streams.
+  // The direction of the streams, as this side sees it.
   anabranch_direction direction;
   // The result of the request.
   anabranch_outcome outcome;

@@ -53,7 +53,7 @@ pub enum EventKind {
     Closed = 21,
 }
 
-/// The sender of the streams.
+/// The direction of the streams, as this side sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Direction {
@@ -134,7 +134,7 @@ pub struct Event {
     pub mtu: u16,
     /// Cause code (RFC 9260, 3.3.10).
     pub cause: u16,
-    /// The sender of the streams.
+    /// The direction of the streams, as this side sees it.
     pub direction: Direction,
     /// The result of the request.
     pub outcome: Outcome,
