@@ -430,7 +430,7 @@ def test_many_at_once():
             await asyncio.gather(*(client(number) for number in range(30)))
             while server.associations:
                 await asyncio.sleep(0.01)
-            # What has ended is not kept.
+            # A listener of an ended association is not kept.
             assert not server._driver.listeners
             assert server._driver.core.associations() == 0
 

@@ -13,14 +13,14 @@ from ..units import nanoseconds
 from ._driver import Driver
 
 _EVENTS = 4096
-"""Events that are kept for who has not read them yet."""
+"""Events that are kept for a user who has not read them yet."""
 
 _FREQUENT = ("Readable", "Writable")
-"""What `receive` and `send` see to themselves."""
+"""Events that `receive` and `send` handle themselves."""
 
 
 class SendOptions(TypedDict, total=False):
-    """What `Association.send` takes beside payload and stream."""
+    """Options of `Association.send` beside payload and stream."""
 
     ppid: int
     unordered: bool
@@ -37,7 +37,7 @@ class ClosedError(ConnectionError):
 
 @dataclass(frozen=True)
 class Message:
-    """What was received."""
+    """A received message."""
 
     data: bytes = field(repr=False)
     stream: int
@@ -53,14 +53,14 @@ class Message:
 
 @dataclass(frozen=True)
 class Event:
-    """What has happened to an association."""
+    """An event of an association."""
 
     kind: str
     """`"Delivered"`, `"PathDown"`, `"StreamsReset"`, ...: the names of docs/reference/api.md."""
     text: str
     """In words."""
     values: dict[str, Any]
-    """What belongs to it: `{"message": 7}`."""
+    """Its values by name: `{"message": 7}`."""
 
     def __str__(self) -> str:
         """In words."""
@@ -104,7 +104,7 @@ class Association:
         self._writable = _Waiters()
         self._news = _Waiters()
         self._turns: dict[int, asyncio.Lock] = {}
-        """Who may hand in the next message of a stream: tasks that wait go on in the order in which they came."""
+        """A lock for each stream: tasks that wait to send on it go on in the order in which they came."""
         self._events: deque[Event] | None = None
         self._established = False
         self._peer_done = False
@@ -193,7 +193,7 @@ class Association:
             raise ClosedError(str(error)) from None
         if found is None:
             return None
-        # What was read makes room, of which the peer may have to be told.
+        # The read message makes room, of which the peer may have to be told.
         self._driver.plan()
         return Message(*found[:4])
 
