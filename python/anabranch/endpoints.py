@@ -256,6 +256,10 @@ def connect(
 
 def _profile(given: str | Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     if isinstance(given, str):
+        if ":" in given:
+            raise ValueError(
+                f"{given}: an address and no profile; anabranch.aio.connect begins associations on sockets"
+            )
         return given, []
     rest = {key: _text(value) for key, value in given.items() if key != "profile"}
     return str(given.get("profile", "rfc9260")), list(rest.items())

@@ -530,6 +530,15 @@ fn describe(event: &Event, values: &Bound<'_, PyDict>) -> PyResult<()> {
         Event::Closed(reason) => {
             values.set_item("graceful", *reason == anabranch_sctp::CloseReason::Graceful)?;
             values.set_item("reason", reason.to_string())?;
+            // The peer's error causes, and what its user said: of an abort of the peer only.
+            let (causes, said) = match reason {
+                anabranch_sctp::CloseReason::AbortedByPeer { causes, reason } => {
+                    (Some(causes.clone()), reason.as_ref().map(|said| said.to_string()))
+                }
+                _ => (None, None),
+            };
+            values.set_item("causes", causes)?;
+            values.set_item("said", said)?;
         }
         Event::SenderDry | Event::PeerShutdown => {}
     }

@@ -31,8 +31,28 @@ class SendOptions(TypedDict, total=False):
     dscp: int | None
 
 
+_LAST_STREAM = 65_535
+_NO_ROOM = 4
+"""Error cause "Out of Resource" (RFC 9260, 3.3.10.4)."""
+
+
 class ClosedError(ConnectionError):
     """The association has ended, and not because both sides wanted it; says why."""
+
+
+def _refusal(reason: str, causes: Sequence[int] | None, said: str | None) -> str:
+    """Why there is no association, and what to do: `reason` where the peer has not aborted."""
+    if causes is None:
+        return reason
+    if said is not None:
+        return f"the peer refuses: {said}; ask who runs it"
+    if _NO_ROOM in causes:
+        return "the peer is busy, and has no room for another association: try again later"
+    if not causes:
+        return (
+            "SCTP answers there, and nobody listens at that SCTP port: check the port, or start the listener"
+        )
+    return reason
 
 
 @dataclass(frozen=True)
@@ -110,6 +130,7 @@ class Association:
         self._peer_done = False
         self._reason: str | None = None
         self._graceful = False
+        self._refused: tuple[list[int] | None, str | None] = (None, None)
         self._last: dict[str, int | None] | None = None
         self._remote = driver.core.remote(number)
         self.missed_events = 0
@@ -135,9 +156,13 @@ class Association:
         `lifetime` (`"100 ms"`, or seconds), `retransmissions` or `priority` says when it is given up (RFC 7496). `dscp`: the code point
         that it leaves with; its stream goes to a subflow of that code point. Cancelled while it waits, nothing was sent.
 
-        Raises ValueError when the message cannot be sent as it is, `ClosedError` when the association has ended, and ConnectionError when it is
+        Raises TypeError when `data` is none of these, ValueError when the message cannot be sent as it is, `ClosedError` when the association has ended, and ConnectionError when it is
         shutting down.
         """
+        if not isinstance(data, str | bytes | bytearray | memoryview):
+            raise TypeError(f"a message is bytes, bytearray, memoryview or str, not {type(data).__name__}")
+        if not 0 <= stream <= _LAST_STREAM:
+            raise ValueError(f"stream {stream}: a stream is 0 to {_LAST_STREAM}")
         data = data.encode() if isinstance(data, str) else bytes(data)
         given = {
             "lifetime": None if lifetime is None else nanoseconds(lifetime),
@@ -356,7 +381,7 @@ class Association:
         while not self._established and self._reason is None:
             await self._news.wait()
         if not self._established:
-            raise ClosedError(self._reason)
+            raise ClosedError(_refusal(self._reason or "", *self._refused))
 
     def _raise_if_ended(self) -> None:
         if self._reason is not None:
@@ -372,6 +397,7 @@ class Association:
         elif kind == "Closed":
             self._last = dict(self._driver.core.statistics(self._number))
             self._graceful, self._reason = values["graceful"], values["reason"]
+            self._refused = (values["causes"], values["said"])
             if self._owns_driver:
                 self._driver.close_when_idle()
         if self._events is not None and kind not in _FREQUENT:
