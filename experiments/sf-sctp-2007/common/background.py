@@ -24,9 +24,6 @@ KINDS = {
 }
 """In the order of the experiments."""
 
-SPREAD = "hosts take up to 1 ms"
-"""The other reading of what nobody prints: without it flows lock into the queue and into background packets of equal size, and seeds hardly differ."""
-
 
 def judged(results: Results, sweep: str = "runs") -> Grid:
     """The runs of the engine of the thesis."""

@@ -41,12 +41,14 @@ def every(results: Results) -> dict[str, Results]:
 
 SWEEPS = ("subflows", "slow", "slow-many", "cuts", "cuts-slow", "cuts-late")
 """Where every number of subflows with every Phi is: those that grow slowly run longer, and some are recorded."""
+WINDOW_SWEEPS = ("subflows-window", "cuts-window")
+"""The same with one cut each window, for Phi = 1 and n."""
 
 
-def measured(results: Results) -> Grid:
+def measured(results: Results, sweeps: Sequence[str] = SWEEPS) -> Grid:
     """Every number of subflows with every Phi, with the engine that is judged."""
     there = [sweep.name for sweep in results.plan.sweeps]
-    grids = [results.grid(name, MEASURES) for name in SWEEPS if name in there]
+    grids = [results.grid(name, MEASURES) for name in sweeps if name in there]
     return functools.reduce(Grid.joined, grids).only(engine=results.plan.engines[0])
 
 
@@ -55,11 +57,16 @@ def single(results: Results, told: str, sweep: str = "single") -> Grid:
     return series.measure(results, sweep, single_look(told)).only(engine=results.plan.engines[0])
 
 
-def rate_bounds(runs: Runs, growths: Sequence[str]) -> dict[str, Sample]:
+def growths(runs: Grid) -> list[str]:
+    """Every Phi that was run, in the order of the thesis."""
+    return [name for name in phi.NAMES if name in runs.values("phi")]
+
+
+def rate_bounds(runs: Runs, names: Sequence[str]) -> dict[str, Sample]:
     """Fast retransmits a packet over P_rr and P_low, with two subflows and more, as claims Z-XVI-6 and X-3 have it."""
     parts = {}
     for told, grid_ in runs.items():
-        for n, growth in itertools.product(several(grid_), growths):
+        for n, growth in itertools.product(several(grid_), names):
             rate, model = grid_.sample("fr", n=n, phi=growth), network(told, n, growth)
             place = f"{told}, n = {n}, Phi = {growth}: fast retransmits"
             parts |= {f"{place} / P_rr": rate / p_rr(model), f"{place} / P_low": rate / p_low(model)}

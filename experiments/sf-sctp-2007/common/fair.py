@@ -36,8 +36,6 @@ MEASURES = {
 
 PLACES = (2, 4, 8, 15)
 """Numbers of subflows above one."""
-WHOLE = "packets of 1500 bytes"
-"""The other reading of what a packet holds."""
 
 
 def measured(results: Results, name: str) -> Grid:

@@ -6,7 +6,9 @@ from anabranch_lab.run import series
 from anabranch_lab.run.grid import Grid
 from anabranch_lab.run.results import Results
 
-from ..common import bottleneck, pictures
+from ..common import bottleneck, pictures, readings
+
+MEASURED = ("user_data", "drop_rate")
 
 
 def analyse(results: Results) -> Analysis:
@@ -14,19 +16,24 @@ def analyse(results: Results) -> Analysis:
     engine = results.plan.engines[0]
     both = results.grid("queues", bottleneck.MEASURES)
     runs = both.only(engine=engine)
-    seen = series.measure(results, "sampled", bottleneck.look).only(engine=engine)
+    seen, seen_spread = (
+        series.measure(results, name, bottleneck.look).only(engine=engine)
+        for name in ("sampled", "sampled-spread")
+    )
+    spread = results.grid("spread", bottleneck.MEASURES).only(engine=engine)
     claims = claim_builder(results)
-    used = runs.curve("user_data", over="queue", n=1)
+    used, used_spread = (each.curve("user_data", over="queue", n=1) for each in (runs, spread))
     rate = seen.at("single_rate", queue=50)
     return Analysis(
         claims=[
             claims.claim(
                 "Z-V-1",
                 shorter(seen),
+                readings={readings.SPREAD: shorter(seen_spread)},
                 note="The steady phase's first interval of 0.1 s holds the pause behind the cut: in the second interval behind a single cut the rate "
                 f"is {rate.text(2)} Mbit/s.",
             ),
-            claims.claim("Z-V-2", lengths(runs)),
+            claims.claim("Z-V-2", lengths(runs), readings={readings.SPREAD: ranks(spread)}),
         ],
         figures=[
             pictures.over_time(results, "figure-5-10", "Fig. 5.10: a queue of 50 packets", 1170.0, 1200.0),
@@ -41,6 +48,9 @@ def analyse(results: Results) -> Analysis:
         findings=[
             f"With one subflow user data takes {used.at(10).text()} % of the link with a queue of 10 packets and "
             f"{used.at(150).text()} % with 150.",
+            f"One subflow falls into step with the queue: it uses {used.at(60).text()} % with 60 packets, {used.at(70).text()} with 70 and "
+            f"{used.at(80).text()} with 80. Where the receiving host takes up to 1 ms for a packet these are {used_spread.at(60).text()}, "
+            f"{used_spread.at(70).text()} and {used_spread.at(80).text()}, and utilisation rises with the queue.",
         ],
     )
 
@@ -62,11 +72,18 @@ def shorter(seen: Grid) -> dict[str, Measured]:
 
 def lengths(runs: Grid) -> dict[str, Measured]:
     """Utilisation and drop rate over the queue, of one subflow, of four, and of four minus one."""
-    parts: dict[str, Measured] = {}
-    for measure in ("user_data", "drop_rate"):
+    parts = ranks(runs)
+    for measure in MEASURED:
         one, four = (runs.curve(measure, over="queue", n=n) for n in (1, 4))
-        for n, curve in ((1, one), (4, four)):
-            parts[f"{measure} over the queue, n = {n}"] = curve.ranked()
         more = four - one
         parts |= {f"{measure}, n = 4 minus n = 1, queue {queue:g}": more.at(queue) for queue in more.x}
     return parts
+
+
+def ranks(runs: Grid) -> dict[str, Measured]:
+    """How both go with the queue, of as many subflows as were run."""
+    return {
+        f"{measure} over the queue, n = {n}": runs.curve(measure, over="queue", n=n).ranked()
+        for measure in MEASURED
+        for n in runs.values("n")
+    }

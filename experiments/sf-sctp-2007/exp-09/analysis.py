@@ -5,13 +5,13 @@ from anabranch_lab.run.grid import Grid
 from anabranch_lab.run.results import Results
 from anabranch_lab.stats import Estimate
 
-from ..common import background
+from ..common import background, readings
 
 
 def analyse(results: Results) -> Analysis:
     """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs, spread = (background.judged(results, name) for name in ("runs", "spread"))
-    claim = claim_builder(results).claim("Z-IX-1", shares(runs), readings={background.SPREAD: shares(spread)})
+    claim = claim_builder(results).claim("Z-IX-1", shares(runs), readings={readings.SPREAD: shares(spread)})
     taken = runs.curve("share", over="n", background="cbr")
     return Analysis(
         claims=[claim],

@@ -4,13 +4,13 @@ from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results
 
-from ..common import background
+from ..common import background, readings
 
 
 def analyse(results: Results) -> Analysis:
     """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs, spread = (background.judged(results, name) for name in ("runs", "spread"))
-    claim = claim_builder(results).claim("Z-X-1", order(runs), readings={background.SPREAD: order(spread)})
+    claim = claim_builder(results).claim("Z-X-1", order(runs), readings={readings.SPREAD: order(spread)})
     taken = runs.curve("share", over="n", background="square")
     return Analysis(
         claims=[claim],

@@ -5,7 +5,7 @@ from anabranch_lab.run import cycles, series
 from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results
 
-from ..common import background
+from ..common import background, readings
 
 
 def analyse(results: Results) -> Analysis:
@@ -23,7 +23,7 @@ def analyse(results: Results) -> Analysis:
             claim_builder(results).claim(
                 "Z-XI-1",
                 order(runs, seen["sampled"]),
-                readings={background.SPREAD: order(spread, seen["sampled-spread"])},
+                readings={readings.SPREAD: order(spread, seen["sampled-spread"])},
             )
         ],
         figures=[

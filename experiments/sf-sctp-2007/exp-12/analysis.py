@@ -9,7 +9,7 @@ from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results
 from anabranch_lab.stats import Estimate
 
-from ..common import background
+from ..common import background, readings
 
 CHANGING = ("square", "exponential", "pareto")
 """Kinds of background that come and go."""
@@ -33,12 +33,12 @@ def analyse(results: Results) -> Analysis:
     return Analysis(
         claims=[
             published,
-            claims.claim("Z-XII-2", compared(runs), readings={background.SPREAD: compared(spread)}),
-            claims.claim("Z-XII-3", drops(runs), readings={background.SPREAD: drops(spread)}),
+            claims.claim("Z-XII-2", compared(runs), readings={readings.SPREAD: compared(spread)}),
+            claims.claim("Z-XII-3", drops(runs), readings={readings.SPREAD: drops(spread)}),
             claims.claim(
                 "Z-XII-4",
                 edges(*seen["edges"]),
-                readings={background.SPREAD: edges(*seen["edges-spread"])},
+                readings={readings.SPREAD: edges(*seen["edges-spread"])},
                 note="Every on-edge counts, also those of bursts that end within the two seconds, and those that find one subflow below 2 Mbit/s. "
                 "What counts of several fast retransmits is that they cut the window (ssthresh changes).",
             ),

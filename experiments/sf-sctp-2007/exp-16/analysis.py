@@ -11,27 +11,30 @@ from . import judge
 def analyse(results: Results) -> Analysis:
     """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     both = deterministic.every(results)
-    runs = {told: deterministic.measured(each) for told, each in both.items()}
+    engine = results.plan.engines[0]
+    runs, runs_window = (
+        {told: deterministic.measured(each, sweeps) for told, each in both.items()}
+        for sweeps in (deterministic.SWEEPS, deterministic.WINDOW_SWEEPS)
+    )
     single, by_window = (
         {told: deterministic.single(each, told, sweep) for told, each in both.items()}
         for sweep in ("single", "single-window")
     )
     rates = {
-        told: each.grid("single-window", deterministic.MEASURES).only(engine=results.plan.engines[0])
+        told: each.grid("single-window", deterministic.MEASURES).only(engine=engine)
         for told, each in both.items()
     }
-    cut, slow, late = (
-        series.measure(results, name, deterministic.cut_look) for name in ("cuts", "cuts-slow", "cuts-late")
+    cut, slow, late, cut_window = (
+        series.measure(results, name, deterministic.cut_look).only(engine=engine)
+        for name in ("cuts", "cuts-slow", "cuts-late", "cuts-window")
     )
+    alone = {told: each.only(phi="1") for told, each in runs.items()}
     length = single["XVI"].at("cycle", n=1)
     return Analysis(
         claims=judge.claims(
             claim_builder(results),
-            runs,
-            single,
-            cut.joined(slow).joined(late).only(engine=results.plan.engines[0]),
-            by_window,
-            rates,
+            judge.Seen(single, alone, runs, cut.joined(slow).joined(late)),
+            judge.Seen(by_window, rates, runs_window, cut_window),
         ),
         figures=deterministic_figures.all_figures(both, runs),
         findings=[

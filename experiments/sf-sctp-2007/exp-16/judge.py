@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from anabranch_lab.judge.claims import Claim, ClaimBuilder
 from anabranch_lab.judge.comparison import Measured
@@ -9,46 +11,54 @@ from anabranch_lab.models.deterministic import p_low
 from anabranch_lab.run.grid import Grid
 from anabranch_lab.stats import Estimate, estimate, exponent
 
-from ..common import phi
-from ..common.deterministic import Runs, network, rate_bounds, several
-
-WINDOW = "one cut each window"
+from ..common import phi, readings
+from ..common.deterministic import Runs, growths, network, rate_bounds, several
 
 
-def claims(
-    builder: ClaimBuilder, runs: Runs, single: Runs, cut: Grid, by_window: Runs, rates: Runs
-) -> list[Claim]:
-    """The claims of the catalogue that name this experiment; `by_window` and `rates` are the second reading."""
-    alone = {told: runs[told].only(phi="1") for told in runs}
+@dataclass(frozen=True)
+class Seen:
+    """What was measured with one reading of how often a window is cut."""
+
+    single: Runs
+    """The cycles of one subflow."""
+    alone: Runs
+    """Its fast retransmits."""
+    runs: Runs
+    """One subflow and more, with each Phi that was run."""
+    cut: Grid
+    """The aggregate of four and of twelve in XVI."""
+
+
+def claims(builder: ClaimBuilder, text: Seen, by_window: Seen) -> list[Claim]:
+    """The claims of the catalogue that name this experiment; `by_window` is the second reading."""
+
+    def claim(identifier: str, measure: Callable[[Seen], dict[str, Measured]], note: str = "") -> Claim:
+        return builder.claim(
+            identifier, measure(text), readings={readings.WINDOW: measure(by_window)}, note=note
+        )
+
     return [
-        builder.claim("Z-XVI-1", window(single), readings={WINDOW: window(by_window)}),
-        builder.claim(
+        claim("Z-XVI-1", lambda seen: window(seen.single)),
+        claim(
             "Z-XVI-2",
-            cycle(single, alone),
-            readings={WINDOW: cycle(by_window, rates)},
-            note="Each SACK that marks packets counts, as every lost packet is said to be recovered by a fast retransmit.",
+            lambda seen: cycle(seen.single, seen.alone),
+            "Each SACK that marks packets counts, as every lost packet is said to be recovered by a fast retransmit.",
         ),
-        builder.claim(
-            "Z-XVI-3",
-            {
-                "XVI: least queue, packets": single["XVI"].at("queue_least", n=1),
-                "XVII: share of the steady phase": single["XVII"].at("steady", n=1),
-            },
-        ),
-        builder.claim("Z-XVI-4", cuts(cut)),
-        builder.claim(
+        claim("Z-XVI-3", lambda seen: empty(seen.single)),
+        claim("Z-XVI-4", lambda seen: cuts(seen.cut)),
+        claim(
             "Z-XVI-5",
-            {
-                f"{told}, Phi = {name}: change of the goodput": runs[told]
-                .curve("goodput", over="n", phi=name)
-                .change()
-                for told in runs
-                for name in phi.NAMES
-            },
-            note="From one subflow to 25, as a share of the mean. Less than 1 % is no effect.",
+            lambda seen: changes(seen.runs),
+            "From one subflow to 25, as a share of the mean. Less than 1 % is no effect.",
         ),
-        builder.claim("Z-XVI-6", {**goodput_bounds(runs), **rate_bounds(runs, phi.NAMES)}),
-        builder.claim("Z-XVI-7", {f"{told}: exponent": growth(runs[told]) for told in runs}),
+        claim(
+            "Z-XVI-6",
+            lambda seen: {**goodput_bounds(seen.runs), **rate_bounds(seen.runs, growths(seen.runs["XVI"]))},
+        ),
+        claim(
+            "Z-XVI-7",
+            lambda seen: {f"{told}: exponent": growth(runs) for told, runs in seen.runs.items()},
+        ),
     ]
 
 
@@ -71,23 +81,40 @@ def cycle(single: Runs, rates: Runs) -> dict[str, Measured]:
     return parts
 
 
+def empty(single: Runs) -> dict[str, Measured]:
+    """Whether the queue runs empty."""
+    return {
+        "XVI: least queue, packets": single["XVI"].at("queue_least", n=1),
+        "XVII: share of the steady phase": single["XVII"].at("steady", n=1),
+    }
+
+
 def cuts(cut: Grid) -> dict[str, Measured]:
     """The part of the aggregate window that remains after an overflow of the queue, and how smooth that window is."""
     parts: dict[str, Measured] = {}
     for n in (4, 12):
         for name in ("1", "n"):
             parts[f"n = {n}: median cut, Phi = {name}"] = cut.at("cut", n=n, phi=name)
-        for small, large in itertools.pairwise(phi.NAMES):
+        for small, large in itertools.pairwise(growths(cut)):
             smoother = cut.sample("variation", n=n, phi=small) - cut.sample("variation", n=n, phi=large)
             parts[f"n = {n}: coefficient of variation, Phi = {small} minus {large}"] = smoother
     return parts
+
+
+def changes(runs: Runs) -> dict[str, Measured]:
+    """How goodput goes with the number of subflows."""
+    return {
+        f"{told}, Phi = {name}: change of the goodput": grid.curve("goodput", over="n", phi=name).change()
+        for told, grid in runs.items()
+        for name in growths(grid)
+    }
 
 
 def goodput_bounds(runs: Runs) -> dict[str, Measured]:
     """Goodput over its bounds."""
     parts: dict[str, Measured] = {}
     for told, grid in runs.items():
-        for n, name in itertools.product(several(grid), phi.NAMES):
+        for n, name in itertools.product(several(grid), growths(grid)):
             got, model = grid.sample("goodput", n=n, phi=name) * 1e6, network(told, n, name)
             for bound, cycle_ in (("B_low", model.low()), ("B_up", model.up())):
                 parts[f"{told}, n = {n}, Phi = {name}: goodput / {bound}"] = got / (8 * cycle_.throughput)
@@ -96,7 +123,7 @@ def goodput_bounds(runs: Runs) -> dict[str, Measured]:
 
 def growth(runs: Grid) -> Estimate:
     """With which power of n^2 / Phi fast retransmits grow, seed by seed, from four subflows on."""
-    places = [(n, name) for n in several(runs) if n > 2 for name in phi.NAMES]
+    places = [(n, name) for n in several(runs) if n > 2 for name in growths(runs)]
     x = [n * n / phi.value(name, n) for n, name in places]
     samples = [runs.sample("fr", n=n, phi=name) for n, name in places]
     # The sweeps may have stopped after different numbers of seeds.

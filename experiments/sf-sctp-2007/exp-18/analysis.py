@@ -9,27 +9,36 @@ from anabranch_lab.run.grid import Grid
 from anabranch_lab.run.results import Results
 from anabranch_lab.stats import estimate, jain
 
-from ..common import fair, phi
+from ..common import fair, phi, readings
 from ..common.estimates import minus_one
 
 FCC = ("n", "n^2", "2n^2")
-SPREAD = "hosts take up to 1 ms"
 
 
 def analyse(results: Results) -> Analysis:
     """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     others = {told: results_of(results, f"exp-{told}") for told in ("19", "20", "21")}
     a, b = (fair.measured(results, name) for name in ("a", "b"))
-    whole = {"a": fair.measured(results, "a-1500"), "b": fair.measured(results, "b-1500")}
-    spread = {"b": fair.measured(results, "b-spread")}
-    readings = {fair.WHOLE: whole, SPREAD: spread}
+    spread, of_data = (fair.measured(results, name) for name in ("b-spread", "a-data"))
+    beside = {
+        readings.WHOLE: {"a": fair.measured(results, "a-1500"), "b": fair.measured(results, "b-1500")},
+        readings.SPREAD: {"b": spread},
+        readings.DATA: {"a": of_data},
+    }
     equal = fair.grids(results, "equal")
     alone = {
         "XVIII": equal,
         "XIX": fair.grids(others["19"], "equal"),
         "XXI": fair.grids(others["21"], "equal"),
     }
-    many = {"XVIII": b, "XIX": fair.grids(others["19"], "b"), "XXI": fair.grids(others["21"], "b")}
+    many, many_of_data = (
+        {
+            "XVIII": fair.grids(results, name),
+            "XIX": fair.grids(others["19"], name),
+            "XXI": fair.grids(others["21"], name),
+        }
+        for name in ("b", "b-data")
+    )
     builder = claim_builder(results)
     shares = ", ".join(
         f"{fair.share(a, 'single', n=8, phi=name).text(1)} ({phi.LABELS[name]})" for name in phi.NAMES
@@ -41,15 +50,18 @@ def analyse(results: Results) -> Analysis:
                 "Z-XVIII-2",
                 {**sums(many), **over_losses(fair.grids(others["20"], "b"))},
                 readings={
-                    **{told: sums({"XVIII": runs["b"]}) for told, runs in readings.items()},
-                    "1000 bytes of user data": sums({"XVIII": fair.grids(results, "b-data")}),
+                    **{told: sums({"XVIII": runs["b"]}) for told, runs in beside.items() if "b" in runs},
+                    readings.DATA: {
+                        **sums(many_of_data),
+                        **over_losses(fair.grids(others["20"], "b-data")),
+                    },
                 },
             ),
             *(
                 builder.claim(
                     name,
                     judge({"a": a, "b": b}),
-                    readings={told: judge(runs) for told, runs in readings.items()},
+                    readings={told: judge(runs) for told, runs in beside.items()},
                 )
                 for name, judge in (
                     ("Z-XVIII-3", fairer),
@@ -62,8 +74,12 @@ def analyse(results: Results) -> Analysis:
         findings=[
             f"How much eight subflows get, as a multiple of the single SCTP beside them: {shares}.",
             f"Eight subflows with Phi = 1 get {fair.share(b, 'singles', n=8, phi='1').text(2)} times what eight SCTPs get; where the receiving host takes up to "
-            f"1 ms for a packet it is {fair.share(spread['b'], 'singles', n=8, phi='1').text(2)}: without it flows fall into step with the full queue, and "
+            f"1 ms for a packet it is {fair.share(spread, 'singles', n=8, phi='1').text(2)}: without it flows fall into step with the full queue, and "
             "only who has just grown is cut.",
+            "With messages of 1000 bytes packets have 1052 bytes, and 1048 those of SCTP: with Phi = 1 two subflows get "
+            f"{fair.share(many_of_data['XVIII'], 'singles', n=2, phi='1').text(2)} times what two SCTPs get, eight "
+            f"{fair.share(many_of_data['XVIII'], 'singles', n=8, phi='1').text(2)} times what eight get, and beside one SCTP eight with Phi = n^2 "
+            f"{fair.share(of_data, 'single', n=8, phi='n^2').text(1)} times its share.",
         ],
     )
 
@@ -114,10 +130,10 @@ def fairer(runs: dict[str, Grid]) -> dict[str, Measured]:
             parts[f"(a) n = {n}: ratio at Phi = n^2"] = got["n^2"]
             gain = a.sample("single", n=n, phi="n^2") - a.sample("single", n=n, phi="1")
             parts[f"(a) n = {n}: what the single SCTP gains by Phi = n^2, Mbit/s"] = gain
-    b = runs["b"]
-    for n, name in itertools.product(places(b), FCC):
-        less = b.sample("sf", n=n, phi=name) - b.sample("singles", n=n, phi=name)
-        parts[f"(b) n = {n}, Phi = {name}: SF-SCTP minus SCTPs, Mbit/s"] = less
+    if b := runs.get("b"):
+        for n, name in itertools.product(places(b), FCC):
+            less = b.sample("sf", n=n, phi=name) - b.sample("singles", n=n, phi=name)
+            parts[f"(b) n = {n}, Phi = {name}: SF-SCTP minus SCTPs, Mbit/s"] = less
     return parts
 
 

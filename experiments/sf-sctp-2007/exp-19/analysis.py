@@ -5,25 +5,28 @@ from anabranch_lab.judge.experiment import Analysis, claim_builder, results_of
 from anabranch_lab.run.grid import Grid
 from anabranch_lab.run.results import Results
 
-from ..common import fair, phi
+from ..common import fair, phi, readings
 
 
 def analyse(results: Results) -> Analysis:
     """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     first = results_of(results, "exp-18")
     a, b, clean = fair.measured(results, "a"), fair.measured(results, "b"), fair.measured(first, "a")
-    whole, whole_b = fair.measured(results, "a-1500"), fair.grids(results, "b-1500-slow")
+    beside = {
+        told: judge(
+            fair.measured(results, f"a-{name}"),
+            fair.grids(results, f"b-{name}-slow"),
+            fair.measured(first, f"a-{name}"),
+        )
+        for told, name in ((readings.WHOLE, "1500"), (readings.DATA, "data"))
+    }
     equal = fair.grids(results, "equal")
     rates = ", ".join(
         f"{1e3 * a.at('fr_sf', n=8, phi=name).mean:.2f}e-3 ({phi.LABELS[name]})" for name in phi.NAMES
     )
     return Analysis(
         claims=[
-            claim_builder(results).claim(
-                "Z-XIX-1",
-                judge(a, b, clean),
-                readings={fair.WHOLE: judge(whole, whole_b, fair.measured(first, "a-1500"))},
-            )
+            claim_builder(results).claim("Z-XIX-1", judge(a, b, clean), readings=beside),
         ],
         figures=fair.figures(a, b, "n", "number of subflows", phi.NAMES, ("5.39", "5.40"), equal=equal),
         findings=[

@@ -8,7 +8,7 @@ from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run.grid import Curve, Grid
 from anabranch_lab.run.results import Results
 
-from ..common import estimates, fair
+from ..common import estimates, fair, readings
 
 TOP = 4e-4
 """The loss that was run nearest to where the single SCTP is said to have most."""
@@ -17,17 +17,20 @@ TOP = 4e-4
 def analyse(results: Results) -> Analysis:
     """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     a, b = (fair.measured(results, name) for name in ("a", "b"))
-    whole = fair.grids(results, "a-1500")
+    beside = {
+        readings.WHOLE: fair.grids(results, "a-1500"),
+        readings.DATA: fair.grids(results, "a-data"),
+    }
     builder = claim_builder(results)
     single = a.curve("single", over="p", phi="n^2")
     top = single.x[int(single.means.argmax())]
     return Analysis(
         claims=[
-            builder.claim("Z-XX-1", peak(a), readings={fair.WHOLE: peak(whole)}),
+            builder.claim("Z-XX-1", peak(a), readings={told: peak(runs) for told, runs in beside.items()}),
             builder.claim(
                 "Z-XX-2",
                 root(a),
-                readings={fair.WHOLE: root(whole)},
+                readings={told: root(runs) for told, runs in beside.items()},
                 note="At a loss of 1 % a window of SF-SCTP is three packets, which a cut cannot bring below the floor of ssthresh, two.",
             ),
         ],

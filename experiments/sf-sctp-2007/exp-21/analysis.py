@@ -5,14 +5,17 @@ import tomllib
 from anabranch_lab.judge.experiment import Analysis, claim_builder, results_of
 from anabranch_lab.run.results import Results
 
-from ..common import fair, phi
+from ..common import fair, phi, readings
 
 
 def analyse(results: Results) -> Analysis:
     """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     first = results_of(results, "exp-18")
     a, b, clean = fair.measured(results, "a"), fair.measured(results, "b"), fair.measured(first, "a")
-    whole, whole_clean = fair.measured(results, "a-1500"), fair.measured(first, "a-1500")
+    beside = {
+        told: dict(fair.kept(fair.measured(results, name), fair.measured(first, name)))
+        for told, name in ((readings.WHOLE, "a-1500"), (readings.DATA, "a-data"))
+    }
     equal = fair.grids(results, "equal")
     builder = claim_builder(results)
     kept = ", ".join(
@@ -21,11 +24,7 @@ def analyse(results: Results) -> Analysis:
     )
     return Analysis(
         claims=[
-            builder.claim(
-                "Z-XXI-1",
-                dict(fair.kept(a, clean)),
-                readings={fair.WHOLE: dict(fair.kept(whole, whole_clean))},
-            ),
+            builder.claim("Z-XXI-1", dict(fair.kept(a, clean)), readings=beside),
             builder.claim("Z-XXI-2", {"share of the bottleneck when it is on": wave(results)}),
         ],
         figures=fair.figures(a, b, "n", "number of subflows", phi.NAMES, ("5.43", "5.44"), equal=equal),

@@ -1,0 +1,10 @@
+"""Names of the second readings, as the plans' sweeps have them (`reading`)."""
+
+SPREAD = "hosts take up to 1 ms"
+"""Of what nobody prints: without it flows lock into the queue and into background packets of equal size, and seeds hardly differ."""
+WHOLE = "packets of 1500 bytes"
+"""Of "1000 bytes" in XVIII to XXI (5.4.4): 5.4.1 sets 1500 for all of its section."""
+DATA = "1000 bytes of user data"
+"""Of the same, as IV to XII have it."""
+WINDOW = "one cut each window"
+"""Of how often a window with several losses is cut in XVI and XVII, as in the model of section 4.4."""
