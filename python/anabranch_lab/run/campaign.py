@@ -190,6 +190,7 @@ def run(
             _keep(running[future], done)
         for schedule in schedules:
             schedule.costs.save()
+            schedule.results.looks.save()
     return made
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from .. import stats
 from ..plan import sequential
 from ..plan.plan import ENGINE, Plan, PlanError, Point, Sweep
-from . import grid, simulation, store, work
+from . import grid, looks, simulation, store, work
 
 
 class Results:
@@ -34,6 +34,7 @@ class Results:
         """What experiments found, by name: shared by all results of one command, so that each experiment is analysed once."""
         self.given_seeds = tuple(seeds) if seeds is not None else None
         """Seeds instead of the plan's."""
+        self.looks = looks.Looks(self.store.folder)
         self._looks: dict[tuple[str, int], dict[tuple[Any, ...], tuple[str, ...]]] = {}
         """What was too wide, by sweep, number of seeds and group."""
         self._grouped: dict[str, dict[tuple[Any, ...], list[tuple[Point, str]]]] = {}
@@ -70,7 +71,7 @@ class Results:
         rule = self.rule(sweep)
         if rule is None:
             return sequential.Stop(seeds, sequential.FIXED)
-        if rule.beside is not None and sweep.judged not in (None, point.at.get(ENGINE)):
+        if _beside(sweep, rule, point):
             return sequential.Stop(seeds[: rule.beside], sequential.BESIDE)
         group = self._group(sweep, rule, point)
         wide: tuple[str, ...] = ()
@@ -128,8 +129,8 @@ class Results:
         self, sweep: Sweep, rule: sequential.Rule, group: tuple[Any, ...], seeds: tuple[int, ...]
     ) -> tuple[str, ...] | None:
         """What is too wide at the points of a group with these seeds; nothing when all is narrow, None while runs are missing."""
-        looks = self._looks.setdefault((sweep.name, len(seeds)), {})
-        if group not in looks:
+        found = self._looks.setdefault((sweep.name, len(seeds)), {})
+        if group not in found:
             groups = self._groups(sweep, rule)
             if not self._there(groups[group], seeds):
                 return None
@@ -138,19 +139,20 @@ class Results:
             mine = [
                 each
                 for each, members in groups.items()
-                if each not in looks
+                if each not in found
                 and (each == group or all(self._looks[sweep.name, look].get(each) for look in before))
                 and self._there(members, seeds)
             ]
-            looks.update(self._look(sweep, rule, {each: groups[each] for each in mine}, seeds))
-        return looks[group]
+            found.update(self._look(sweep, rule, {each: groups[each] for each in mine}, seeds))
+        return found[group]
 
     def _groups(self, sweep: Sweep, rule: sequential.Rule) -> dict[tuple[Any, ...], list[tuple[Point, str]]]:
-        """The points of a sweep by the groups that stop together."""
+        """The points of a sweep by the groups that stop together, without those whose number of seeds is fixed."""
         if sweep.name not in self._grouped:
             found: dict[tuple[Any, ...], list[tuple[Point, str]]] = {}
             for point, key in self.points(sweep):
-                found.setdefault(self._group(sweep, rule, point), []).append((point, key))
+                if not _beside(sweep, rule, point):
+                    found.setdefault(self._group(sweep, rule, point), []).append((point, key))
             self._grouped[sweep.name] = found
         return self._grouped[sweep.name]
 
@@ -164,7 +166,26 @@ class Results:
         groups: Mapping[tuple[Any, ...], Sequence[tuple[Point, str]]],
         seeds: tuple[int, ...],
     ) -> dict[tuple[Any, ...], tuple[str, ...]]:
-        """What is too wide in each of these groups."""
+        """What is too wide in each of these groups: as somebody found it before, or read from the results now."""
+        most = len(self.seeds(sweep))
+        keys = {
+            group: looks.key(rule, most, seeds, (key for _, key in members))
+            for group, members in groups.items()
+        }
+        unknown = {group: groups[group] for group, key in keys.items() if self.looks.of(key) is None}
+        if unknown:
+            for group, wide in self._read_look(sweep, rule, unknown, seeds).items():
+                self.looks.learn(keys[group], wide)
+        return {group: self.looks.of(key) or () for group, key in keys.items()}
+
+    def _read_look(
+        self,
+        sweep: Sweep,
+        rule: sequential.Rule,
+        groups: Mapping[tuple[Any, ...], Sequence[tuple[Point, str]]],
+        seeds: tuple[int, ...],
+    ) -> dict[tuple[Any, ...], tuple[str, ...]]:
+        most = len(self.seeds(sweep))
         mine = [(point, key, seed) for members in groups.values() for point, key in members for seed in seeds]
         axes = [axis.name for axis in sweep.axes]
         found = grid.load(
@@ -176,7 +197,6 @@ class Results:
             axes,
             [figure.name for figure in rule.figures],
         )
-        most = len(self.seeds(sweep))
         try:
             return {
                 group: tuple(
@@ -256,6 +276,11 @@ class Results:
         if rule is not None:
             return min(rule.first, rule.beside or rule.first)
         return stats.LEAST
+
+
+def _beside(sweep: Sweep, rule: sequential.Rule, point: Point) -> bool:
+    """Whether a point is of an engine that only stands beside the judged one, and has seeds of its own."""
+    return rule.beside is not None and sweep.judged not in (None, point.at.get(ENGINE))
 
 
 def _batches(points: Iterable[Point]) -> Iterator[list[Point]]:
