@@ -24,12 +24,13 @@ MOST = 4.0
 """Farther from the middle of the band than so many of its halves is drawn as an arrow."""
 ROW = 0.19
 """Inches for a claim."""
-CAPTION = (
+READ = (
     "A row is a claim: its grade, its name, and how many of its parts are reproduced. A dot is a part with a published number: where our value lies "
     "beside the published one (the line), with our 95 % interval. The shaded band is the tolerance, drawn equally wide for every claim; a dot in it "
-    "agrees, an arrow lies farther off than the picture shows. Claims without a dot say a direction only, such as which of two is larger. "
-    "A reproduced, B same finding, other size, C open, D contradicted, N not testable."
+    "agrees, an arrow lies farther off than the picture shows. Claims without a dot say a direction only, such as which of two is larger."
 )
+"""How the picture is read."""
+CAPTION = f"{READ} {', '.join(f'{grade} {word}' for grade, word in grades.WORDS.items() if grade != grades.NOT_JUDGED)}."
 
 
 def draw(found: Sequence[Claim], column: int = 22) -> Figure:
@@ -73,7 +74,7 @@ def _panel(axes: Axes, rows: Sequence[Claim], down: int) -> None:
             lift = (number - (len(sized) - 1) / 2) * 0.6 / max(len(sized), 1)
             _dot(axes, part, row + lift)
     axes.set(xlim=(-MOST - 0.2, MOST + 0.2), ylim=(down - 0.3, -0.7), yticks=[])
-    axes.set_xticks([-1, 0, 1], ["low", "published", "high"], fontsize=7)
+    axes.set_xticks([-1, 0, 1], ["", "published", ""], fontsize=7)
     axes.set_xlabel("shaded: what counts as the published value", fontsize=8)
     axes.grid(visible=False)
     for side in ("left", "right", "top"):

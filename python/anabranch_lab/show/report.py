@@ -275,7 +275,7 @@ class Pages:
             entries=overview,
             tallies=[],
             grades=grades.WORDS,
-            forest_caption=forest.CAPTION,
+            forest_caption=forest.READ,
             table=[(name, claims.counts(mine)) for name, mine in self.by_study()],
             facts=facts([page.results for page in self._pages.values()]),
             quick=any(page.results.quick for page in self._pages.values()),
