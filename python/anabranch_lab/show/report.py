@@ -224,7 +224,6 @@ class Pages:
             overview.append(
                 {
                     "forest": _at_a_glance(self.folder, study, found),
-                    "own": study.own,
                     "question": study.about.get("question", ""),
                     "name": study.name,
                     "address": f"{study.name}.html",
