@@ -209,7 +209,7 @@ class Pages:
         """Writes the pages of the studies and the first page; returns the first page's path."""
         # What was published is the question, and comes first.
         studies = sorted(self._studies.values(), key=lambda study: study.own)
-        overview = []
+        overview: list[dict[str, Any]] = []
         for place, study in enumerate(studies):
             mine = [name for name in study.experiments if name in self._pages]
             found = self._claims(study, mine)
@@ -354,7 +354,7 @@ class Pages:
 
     def _front(self) -> list[dict[str, Any]]:
         """The figures of the first page, with their pictures."""
-        found = []
+        found: list[dict[str, Any]] = []
         for name in self._pages:
             for entry in self._remembered(name)["front"][: FRONT - len(found)]:
                 uris = {
