@@ -182,9 +182,10 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
     executors.check(options)
     chosen = _chosen(options)
     schedules = [Schedule(results) for results in [*chosen, *experiment.used(chosen)]]
+    missing, total = campaign.tasks(schedules)
+    campaign.check(missing)
     for schedule in schedules:
         console.print(tables.costs(schedule) if options.cost else tables.sweeps(schedule))
-    missing, total = campaign.tasks(schedules)
     cost = sum(task.cost for task in missing)
     console.print(
         f"{total} runs, {total - sum(task.runs for task in missing)} of them on disk. The others take {duration(cost)} of one processor, "
@@ -332,6 +333,9 @@ def _analyses(
     by_name = {results.plan.name: results for results in chosen}
     seeds: list[dict[str, Any]] = []
     for result in analyses.analyse_all(chosen, page, options.jobs):
+        if result.missing:
+            # A run that is not there because its scenario is wrong is never made: that is said first.
+            campaign.check(campaign.tasks([Schedule(by_name[result.name])])[0])
         if result.analysis is None:
             print(f"anabranch-lab: {result.name}: {result.problem}", file=sys.stderr)
         seeds += result.seeds

@@ -153,7 +153,7 @@ def test_a_rule_for_seeds_wants_the_same_here_and_there(small, tmp_path, address
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_run_that_fails_there_says_why_here(small, tmp_path, address, monkeypatch):
-    monkeypatch.setattr(campaign, "_check", lambda missing: None)
+    monkeypatch.setattr(campaign, "check", lambda missing: None)
     (small.folder / "scenario.toml").write_text(SCENARIO.replace("2 Mbit/s", "2 apples"))
     with pytest.raises(ValueError, match="apples"):
         campaign.run([Schedule(Results(small, tmp_path / "out"))], cluster.Cluster(address))

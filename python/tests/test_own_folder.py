@@ -255,7 +255,31 @@ def test_new_overwrites_nothing(made, capsys):
             ("run", "mine"),
             "plan",
             ("loss.p", "loss.q"),
-            'scenario.toml with what losses sets: unknown key "q"',
+            'mine/plan.toml: what sweep `losses` sets over scenario.toml: unknown key "q"',
+        ),
+        *(
+            (
+                (*verb, "mine"),
+                "plan",
+                ("path.loss.p", "path.lss.p"),
+                'mine/plan.toml: what sweep `losses` sets over scenario.toml: unknown key "lss" in [[link]] (did you mean "loss"?)',
+            )
+            for verb in (("plan",), ("plan", "--cost"), ("run",), ("claims",), ("report",))
+        ),
+        *(
+            (
+                ("claims", "mine"),
+                "claims",
+                ("id =", f"seen = {wrong}\nid ="),
+                f"mine/claims.toml: claim mine-1: `seen` is true or false, not {told}",
+            )
+            for wrong, told in (('"yes"', "'yes'"), ("1", "1"))
+        ),
+        (
+            ("claims", "mine"),
+            "claims",
+            ("more_than = 2.0", 'more_than = 2.0, one_run = "yes"'),
+            "part p = 0.01: `one_run` is true, false or a number, not 'yes'",
         ),
         (
             ("run", "mine"),

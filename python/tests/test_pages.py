@@ -14,6 +14,7 @@ from anabranch_lab.judge import experiment
 from anabranch_lab.plan import folders, new
 from anabranch_lab.show import pictures, plots, report, serve
 
+EXPERIMENTS = folders.root() / "experiments"
 STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n[about]\nquestion = "How much?"\nfindings = ["Much.", "More."]\n'
 
 
@@ -231,11 +232,57 @@ def test_what_was_noted_of_the_runs_stands_before_their_figures(written):
 
 def test_the_first_page_says_what_was_found(written):
     page = read(written, "satellite-index.html")
-    assert "What was found" in page
     assert page.count('<a href="satellite-2005.html">') >= 2
     # Its own figure, and all of its claims in one.
     assert page.count("<figure") == 2
     assert "Beside a TCP on a lossy satellite link SCTP gets" in page
+
+
+def test_the_claims_of_every_study_stand_before_counts_and_figures(written):
+    page = read(written, "satellite-index.html")
+    order = ['id="studies"', "<figure", 'id="totals"', 'id="found"', "Fig. 3"]
+    assert [page.index(each) for each in order] == sorted(page.index(each) for each in order)
+    # What a reader needs who has not read the papers: the question, and how a picture is read.
+    assert "When TCP and SCTP share a satellite link" in page
+    assert page.count("How to read the pictures") == 1
+    # Counts are one table.
+    assert 'class="tally"' not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "up"), [("three.html", "three/{}.html"), ("satellite-2005.html", "")], ids=["several", "one"]
+)
+def test_every_study_has_one_table_of_its_claims(written, name, up):
+    """Each row leads to the claim, its figure and its runs, and has the command that makes these again."""
+    page = read(written, name)
+    assert "<figure" in page[page.index('id="claims-at-a-glance"') :]
+    table = page[page.index('<h2 id="every-claim">') :].split("</section>")[0]
+    rows = re.findall(r'<tr><th scope="row">.*?</tr>', table, re.DOTALL)
+    assert len(rows) == (2 if up else len(folders.study_at(EXPERIMENTS / "satellite-2005").claims))
+    for row in rows:
+        identifier = re.search(r'#([^"]+)">\1</a>', row)[1]
+        address = up.format(identifier.rpartition("-")[0])
+        links = re.findall(r'href="([^"]+)"', row)
+        figure = f"claim-{identifier}" if up else "figures"
+        assert links == [f"{address}#{identifier}", f"{address}#{figure}", f"{address}#sweeps"]
+        assert f"<code>anabranch-lab studies --claim {identifier}</code>" in row
+
+
+def test_a_claim_names_its_files_and_its_command(written):
+    page = read(written, "satellite-2005.html")
+    claim = page[page.index('<article class="claim" id="L-C1">') :].split("</article>")[0]
+    assert "<code>anabranch-lab studies --claim L-C1</code>" in claim
+    found = dict(re.findall(r"<code>(experiments/satellite-2005/([a-z.]+)[:\d]*)</code>", claim))
+    places = {name: place for place, name in found.items()}
+    assert list(places) == ["claims.toml", "judge.py", "plan.toml"]
+    for name in ("claims.toml", "judge.py"):
+        file, line = places[name].split(":")
+        assert "L-C1" in (folders.root() / file).read_text().splitlines()[int(line) - 1]
+    # Outside a checkout they are seen from beside the study.
+    claim = read(written, "three/one.html")
+    assert re.search(r"<code>three/one/claims.toml:\d+</code>", claim)
+    assert re.search(r"judged by <code>three/one/claims.toml:\d+ \(`measure`\)</code>", claim)
+    assert "<code>three/one/plan.toml</code>" in claim
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,6 +11,7 @@ from fake import simulate as fake_simulate
 from anabranch_lab import stats
 from anabranch_lab.judge import analyses as judging
 from anabranch_lab.plan import plan, sequential
+from anabranch_lab.run import looks, store
 from anabranch_lab.run.results import Results
 from anabranch_lab.run.schedule import Schedule
 
@@ -278,3 +279,35 @@ def test_a_sweep_cannot_stop_points_together_over_an_axis_that_it_has_not(tmp_pa
     (tmp_path / "plan.toml").write_text(PLAN + f'[[sweep]]\nname = "s"\nabout = "a"\naxes = ["n"]\n{wrong}\n')
     with pytest.raises(plan.PlanError, match="no axis `m`"):
         plan.load(tmp_path)
+
+
+def test_what_a_look_found_is_kept(study, tmp_path, monkeypatch):
+    """Of three groups and two looks each question is asked once, and by no later command."""
+    made = study(tmp_path, rule_of(together=[]))
+    run(made, 2, simulator(sd=noisy))
+    found, asked = list(made.stops()), []
+    monkeypatch.setattr(store, "query", lambda *arguments: asked.append(arguments))
+    assert list(study(tmp_path, rule_of(together=[])).stops()) == found
+    assert asked == []
+    # Another rule is another question, and so is another build.
+    monkeypatch.undo()
+    question = store.query
+
+    def query(files, *arguments):
+        asked.append(len(files))
+        return question(files, *arguments)
+
+    monkeypatch.setattr(store, "query", query)
+    wider = study(tmp_path, rule_of(together=[], precise={"goodput": {"of": GOODPUT, "half": 50}}))
+    assert {stop.reason for _, _, stop in wider.stops()} == {"precise"}
+    # All groups of a look are one question.
+    assert asked == [30]
+
+
+def test_a_broken_file_of_looks_is_no_obstacle(study, tmp_path):
+    made = study(tmp_path, rule_of(together=[]))
+    run(made, 2, simulator(sd=noisy))
+    found = list(made.stops())
+    for broken in ("", "[]", '{"a": 1}'):
+        (made.store.folder / looks.FILE).write_text(broken)
+        assert list(study(tmp_path, rule_of(together=[])).stops()) == found

@@ -207,7 +207,9 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
     unknown = sorted(set(document) - {"claim", "one_run"})
     if unknown:
         raise PlanError(f"{path}: unknown: {', '.join(unknown)}; there are claim, one_run")
-    one_run = float(document.get("one_run", 1.0))
+    one_run = document.get("one_run", 1.0)
+    if not _is_number(one_run):
+        raise PlanError(f"{path}: `one_run` is a number, not {one_run!r}")
     entries: dict[str, Entry] = {}
     for number, table in enumerate(document.get("claim", []), start=1):
         if experiment is not None:
@@ -216,6 +218,8 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
         for key in _TEXTS & set(table):
             if not isinstance(table[key], str):
                 raise PlanError(f"{where}: `{key}` is a text, not {table[key]!r}")
+        if not isinstance(table.get("seen", False), bool):
+            raise PlanError(f"{where}: `seen` is true or false, not {table['seen']!r}")
         given = table.get("parts", [])
         if not isinstance(given, list) or not all(isinstance(part, dict) for part in given):
             raise PlanError(f"{where}: `parts` is a list of tables, not {given!r}")
@@ -234,7 +238,7 @@ def load(path: Path, experiment: str | None = None, study: str = "") -> dict[str
         table["parts"] = tuple(_parts([shared | part for part in given], where))
         if not table["parts"] and not table.get("not_testable"):
             raise PlanError(f"{where}: neither `parts` nor `not_testable`: nothing could be judged")
-        entries[table["id"]] = Entry(**table, one_run=one_run, file=str(path))
+        entries[table["id"]] = Entry(**table, one_run=float(one_run), file=str(path))
     for entry in entries.values():
         leader = entries.get(entry.counted_with)
         if entry.counted_with and (leader is None or leader.counted_with or leader is entry):
@@ -259,9 +263,12 @@ def _parts(given: Sequence[Mapping[str, Any]], where: str) -> Iterator[Expected]
     for number, table in enumerate(given, start=1):
         at = table.get("at", "")
         place = f"{where}: part {at or number}"
-        for key in ("at", *_OF_PARTS):
+        for key in ("at", "cause", "not_testable", *_OF_PARTS):
             if not isinstance(table.get(key, ""), str):
                 raise PlanError(f"{place}: `{key}` is a text, not {table[key]!r}")
+        one_run = table.get("one_run", False)
+        if not isinstance(one_run, bool) and not _is_number(one_run):
+            raise PlanError(f"{place}: `one_run` is true, false or a number, not {one_run!r}")
         _names(table, {"at"}, set(Expected.__dataclass_fields__) - {"at"}, place)
         if at in seen:
             raise PlanError(f"{place}: it stands there twice")

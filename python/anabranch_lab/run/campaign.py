@@ -153,7 +153,7 @@ def run(
     running: dict[Any, Task] = {}
     try:
         missing, _ = tasks(schedules)
-        _check(missing)
+        check(missing)
         queue = iter(_pilots(missing))
         _fill(running, executor, queue)
         while running:
@@ -167,7 +167,7 @@ def run(
             missing, total = tasks(schedules)
             if told and not missing:
                 break
-            _check(missing)
+            check(missing)
             to_make = sum(task.runs for task in missing)
             if not told:
                 progress.tried(made)
@@ -190,6 +190,7 @@ def run(
             _keep(running[future], done)
         for schedule in schedules:
             schedule.costs.save()
+            schedule.results.looks.save()
     return made
 
 
@@ -219,7 +220,7 @@ def _pilots(missing: Sequence[Task]) -> list[Task]:
     return list(chosen.values())
 
 
-def _check(missing: Sequence[Task]) -> None:
+def check(missing: Sequence[Task]) -> None:
     """A scenario that is wrong stops everything before the first run, not after an hour."""
     seen = set()
     for task in missing:
@@ -242,7 +243,8 @@ def _at_its_line(task: Task, error: ValueError) -> ValueError:
     except ValueError as own:
         if _what(own) == _what(error):
             return own
-    return ValueError(f"{task.file} with what {task.name} sets: {_what(error)}")
+    plan = task.schedule.results.plan.folder / "plan.toml"
+    return ValueError(f"{plan}: what sweep `{task.sweep}` sets over {task.file.name}: {_what(error)}")
 
 
 def _what(error: ValueError) -> str:

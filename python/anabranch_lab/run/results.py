@@ -9,7 +9,7 @@ import pyarrow as pa
 from .. import stats
 from ..plan import sequential
 from ..plan.plan import ENGINE, Plan, PlanError, Point, Sweep
-from . import grid, simulation, store, work
+from . import grid, looks, simulation, store, work
 
 
 class Results:
@@ -34,7 +34,10 @@ class Results:
         """Analyses of experiments by name: shared by all results of one command, so that each experiment is analysed once."""
         self.given_seeds = tuple(seeds) if seeds is not None else None
         """Seeds instead of the plan's."""
-        self._looks: dict[tuple[Any, ...], tuple[str, ...]] = {}
+        self.looks = looks.Looks(self.store.folder)
+        self._looks: dict[tuple[str, int], dict[tuple[Any, ...], tuple[str, ...]]] = {}
+        """What was too wide, by sweep, number of seeds and group."""
+        self._grouped: dict[str, dict[tuple[Any, ...], list[tuple[Point, str]]]] = {}
         self._points: dict[str, list[tuple[Point, str]]] = {}
 
     def of(self, plan: Plan) -> "Results":
@@ -68,7 +71,7 @@ class Results:
         rule = self.rule(sweep)
         if rule is None:
             return sequential.Stop(seeds, sequential.FIXED)
-        if rule.beside is not None and sweep.judged not in (None, point.at.get(ENGINE)):
+        if _beside(sweep, rule, point):
             return sequential.Stop(seeds[: rule.beside], sequential.BESIDE)
         group = self._group(sweep, rule, point)
         wide: tuple[str, ...] = ()
@@ -126,32 +129,85 @@ class Results:
         self, sweep: Sweep, rule: sequential.Rule, group: tuple[Any, ...], seeds: tuple[int, ...]
     ) -> tuple[str, ...] | None:
         """The quantities that are too wide at the points of a group with these seeds; empty when all are narrow, None while runs are missing."""
-        place = (sweep.name, group, len(seeds))
-        if place not in self._looks:
-            mine = [
-                (point, key) for point, key in self.points(sweep) if self._group(sweep, rule, point) == group
-            ]
-            if not all(self.store.has(key, seed) for _, key in mine for seed in seeds):
+        found = self._looks.setdefault((sweep.name, len(seeds)), {})
+        if group not in found:
+            groups = self._groups(sweep, rule)
+            if not self._there(groups[group], seeds):
                 return None
-            files = [self.store.path(key, seed) for _, key in mine for seed in seeds]
-            axes = [axis.name for axis in sweep.axes]
-            found = grid.load(
-                store.query(
-                    files,
-                    [point.at for point, _ in mine for _ in seeds],
-                    grid.sql(axes, {figure.name: figure.of for figure in rule.figures}),
-                ),
-                axes,
-                [figure.name for figure in rule.figures],
-            )
-            wide: list[str] = []
-            try:
-                for cell in found.cells.values():
-                    wide += rule.wide(cell, len(self.seeds(sweep)))
-            except ValueError as error:
-                raise PlanError(f"{self.plan.name}: sweep `{sweep.name}`: sequential: {error}") from None
-            self._looks[place] = tuple(wide)
-        return self._looks[place]
+            # One question for many groups: asking costs more than what is read. Those that stopped earlier are not looked at again.
+            before = [look for look in rule.looks(len(self.seeds(sweep))) if look < len(seeds)]
+            mine = [
+                each
+                for each, members in groups.items()
+                if each not in found
+                and (each == group or all(self._looks[sweep.name, look].get(each) for look in before))
+                and self._there(members, seeds)
+            ]
+            found.update(self._look(sweep, rule, {each: groups[each] for each in mine}, seeds))
+        return found[group]
+
+    def _groups(self, sweep: Sweep, rule: sequential.Rule) -> dict[tuple[Any, ...], list[tuple[Point, str]]]:
+        """The points of a sweep by the groups that stop together, without those whose number of seeds is fixed."""
+        if sweep.name not in self._grouped:
+            found: dict[tuple[Any, ...], list[tuple[Point, str]]] = {}
+            for point, key in self.points(sweep):
+                if not _beside(sweep, rule, point):
+                    found.setdefault(self._group(sweep, rule, point), []).append((point, key))
+            self._grouped[sweep.name] = found
+        return self._grouped[sweep.name]
+
+    def _there(self, members: Sequence[tuple[Point, str]], seeds: Sequence[int]) -> bool:
+        return all(self.store.has(key, seed) for _, key in members for seed in seeds)
+
+    def _look(
+        self,
+        sweep: Sweep,
+        rule: sequential.Rule,
+        groups: Mapping[tuple[Any, ...], Sequence[tuple[Point, str]]],
+        seeds: tuple[int, ...],
+    ) -> dict[tuple[Any, ...], tuple[str, ...]]:
+        """What is too wide in each of these groups: as somebody found it before, or read from the results now."""
+        most = len(self.seeds(sweep))
+        keys = {
+            group: looks.key(rule, most, seeds, (key for _, key in members))
+            for group, members in groups.items()
+        }
+        unknown = {group: groups[group] for group, key in keys.items() if self.looks.of(key) is None}
+        if unknown:
+            for group, wide in self._read_look(sweep, rule, unknown, seeds).items():
+                self.looks.learn(keys[group], wide)
+        return {group: self.looks.of(key) or () for group, key in keys.items()}
+
+    def _read_look(
+        self,
+        sweep: Sweep,
+        rule: sequential.Rule,
+        groups: Mapping[tuple[Any, ...], Sequence[tuple[Point, str]]],
+        seeds: tuple[int, ...],
+    ) -> dict[tuple[Any, ...], tuple[str, ...]]:
+        most = len(self.seeds(sweep))
+        mine = [(point, key, seed) for members in groups.values() for point, key in members for seed in seeds]
+        axes = [axis.name for axis in sweep.axes]
+        found = grid.load(
+            store.query(
+                [self.store.path(key, seed) for _, key, seed in mine],
+                [point.at for point, _, _ in mine],
+                grid.sql(axes, {figure.name: figure.of for figure in rule.figures}),
+            ),
+            axes,
+            [figure.name for figure in rule.figures],
+        )
+        try:
+            return {
+                group: tuple(
+                    told
+                    for point, _ in members
+                    for told in rule.wide(found.cells[tuple(point.at[axis] for axis in axes)], most)
+                )
+                for group, members in groups.items()
+            }
+        except ValueError as error:
+            raise PlanError(f"{self.plan.name}: sweep `{sweep.name}`: sequential: {error}") from None
 
     def points(self, sweep: Sweep) -> list[tuple[Point, str]]:
         """Every point of a sweep in this run, with the key of its results."""
@@ -220,6 +276,11 @@ class Results:
         if rule is not None:
             return min(rule.first, rule.beside or rule.first)
         return stats.LEAST
+
+
+def _beside(sweep: Sweep, rule: sequential.Rule, point: Point) -> bool:
+    """Whether a point is of an engine that only stands beside the judged one, and has seeds of its own."""
+    return rule.beside is not None and sweep.judged not in (None, point.at.get(ENGINE))
 
 
 def _batches(points: Iterable[Point]) -> Iterator[list[Point]]:

@@ -1,5 +1,6 @@
 """One run, from a scenario to the bytes of its result files: the same wherever it is made."""
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,7 @@ def execute(
     A batch is one file, whose column `run` says which run a row is of: a file for each of many short runs would take longer
     to write and to read than the run itself.
     """
+    _warm()
     start = time.perf_counter()
     code = simulation.code_version() if code is None else code
     if batch:
@@ -59,6 +61,12 @@ def execute(
     # The file that says that the run is done comes last.
     files[RUNS] = store.encode(rows_of(outcome.summary, seed))
     return RunResult(files, time.perf_counter() - start, code)
+
+
+@functools.cache
+def _warm() -> None:
+    """Makes the first table of a process: it takes as long as ten short runs, and what the others take is learned from the first."""
+    store.encode(pa.table({"a": pa.array([0.0])}))
 
 
 def rows_of(summary: Mapping[str, Any], seed: int) -> pa.Table:

@@ -24,11 +24,13 @@ MOST = 4.0
 """Farther from the middle of the band than so many of its halves is drawn as an arrow."""
 ROW = 0.19
 """Inches for a claim."""
-CAPTION = (
-    "A row is a claim: its grade, its name, and how many of its parts are reproduced. Each dot is a part with a published size: its place in the "
-    "band of the published value with its tolerance (shaded, from -1 to 1), with our 95 % interval; an arrow lies farther off. Claims without a dot have "
-    "directions only. A reproduced, B same finding, other size, C open, D contradicted, N not testable."
+READ = (
+    "A row is a claim: its grade, its name, and how many of its parts are reproduced. A dot is a part with a published number (in studies of our own an expected "
+    "one): where our value lies beside it (the line), with our 95 % interval. The shaded band is the tolerance, drawn equally wide for every claim; a dot in it "
+    "agrees, an arrow lies farther off than the picture shows. Claims without a dot say a direction only, such as which of two is larger."
 )
+"""How the picture is read."""
+CAPTION = f"{READ} {', '.join(f'{grade} {word}' for grade, word in grades.WORDS.items() if grade != grades.NOT_JUDGED)}."
 
 
 def draw(found: Sequence[Claim], column: int = 22) -> Figure:
@@ -38,11 +40,16 @@ def draw(found: Sequence[Claim], column: int = 22) -> Figure:
     figure, panels = plots.panels(across, height=0.9 + ROW * down)
     figure.set_figwidth(3.7 * across + 0.4)
     for number, axes in enumerate(panels):
-        _panel(axes, found[number * down : (number + 1) * down], down)
+        _panel(axes, found[number * down : (number + 1) * down], down, _value(found))
     return figure
 
 
-def _panel(axes: Axes, rows: Sequence[Claim], down: int) -> None:
+def _value(found: Sequence[Claim]) -> str:
+    """What the values are that bands lie around: nobody has published those of our own hypotheses."""
+    return "expected" if all(claim.own for claim in found) else "published"
+
+
+def _panel(axes: Axes, rows: Sequence[Claim], down: int, value: str) -> None:
     axes.add_patch(Rectangle((-1, -0.7), 2, down + 0.4, color="#e4e4e4", linewidth=0, zorder=0))
     axes.axvline(0, color=plots.OTHER, linewidth=0.6, zorder=1)
     for row, claim in enumerate(rows):
@@ -72,7 +79,8 @@ def _panel(axes: Axes, rows: Sequence[Claim], down: int) -> None:
             lift = (number - (len(sized) - 1) / 2) * 0.6 / max(len(sized), 1)
             _dot(axes, part, row + lift)
     axes.set(xlim=(-MOST - 0.2, MOST + 0.2), ylim=(down - 0.3, -0.7), yticks=[])
-    axes.set_xlabel("place in the band")
+    axes.set_xticks([-1, 0, 1], ["", value, ""], fontsize=7)
+    axes.set_xlabel(f"shaded: what counts as the {value} value", fontsize=8)
     axes.grid(visible=False)
     for side in ("left", "right", "top"):
         axes.spines[side].set_visible(False)
@@ -104,8 +112,9 @@ def _dot(axes: Axes, part: Part, row: float) -> None:
 
 def alt(found: Sequence[Claim]) -> str:
     """The same in words."""
+    words = grades.OWN_WORDS if all(claim.own for claim in found) else grades.WORDS
     counted = [
-        f"{number} {grade} ({grades.WORDS[grade]})"
+        f"{number} {grade} ({words[grade]})"
         for grade in grades.WORDS
         if (number := sum(claim.grade == grade for claim in found))
     ]

@@ -5,7 +5,7 @@ import json
 import platform
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata, resources
@@ -22,7 +22,7 @@ from ..judge.experiment import Analysis
 from ..plan import plan
 from ..plan.folders import Study, study_of
 from ..run.results import Results
-from . import forest, notes, paper, pictures, plots
+from . import forest, notes, paper, pictures, plots, sources
 from .tables import report_number
 
 CLASSES = {
@@ -33,8 +33,8 @@ CLASSES = {
     grades.N: "unjudged",
     grades.NOT_JUDGED: "unjudged",
 }
-FRONT = 2
-"""Figures of the first page."""
+FRONT = 1
+"""Figures of the first page, of experiments: the claims of every study stand above them."""
 LEAD = (
     "What is called measured, and every curve that is not called published, model, ns-2 or Linux, comes from recorded runs "
     "of this project's own SCTP and TCP in virtual time."
@@ -47,6 +47,18 @@ class Link:
 
     name: str
     address: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim in the table of its study, with the ways to all that belongs to it."""
+
+    claim: claims.Claim
+    page: str
+    """The page of its experiment; nothing on that page itself, or where the report does not have it."""
+    figure: str
+    """The place of its figure on that page; nothing where there is none."""
+    sources: sources.Sources
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,7 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
     order = [each for each in study.experiments if each in names or each == name]
     _remember(folder, name, analysis, figures, study)
     noted = notes.of_all(results)
+    found = [*analysis.claims, *claims.unjudged(study.claims, study.number, analysis.claims)]
     return _write(
         folder / address(name),
         "experiment.html.j2",
@@ -80,6 +93,16 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
         following=_neighbour(order, name, +1, up),
         analysis=analysis,
         figures=figures,
+        at_a_glance=_at_a_glance(folder, study, found) if study.single else None,
+        rows=_rows(study, found, {name: ""}, {name: [figure.name for figure in analysis.figures]})
+        if study.single
+        else [],
+        forest_caption=forest.CAPTION,
+        sources={claim.id: sources.of(study, claim) for claim in analysis.claims},
+        figure_of={
+            claim.id: _figure_of(claim, [figure.name for figure in analysis.figures])
+            for claim in analysis.claims
+        },
         results=results,
         plan=results.plan,
         tallies=tallies(analysis.claims),
@@ -121,7 +144,40 @@ def _remember(folder: Path, name: str, analysis: Analysis, figures: Sequence[Any
     ]
     path = folder / "figures" / f"{name.replace('/', '-')}.front.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(front, ensure_ascii=False), encoding="utf-8")
+    names = [figure.name for figure, _, _ in figures]
+    path.write_text(json.dumps({"front": front, "figures": names}, ensure_ascii=False), encoding="utf-8")
+
+
+def _at_a_glance(folder: Path, study: Study, found: Sequence[claims.Claim]) -> pictures.Picture | None:
+    """All claims of a study that were judged, in one picture."""
+    judged = [claim for claim in found if claim.parts]
+    if not judged:
+        return None
+    with plots.style():
+        return pictures.write(
+            forest.draw(judged), folder / "figures", f"{study.name}-claims", forest.alt(judged)
+        )
+
+
+def _rows(
+    study: Study,
+    found: Sequence[claims.Claim],
+    pages: Mapping[str, str],
+    figures: Mapping[str, Sequence[str]],
+) -> list[Row]:
+    """A row for each claim of a study; `pages` and `figures`: addresses of experiments that the report has, and the names of their figures."""
+    rows = []
+    for claim in found:
+        name = study.name if study.single else f"{study.name}/{claim.entry.experiment}"
+        figure = _figure_of(claim, figures.get(name, ()))
+        rows.append(Row(claim, pages.get(name, ""), figure, sources.of(study, claim)))
+    return rows
+
+
+def _figure_of(claim: claims.Claim, names: Sequence[str]) -> str:
+    """The place of a claim's figure on its page: its own, or else those of its experiment."""
+    own = f"claim-{claim.id}"
+    return own if own in names else "figures" if names and claim.parts else ""
 
 
 def _lead(study: Study, reference: str) -> str:
@@ -151,8 +207,9 @@ class Pages:
 
     def finish(self) -> Path:
         """Writes the pages of the studies and the first page; returns the first page's path."""
-        studies = list(self._studies.values())
-        overview = []
+        # What was published is the question, and comes first.
+        studies = sorted(self._studies.values(), key=lambda study: study.own)
+        overview: list[dict[str, Any]] = []
         for place, study in enumerate(studies):
             mine = [name for name in study.experiments if name in self._pages]
             found = self._claims(study, mine)
@@ -166,7 +223,8 @@ class Pages:
                 self._study(study, mine, found, before, after)
             overview.append(
                 {
-                    "forest": self._forest(study, found),
+                    "forest": _at_a_glance(self.folder, study, found),
+                    "question": study.about.get("question", ""),
                     "name": study.name,
                     "address": f"{study.name}.html",
                     "title": study.short,
@@ -214,22 +272,13 @@ class Pages:
             ],
             figures=self._front(),
             entries=overview,
-            tallies=tallies(self.totals()),
+            tallies=[],
             grades=grades.WORDS,
-            forest_caption=forest.CAPTION,
+            forest_caption=forest.READ,
             table=[(name, claims.counts(mine)) for name, mine in self.by_study()],
             facts=facts([page.results for page in self._pages.values()]),
             quick=any(page.results.quick for page in self._pages.values()),
         )
-
-    def _forest(self, study: Study, found: Sequence[claims.Claim]) -> pictures.Picture | None:
-        """All claims of a study that were judged, in one picture."""
-        judged = [claim for claim in found if claim.parts]
-        if not judged:
-            return None
-        with plots.style():
-            drawn = forest.draw(judged)
-            return pictures.write(drawn, self.folder / "figures", f"{study.name}-claims", forest.alt(judged))
 
     def _claims(self, study: Study, mine: Sequence[str] | None = None) -> list[claims.Claim]:
         """Every claim of a study: those of experiments that are not in this report are not judged."""
@@ -240,10 +289,6 @@ class Pages:
     def by_study(self) -> list[tuple[str, list[claims.Claim]]]:
         """The name of each study of the report, and its claims."""
         return [(study.short, self._claims(study)) for study in self._studies.values()]
-
-    def totals(self) -> list[claims.Claim]:
-        """Every claim of every study of the report."""
-        return [claim for _, mine in self.by_study() for claim in mine]
 
     def _study(
         self,
@@ -264,12 +309,16 @@ class Pages:
             previous=before,
             following=after,
             entries=[self._entry(name) for name in mine],
-            claims=[(claim, address(name)) for name in mine for claim in self._pages[name].analysis.claims],
-            missing=[claim for claim in found if not claim.parts],
+            rows=_rows(
+                study,
+                found,
+                {name: address(name) for name in mine},
+                {name: self._remembered(name)["figures"] for name in mine},
+            ),
             about=study.about,
             glossary=study.glossary,
             settings=study.settings.settings,
-            forest=self._forest(study, found),
+            at_a_glance=_at_a_glance(self.folder, study, found),
             forest_caption=forest.CAPTION,
             engines=_engines([self._pages[name].results for name in mine], found),
             told=self._told(study),
@@ -305,17 +354,22 @@ class Pages:
 
     def _front(self) -> list[dict[str, Any]]:
         """The figures of the first page, with their pictures."""
-        found = []
+        found: list[dict[str, Any]] = []
         for name in self._pages:
-            path = self.folder / "figures" / f"{name.replace('/', '-')}.front.json"
-            entries = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-            for entry in entries[: FRONT - len(found)]:
+            for entry in self._remembered(name)["front"][: FRONT - len(found)]:
                 uris = {
                     kind: plots.uri((self.folder / "figures" / f"{entry['stem']}{end}.svg").read_bytes())
                     for kind, end in (("light", ""), ("dark", ".dark"))
                 }
                 found.append({**entry, **uris})
         return found
+
+    def _remembered(self, name: str) -> dict[str, Any]:
+        """What an experiment's page left for this one (`_remember`)."""
+        path = self.folder / "figures" / f"{name.replace('/', '-')}.front.json"
+        if not path.is_file():
+            return {"front": [], "figures": []}
+        return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 FRONT_MATTER = "report.toml"
