@@ -136,9 +136,8 @@ impl Sender {
         self.review_overdue(cx);
         if self.special.as_ref().is_some_and(|special| special.passes_abandoned) {
             // The peer has answered, if not to data.
-            for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
-                lane.single_packet = false;
-                lane.open_burst();
+            for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
+                lane.heard();
             }
         }
         self.advance_forwards(cx, false);
@@ -163,7 +162,7 @@ impl Sender {
         let mut cut = Vec::new();
         for (id, seq) in special.watched_lost(at, &space.flight, &self.outcome, reports) {
             let Some(lane) = self.lanes.get_mut(id) else { continue };
-            lane.chunks_lost = lane.chunks_lost.saturating_add(1);
+            lane.loss.count_more(1);
             if let Some(chunk) = self.spaces.get(at).and_then(|space| space.flight.get(seq)) {
                 count_lost(&mut cx.streams, chunk.fragment.stream);
             }
@@ -172,9 +171,9 @@ impl Sender {
                 continue;
             }
             cut.push(id);
-            let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
-            let first = if lane.loss.shares_space() { lane.earliest } else { first };
-            let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
+            let first = self.spaces.get(at).map_or(0, |space| lane.loss.first(&space.flight));
+            let recovers =
+                cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
             self.after_losses(cx, id, &NewlyLost::only(seq), recovers);
         }
     }
@@ -197,7 +196,7 @@ impl Sender {
     /// Adds what a lane must not send again.
     fn review_lane(&self, cx: &Context, id: LaneId, all: &mut Vec<u32>) {
         let Some(lane) = self.lanes.get(id).filter(|lane| lane.loss.any()) else { return };
-        let Some(space) = self.spaces.get(lane.space) else { return };
+        let Some(space) = self.spaces.get(lane.space()) else { return };
         let Some(special) = &self.special else { return };
         for seq in lane.loss.marked() {
             let Some(chunk) = space.flight.get(seq) else { continue };
@@ -302,44 +301,30 @@ impl Sender {
             let one = Counted::one(chunk);
             space.flight.abandon(seq);
             let Some(lane) = self.lanes.get_mut(id) else { continue };
-            match state {
-                ChunkState::InFlight => {
-                    if let Some(special) = &mut self.special {
-                        special.watch(at, id, seq, missing);
-                    }
-                    lane.leave_flight(one);
-                    lane.unacked = lane.unacked.saturating_sub(1);
-                }
-                ChunkState::Lost => lane.unacked = lane.unacked.saturating_sub(1),
-                ChunkState::GapAcked | ChunkState::Reserved | ChunkState::Abandoned => {}
+            if let Some(special) = self.special.as_mut().filter(|_| state == ChunkState::InFlight) {
+                special.watch(at, id, seq, missing);
             }
+            lane.given_up(seq, state, one);
             given_up.note(id, seq);
-            if lane.timed.is_some_and(|timed| timed.seq == seq) {
-                lane.timed = None;
-            }
         }
     }
 
     /// Chunks are gone from lanes.
     fn settle_lanes(&mut self, given_up: &GivenUp) {
         for (id, lane) in self.lanes.iter_mut() {
-            let Some(space) = self.spaces.get(lane.space) else { continue };
+            let Some(space) = self.spaces.get(lane.space()) else { continue };
             if let Some((first, last)) = given_up.of_lane(id) {
                 lane.loss.forget_abandoned(&space.flight, first, last);
             }
             if space.shared {
-                lane.earliest = lane.loss.earliest(&space.flight);
+                lane.loss.find_earliest(&space.flight);
             }
-            if lane.unacked > 0 {
+            if lane.in_flight.unacked() > 0 {
                 continue;
             }
             // "turn off the T3-rtx timer" (RFC 9260, 6.3.2, R2); it runs again for what the peer must be told.
-            lane.t3 = None;
-            lane.cwnd_exempt_packet = false;
-            // The packet that T3-rtx owes has nothing to carry any more but new data.
-            if lane.single_packet {
-                lane.cwnd_exempt_new = lane.cwnd_exempt_new.max(1);
-            }
+            lane.stop_t3();
+            lane.permits.given_up();
         }
     }
 }

@@ -7,7 +7,7 @@ use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
 
 use super::Sender;
-use super::flight::{AckOutcome, ChunkState, Counted, GapList, LaneAck, NotThere};
+use super::flight::{AckOutcome, Counted, GapList, LaneAck, NotThere};
 use super::lane::Lane;
 use super::loss_response::NewlyLost;
 use super::windows::Windows;
@@ -61,10 +61,7 @@ impl Sender {
         let gap_count = gaps.blocks.len();
         let mut outcome = std::mem::take(&mut self.outcome);
         for lane in self.lanes.rows_mut() {
-            lane.timed_open = lane.timed.is_some_and(|timed| {
-                let chunk = space.flight.get(timed.seq);
-                chunk.is_some_and(|c| c.state == ChunkState::InFlight && c.transmissions == 1)
-            });
+            lane.round_trip.before_sack(&space.flight);
         }
         let lanes = self.lanes.len();
         let applied = if windows.is_any() {
@@ -95,7 +92,7 @@ impl Sender {
         });
         self.couple(cx, at, &outcome, times);
         for id in self.lanes.ids() {
-            if self.lanes.get(id).is_some_and(|lane| lane.space == at) {
+            if self.lanes.get(id).is_some_and(|lane| lane.space() == at) {
                 self.acknowledge_lane(cx, id, &outcome);
             }
         }
@@ -135,7 +132,7 @@ impl Sender {
     // rfc9260:7.2.1-9 rfc9260:7.2.4-6
     fn acknowledge_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         self.sample_round_trip(cx, id, outcome);
-        let path = self.lanes.get(id).and_then(|lane| cx.paths.get(lane.path));
+        let path = self.lanes.get(id).and_then(|lane| cx.paths.get(lane.path()));
         if path.is_some_and(crate::path::Path::waits_for_packets) {
             rare();
             self.note_sizes_that_arrived(cx, id, outcome);
@@ -144,8 +141,8 @@ impl Sender {
         if outcome.not_there != NotThere::Nothing {
             self.send_what_is_not_there(cx, id, outcome.not_there);
         }
-        let lost_before = self.lanes.get(id).map_or(0, |lane| lane.chunks_lost);
-        if self.lanes.get(id).is_some_and(|lane| lane.rack.is_some()) {
+        let lost_before = self.lanes.get(id).map_or(0, |lane| lane.loss.count());
+        if self.lanes.get(id).is_some_and(|lane| lane.rack_tlp.finds_losses()) {
             self.detect_by_time(cx, id, Some(outcome));
         } else {
             self.detect_losses(cx, id, outcome);
@@ -154,7 +151,7 @@ impl Sender {
                 self.arm_loss_timer(cx, id);
             }
         }
-        if self.lanes.get(id).is_some_and(|lane| lane.recovery.is_some()) {
+        if self.lanes.get(id).is_some_and(|lane| lane.recovery.has_more()) {
             rare();
             self.step_recovery(id, outcome, lost_before);
         }
@@ -167,7 +164,7 @@ impl Sender {
     #[inline(never)]
     fn send_what_is_not_there(&mut self, cx: &Context, id: LaneId, what: NotThere) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
         let mine = space.flight.taken_back(id, what == NotThere::All);
         let mine: Vec<u64> =
             mine.filter(|(_, chunk)| !chunk.fast_retransmitted).map(|(seq, _)| seq).collect();
@@ -184,9 +181,9 @@ impl Sender {
     #[inline(never)]
     fn step_recovery(&mut self, id: LaneId, outcome: &AckOutcome, lost_before: u32) {
         let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
-        let Some(space) = self.spaces.get(lane.space) else { return };
-        let first = if space.shared { lane.earliest } else { space.flight.first() };
-        let safe = ack.earliest_acked && lane.chunks_lost == lost_before && ack.reneged == 0;
+        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let first = lane.loss.first(&space.flight);
+        let safe = ack.earliest_acked && lane.loss.count() == lost_before && ack.reneged == 0;
         lane.step_recovery(ack, safe, first, space.flight.next());
     }
 
@@ -197,33 +194,26 @@ impl Sender {
         let newest = lanes.filter_map(|(lane, ack)| Some((ack.newest_once?, lane))).max();
         let Some(((_, sent_at), lane)) = newest else { return };
         if let Some(lane) = self.lanes.get_mut(LaneId::at(lane)) {
-            lane.one_way_delay_us = Some(times.received_us.wrapping_sub(micros(sent_at)) as i32);
+            lane.round_trip.note_one_way(times.received_us.wrapping_sub(micros(sent_at)) as i32);
         }
     }
 
     // rfc9260:6.3.1-1 rfc9260:6.3.1-2
     fn sample_round_trip(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get(lane.space) else { return };
+        let Some(space) = self.spaces.get(lane.space()) else { return };
         let sent_at = match cx.config.timers.rtt_sampling {
-            RttSampling::OncePerRoundTrip | RttSampling::ThroughLoss => lane.timed.and_then(|timed| {
-                let acked = timed.seq < space.flight.first()
-                    || space.flight.get(timed.seq).is_some_and(|c| c.state == ChunkState::GapAcked);
-                if !acked {
-                    return None;
-                }
-                lane.timed = None;
-                lane.timed_open.then_some(timed.sent_at)
-            }),
+            RttSampling::OncePerRoundTrip | RttSampling::ThroughLoss => {
+                lane.round_trip.take_timed(&space.flight)
+            }
             RttSampling::EveryAck => {
                 outcome.lanes.get(id.row()).and_then(|l| l.newest_once).map(|(_, at)| at)
             }
         };
         let Some(sent_at) = sent_at else { return };
         let sample = cx.config.clock().elapsed(sent_at, cx.now);
-        lane.newest_rtt = sample;
-        lane.min_rtt = Some(lane.min_rtt.map_or(sample, |least| least.min(sample)));
-        let (subflow, path) = (lane.subflow, lane.path);
+        lane.round_trip.note(sample);
+        let (subflow, path) = (lane.subflow(), lane.path());
         let Some(rtt) = lane.rtt_mut(&mut cx.paths) else { return };
         if cx.config.timers.rtt_sampling == RttSampling::EveryAck {
             rtt.sample_each(cx.now, sample);
@@ -253,15 +243,15 @@ impl Sender {
         let waiting = self.queued_on(id) > 0;
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let dry = !waiting && !lane.loss.any();
-        lane.controller.on_sent(cx.now, flight_before, lane.flight, dry);
+        lane.window.packet_left(cx.now, flight_before, lane.in_flight.bytes(), dry);
     }
 
     fn update_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         let paced = self.lanes.get(id).is_some_and(Lane::is_paced);
-        let model = self.lanes.get(id).is_some_and(|lane| lane.controller.is_model());
+        let model = self.lanes.get(id).is_some_and(|lane| lane.window.is_model());
         let waiting = if paced || model { self.queued_on(id) } else { 0 };
         let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
-        let Some(space) = self.spaces.get(lane.space) else { return };
+        let Some(space) = self.spaces.get(lane.space()) else { return };
         // A SACK that says nothing of this lane is no news to it, where lanes share a space.
         let mine = !space.shared || ack.acked_chunks > 0 || ack.reneged > 0 || ack.earliest_acked;
         if !mine {
@@ -277,9 +267,8 @@ impl Sender {
         if space.shared {
             rare();
             // The lane's own earliest outstanding chunk stands for the cumulative point (the rule CUC).
-            let before = lane.earliest;
-            let earliest = lane.loss.earliest(&space.flight);
-            lane.earliest = earliest;
+            let before = lane.loss.first(&space.flight);
+            let earliest = lane.loss.find_earliest(&space.flight);
             advanced = earliest > before;
             earliest_acked = advanced;
             if ack.highest_newly_acked.is_some_and(|highest| highest < earliest) {
@@ -288,30 +277,14 @@ impl Sender {
                 gap = 0;
             }
         }
-        let first = if space.shared { lane.earliest } else { space.flight.first() };
-        let round_trip = first > lane.round_end;
-        if round_trip {
-            lane.round_end = space.flight.next();
-        }
-        let window_before = lane.controller.window();
+        let first = lane.loss.first(&space.flight);
+        let round_trip = lane.window.ends_round(first, space.flight.next());
+        let window_before = lane.window.cwnd();
         // What only the pacer keeps back would have filled the window: "A sender SHOULD NOT consider itself application
         // limited if it would have fully utilized the congestion window without pacing delay" (RFC 9002, 7.8).
-        let in_flight = lane.flight;
+        let in_flight = lane.in_flight.bytes();
         let flight_before = in_flight + waiting;
-        lane.on_acked(ack);
-        lane.awaiting_sack = false;
-        if ack.acked_chunks > 0 {
-            lane.single_packet = false;
-        }
-        // The packet that T3-rtx owes may still have to leave: a SACK without news does not take it away.
-        // Nor does it one that waits for the pacer.
-        let waits = paced && lane.loss.any();
-        if !lane.single_packet && !waits {
-            lane.cwnd_exempt_packet = false;
-        }
-        if ack.fast_retransmitted_acked {
-            lane.limit_next_burst();
-        }
+        lane.acknowledged(ack, paced && lane.loss.any());
         if ack.acked_chunks > 0 || advanced {
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off;
             let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, first));
@@ -324,11 +297,11 @@ impl Sender {
                 given_up,
                 flight_before: flight_before + given_up,
                 cumulative_advanced: advanced,
-                in_recovery: recovers && lane.in_recovery(first) || reduced,
-                all_acked: lane.unacked == 0,
+                in_recovery: recovers && lane.recovery.is_at(first) || reduced,
+                all_acked: lane.in_flight.unacked() == 0,
                 round_trip,
             };
-            if lane.controller.wants_times() {
+            if lane.window.controller().wants_times() {
                 rare();
                 let timing = Timing {
                     now: cx.now,
@@ -337,29 +310,29 @@ impl Sender {
                     srtt: lane.srtt(cx),
                     una: first,
                     max: space.flight.next(),
-                    newest_sent: if model { ack.newest_sent(cx.now, lane.min_rtt) } else { None },
+                    newest_sent: if model { ack.newest_sent(cx.now, lane.round_trip.min()) } else { None },
                     flight_before: in_flight,
-                    flight: lane.flight,
+                    flight: lane.in_flight.bytes(),
                     starved: waiting == 0 && !lane.loss.any(),
                 };
-                lane.controller.on_timed_ack(&acked, &timing);
+                lane.window.acknowledged_in_time(&acked, &timing);
             } else {
-                lane.controller.on_ack(&acked, Timing::default);
+                lane.window.acknowledged(&acked);
             }
         }
         // R2: "Whenever all outstanding data sent to an address have been acknowledged, turn off the T3-rtx timer".
         // R3: "Whenever a SACK chunk is received that acknowledges the DATA chunk with the earliest outstanding TSN
         // for that address, restart the T3-rtx timer". R4: a reneged chunk starts it when it does not run.
-        if lane.unacked == 0 {
-            lane.t3 = None;
-        } else if earliest_acked || lane.t3.is_none() {
+        if lane.in_flight.unacked() == 0 {
+            lane.stop_t3();
+        } else if earliest_acked || lane.t3().is_none() {
             lane.arm_t3(cx);
         }
         lane.open_burst_after_sack();
-        let window = lane.controller.window();
+        let window = lane.window.cwnd();
         let changed = window != window_before;
         if changed {
-            lane.cwnd_peak = lane.cwnd_peak.max(window);
+            lane.window.note_peak();
         }
         // One lane needs nothing more than that where nobody records.
         if cx.trace.is_on() || changed && self.lanes.len() > 1 {
@@ -370,14 +343,14 @@ impl Sender {
     /// 7.2.4: missing reports, marking, and the cut.
     fn detect_losses(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
         let rule = cx.config.congestion.fast_recovery;
         let (first, advanced) = if space.shared {
-            (lane.earliest, ack.acked_chunks > 0)
+            (lane.loss.first(&space.flight), ack.acked_chunks > 0)
         } else {
             (space.flight.first(), outcome.advanced)
         };
-        let in_recovery = rule != FastRecovery::Off && lane.in_recovery(first);
+        let in_recovery = rule != FastRecovery::Off && lane.recovery.is_at(first);
         let limit = lane.loss.limit(
             &space.flight,
             ack.highest_newly_acked,
@@ -393,12 +366,12 @@ impl Sender {
     #[inline(never)]
     fn report_missing(&mut self, cx: &mut Context, id: LaneId, limit: u64, in_recovery: bool, ack: &LaneAck) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
         let mut together = None;
         lane.loss.report(&mut space.flight, limit, |seq, chunk| {
             NewlyLost::note(&mut together, seq, chunk);
             count_lost(&mut cx.streams, chunk.fragment.stream);
-            lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
+            lane.window.chunk_lost(cx.now, chunk.sent_at, chunk.size());
         });
         let Some(mut lost) = together else { return };
         (lost.newly, lost.again) = (Some(ack.delivered()), ack.again);
@@ -424,7 +397,7 @@ fn paths_of_news<'a>(
     outcome: &'a AckOutcome,
 ) -> impl Iterator<Item = PathId> + 'a {
     let each = lanes.rows().iter().zip(&outcome.lanes);
-    each.filter(|(_, ack)| ack.acked_chunks > 0).map(|(lane, _)| lane.path)
+    each.filter(|(_, ack)| ack.acked_chunks > 0).map(|(lane, _)| lane.path())
 }
 
 #[cfg(test)]

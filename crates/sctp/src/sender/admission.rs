@@ -109,7 +109,7 @@ impl Sender {
         let at = subflow.space;
         let lane_id = subflow.lane;
         if let Some(lane) = self.lanes.get_mut(lane_id) {
-            if lane.unacked == 0 {
+            if lane.in_flight.unacked() == 0 {
                 // Who waits for a window is not idle: "Zero window probing does not affect the calculation of cwnd" (6.1 A).
                 let idle = !self.spaces.get(at).is_some_and(|space| space.probe.waits()) && lane.decay(cx);
                 lane.open_burst();

@@ -155,13 +155,13 @@ impl Sender {
     #[inline]
     fn largest_now(&self, limits: &LimitConfig) -> usize {
         let [lane] = self.lanes.rows() else { return usize::MAX };
-        let windows = usize::try_from(2 * lane.controller.window()).unwrap_or(usize::MAX);
+        let windows = usize::try_from(2 * lane.window.cwnd()).unwrap_or(usize::MAX);
         windows.clamp(limits.send_buffer, limits.max_send_buffer)
     }
 
     #[inline(never)]
     fn tell_writable_if_room(&mut self, cx: &mut Context) {
-        let limit = send_buffer(cx, self.lanes.rows().iter().max_by_key(|lane| lane.controller.window())) / 2;
+        let limit = send_buffer(cx, self.lanes.rows().iter().max_by_key(|lane| lane.window.cwnd())) / 2;
         if self.deferred_bytes() > limit {
             return;
         }

@@ -9,7 +9,7 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::flight::{AckOutcome, Counted, LaneAck, SentChunk};
 use super::lane::LossTimer;
-use super::lane::rack::Circumstances;
+use super::lane::rack::{Circumstances, Rack};
 use super::loss_response::NewlyLost;
 use super::path_mtu::{LostAgain, room_of};
 use crate::config::{FastRecovery, ImmediateBit};
@@ -39,13 +39,11 @@ impl Sender {
         for tsn in duplicates {
             // `unwrap_ack` gives one past the TSN.
             let Some(seq) = space.unwrap_ack(tsn).and_then(|next| next.checked_sub(1)) else { continue };
-            for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space == at) {
-                if let Some(rack) = &mut lane.rack {
+            for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
+                if let Some(rack) = lane.rack_tlp.rack_mut() {
                     rack.duplicate(&space.flight, seq);
                 }
-                if lane.recovery.as_mut().is_some_and(|recovery| recovery.on_duplicate(seq))
-                    && !lane.loss.any()
-                {
+                if lane.recovery.on_duplicate(seq) && !lane.loss.any() {
                     lane.undo();
                     needless = Some(id);
                 }
@@ -59,34 +57,34 @@ impl Sender {
     /// RACK, with a SACK or when its timer has expired.
     pub(super) fn detect_by_time(&mut self, cx: &mut Context, id: LaneId, outcome: Option<&AckOutcome>) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let first = if space.shared { lane.earliest } else { space.flight.first() };
-        let in_recovery = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let first = lane.loss.first(&space.flight);
+        let in_recovery =
+            cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
         let sent =
             if space.shared { lane.loss.own_len() } else { space.flight.next() - space.flight.first() };
         let circumstances = Circumstances {
             now: cx.now,
-            min_rtt: lane.min_rtt,
+            min_rtt: lane.round_trip.min(),
             srtt: lane.srtt(cx),
-            newest_rtt: lane.newest_rtt,
+            newest_rtt: lane.round_trip.newest(),
             in_recovery,
-            acked_above: sent.saturating_sub(u64::from(lane.unacked)),
+            acked_above: sent.saturating_sub(u64::from(lane.in_flight.unacked())),
         };
-        let Some(rack) = &mut lane.rack else { return };
+        let (header, path) = (self.encoding.header_len(), lane.path());
+        let Some(rack) = lane.rack_tlp.rack_mut() else { return };
         let ack = outcome.and_then(|outcome| outcome.lanes.get(id.row()));
         let mut probe = ProbeAnswer::Open;
         if let Some(ack) = ack {
             rack.delivered(&circumstances, ack);
             probe = rack.probe_answered(&space.flight);
-            let waits = lane.after_timeout && lane.recovery_exit.is_some_and(|exit| first <= exit);
-            if lane.recovery_exit.is_some() && !in_recovery && !waits && ack.earliest_acked {
-                lane.recovery_exit = None;
-                lane.after_timeout = false;
+            let waits = lane.recovery.is_after_timeout() && lane.recovery.is_below_exit(first);
+            if lane.recovery.has_exit() && !in_recovery && !waits && ack.earliest_acked {
+                lane.recovery.pass_exit();
                 rack.recovered();
             }
         }
         let highest = ack.and_then(|ack| ack.highest_newly_acked);
-        let (header, path) = (self.encoding.header_len(), lane.path);
         let (mut marked, mut lost_again) = (None, LostAgain::default());
         let again = rack.detect(&mut space.flight, &mut lane.loss, &circumstances, highest, |seq, chunk| {
             NewlyLost::note(&mut marked, seq, chunk);
@@ -94,10 +92,10 @@ impl Sender {
                 lost_again.add(chunk, header, room_of(&cx.paths, path));
             }
             count_lost(&mut cx.streams, chunk.fragment.stream);
-            lane.controller.on_lost(cx.now, chunk.sent_at, chunk.size());
+            lane.window.chunk_lost(cx.now, chunk.sent_at, chunk.size());
         });
         let soonest = cx.now + cx.config.clock().granularity();
-        lane.loss_timer = again.map(|at| (at.max(soonest), LossTimer::Reordering));
+        lane.rack_tlp.look_again(again.map(|at| at.max(soonest)));
         if let Some(mut marked) = marked {
             marked.newly = ack.map(LaneAck::delivered);
             marked.again = ack.map_or(0, |ack| ack.again);
@@ -114,7 +112,7 @@ impl Sender {
     /// The probe repaired a loss that nothing else has shown: the window shrinks as if it had been seen.
     fn cut_after_probe(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
+        lane.window.cut(Congestion::FastRetransmit(Base::CWND));
         lane.open_burst();
         cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
         self.record_window(cx, id);
@@ -126,35 +124,32 @@ impl Sender {
         if let Some(least) = cx.config.emulation.early_fast_retransmit {
             let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
             let wait = least.max(variation);
-            let running = lane.loss_timer.unwrap_or((cx.now + wait, LossTimer::EarlyRetransmit));
-            lane.loss_timer = lane.loss.suspects_any().then_some(running);
+            lane.rack_tlp.retransmit_early(cx.now + wait, lane.loss.suspects_any());
             return;
         }
-        if !cx.config.congestion.tail_loss_probe
-            || lane.loss_timer.is_some_and(|(_, kind)| kind != LossTimer::Probe)
-        {
+        if !cx.config.congestion.tail_loss_probe || lane.rack_tlp.waits_for_more_than_a_probe() {
             return;
         }
-        lane.loss_timer = None;
-        let Some(space) = self.spaces.get(lane.space) else { return };
-        let first = if space.shared { lane.earliest } else { space.flight.first() };
-        let probing = lane.rack.as_ref().is_none_or(|rack| rack.probes());
-        let recovering = lane.loss.any() || lane.in_recovery(first) || lane.single_packet;
+        lane.rack_tlp.stop();
+        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let first = lane.loss.first(&space.flight);
+        let probing = lane.rack_tlp.rack().is_none_or(Rack::probes);
+        let recovering = lane.loss.any() || lane.recovery.is_at(first) || lane.permits.is_single_packet();
         // A closed window is probed by its own timers.
         let probing = probing || space.probe.in_flight;
-        if lane.flight_chunks == 0 || probing || recovering {
+        if lane.in_flight.chunks() == 0 || probing || recovering {
             return;
         }
         // "PTO = 2 * SRTT. If FlightSize is one segment: PTO += TLP.max_ack_delay" (RFC 8985, 7.2).
         let mut wait = lane.srtt(cx).map_or(FIRST_PTO, |srtt| srtt * 2);
         // What asks for a SACK at once is not waited for.
         let asks = cx.state == State::ShutdownPending && cx.config.sack.immediate_bit != ImmediateBit::Off;
-        if lane.flight_chunks == 1 && !asks {
+        if lane.in_flight.chunks() == 1 && !asks {
             wait += cx.config.sack.delay;
         }
         let at = cx.now + wait;
-        if lane.t3.is_some_and(|t3| at < t3) {
-            lane.loss_timer = Some((at, LossTimer::Probe));
+        if lane.t3().is_some_and(|t3| at < t3) {
+            lane.rack_tlp.start(at, LossTimer::Probe);
         }
     }
 
@@ -165,7 +160,7 @@ impl Sender {
             self.arm_loss_timer(cx, id);
         } else if first_of_all {
             if let Some(lane) = self.lanes.get_mut(id) {
-                lane.loss_timer = Some((cx.now + cx.config.timers.rto_min * 2, LossTimer::Burst));
+                lane.rack_tlp.start(cx.now + cx.config.timers.rto_min * 2, LossTimer::Burst);
             }
         }
     }
@@ -173,15 +168,15 @@ impl Sender {
     /// The timer besides T3-rtx expired.
     pub(super) fn on_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some((_, kind)) = lane.loss_timer.take() else { return };
+        let Some(kind) = lane.rack_tlp.expired() else { return };
         match kind {
             LossTimer::Reordering => self.detect_by_time(cx, id, None),
             LossTimer::Probe => self.probe_tail(cx, id),
             LossTimer::EarlyRetransmit => self.retransmit_early(cx, id),
             LossTimer::Burst => {
-                let Some(space) = self.spaces.get(lane.space) else { return };
+                let Some(space) = self.spaces.get(lane.space()) else { return };
                 if space.flight.first() == 0 && !space.flight.is_empty() {
-                    lane.cwnd_exempt_new = KAME_BURST;
+                    lane.permits.probe_with_new(KAME_BURST);
                 }
             }
         }
@@ -190,13 +185,14 @@ impl Sender {
     /// TLP_send_probe (RFC 8985, 7.3): new data if there is some, else the last chunk once more.
     fn probe_tail(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let Some(rack) = &mut lane.rack else { return };
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let path = lane.path();
+        let Some(rack) = lane.rack_tlp.rack_mut() else { return };
         let waits = self.subflows.rows().iter().any(|s| s.lane == id && !s.out.is_empty());
-        let packet = cx.paths.get(lane.path).map_or(0, |path| u64::from(path.mtu()));
+        let packet = cx.paths.get(path).map_or(0, |path| u64::from(path.mtu()));
         if waits && self.peer_rwnd >= packet {
             rack.probe(&space.flight, None);
-            lane.cwnd_exempt_new = 1;
+            lane.permits.probe_with_new(1);
         } else {
             let Some(seq) = lane.loss.newest_in_flight(&space.flight) else { return };
             // What must not be sent again probes nothing. T3-rtx runs on as it was: nothing has left.
@@ -211,7 +207,7 @@ impl Sender {
             let Some(chunk) = lane.loss.mark(&mut space.flight, seq) else { return };
             chunk.probe = true;
             let one = Counted::one(chunk);
-            lane.cwnd_exempt_packet = true;
+            lane.permits.probe_with_marked();
             lane.arm_t3(cx);
             return self.take_out_of_flight(cx, id, one);
         }
@@ -225,9 +221,11 @@ impl Sender {
             return;
         }
         for id in self.lanes.ids() {
-            let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.flight_chunks > 0) else { continue };
-            lane.loss_timer = None;
-            if lane.rack.as_ref().is_some_and(|rack| !rack.probes()) {
+            let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.in_flight.chunks() > 0) else {
+                continue;
+            };
+            lane.rack_tlp.stop();
+            if lane.rack_tlp.rack().is_some_and(|rack| !rack.probes()) {
                 self.probe_tail(cx, id);
             }
         }
@@ -237,9 +235,10 @@ impl Sender {
     fn retransmit_early(&mut self, cx: &mut Context, id: LaneId) {
         let Some(least) = cx.config.emulation.early_fast_retransmit else { return };
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let first = if space.shared { lane.earliest } else { space.flight.first() };
-        let in_recovery = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let first = lane.loss.first(&space.flight);
+        let in_recovery =
+            cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
         let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
         let sent = cx.now - least.max(variation);
         let mut marked = None;

@@ -53,7 +53,7 @@ impl Sender {
         let subflow = self.subflows.get(id)?;
         let (lane_id, at) = (subflow.lane, subflow.space);
         let lane = self.lanes.get_mut(lane_id)?;
-        let path = lane.path;
+        let path = lane.path();
         let dscp = subflow.dscp;
         let next = |first| Next { subflow: id, path, lane: lane_id, space: at, first, dscp };
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
@@ -62,7 +62,7 @@ impl Sender {
             let space = self.spaces.get(at)?;
             if let Some(seq) = lane.loss.next_lost(&space.flight) {
                 let chunk = space.flight.get(seq).filter(|chunk| chunk.subflow == id)?;
-                let paced = lane.pacer.is_some() && !chunk.probe;
+                let paced = lane.has_pacer() && !chunk.probe;
                 let may = lane.may_retransmit() && !(paced && lane.must_wait(cx));
                 return may.then(|| (next(First::Lost(seq)), 0));
             }
@@ -70,7 +70,7 @@ impl Sender {
         if subflow.out.is_empty() || !lane.may_send_new() {
             return None;
         }
-        let (since, paced) = (subflow.out.waiting_since(), lane.pacer.is_some());
+        let (since, paced) = (subflow.out.waiting_since(), lane.has_pacer());
         if cx.config.congestion.nagle && self.waits_for_more(cx, id, path) {
             return None;
         }

@@ -7,6 +7,7 @@
 //! message that has begun ends first. I-DATA and SF-DATA number fragments themselves and need neither.
 
 use super::Sender;
+use super::lane::Lane;
 use super::subflow::Subflow;
 use crate::config::Coupling;
 use crate::context::Context;
@@ -86,13 +87,13 @@ impl Sender {
     /// Chunks that other lanes of a space have to send again: the room in the peer's buffer is theirs first, for what is behind
     /// them stays there until they come.
     fn lost_of_others(&self, lane: LaneId, space: SpaceId) -> u64 {
-        let others = self.lanes.iter().filter(|(other, l)| *other != lane && l.space == space);
-        others.map(|(_, l)| u64::from(l.unacked.saturating_sub(l.flight_chunks))).sum()
+        let others = self.lanes.iter().filter(|(other, l)| *other != lane && l.space() == space);
+        others.map(|(_, l)| u64::from(l.in_flight.marked())).sum()
     }
 
     /// Most payload of a chunk of a subflow, bytes.
     fn max_payload_of(&self, cx: &Context, subflow: &Subflow) -> usize {
-        let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, |lane| lane.path);
+        let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
         subflow.cut_at(self.max_payload(cx, path)).max(1)
     }
 
@@ -109,7 +110,7 @@ impl Sender {
             let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.reserved.is_empty()) else {
                 continue;
             };
-            let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, |lane| lane.path);
+            let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
             let most = self.max_payload(cx, path) as u16;
             if let Some(subflow) = self.subflows.get_mut(id) {
                 subflow.reserved_size = subflow.reserved_size.min(most);

@@ -21,11 +21,11 @@ impl Sender {
         } else if self.coupler.is_none() {
             let pmdcs = cx.paths.first().map_or(0, crate::path::Path::pmdcs);
             let lane = self.lanes.first();
-            self.coupler = lane.and_then(|lane| Coupler::new(&cx.config, pmdcs, &lane.controller));
+            self.coupler = lane.and_then(|lane| Coupler::new(&cx.config, pmdcs, lane.window.controller()));
         }
         let phi = cx.config.subflows.coupling.phi(self.open_subflow_count());
         for lane in self.lanes.rows_mut() {
-            lane.controller.set_growth(Growth::Phi(phi));
+            lane.window.set_growth(Growth::Phi(phi));
         }
     }
 
@@ -43,7 +43,7 @@ impl Sender {
         let acked = outcome.lanes.iter().filter(|ack| ack.acked_chunks > 0);
         let newest = acked.clone().filter_map(|ack| ack.newest_once).map(|(_, sent_at)| sent_at).max();
         let alone = acked.map(|ack| ack.cumulative + ack.gap).sum::<u64>() <= coupler.unit();
-        for (id, _) in self.lanes.iter().filter(|(_, lane)| lane.space == at) {
+        for (id, _) in self.lanes.iter().filter(|(_, lane)| lane.space() == at) {
             let Some(ack) = outcome.lanes.get(id.row()) else { continue };
             if ack.acked_chunks == 0 {
                 continue;
@@ -60,9 +60,9 @@ impl Sender {
             coupler.on_ack(cx.now, id, &heard);
         }
         coupler.review(cx.now);
-        for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space == at) {
+        for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
             if outcome.lanes.get(id.row()).is_some_and(|ack| ack.acked_chunks > 0) {
-                lane.controller.set_growth(coupler.growth(id));
+                lane.window.set_growth(coupler.growth(id));
             }
         }
     }
@@ -72,14 +72,14 @@ impl Sender {
         let Some(coupler) = &mut self.coupler else { return };
         coupler.views.clear();
         for lane in self.lanes.rows() {
-            let subflow = self.subflows.get(lane.subflow);
+            let subflow = self.subflows.get(lane.subflow());
             coupler.views.push(LaneView {
                 open: subflow.is_some_and(|s| s.life == Life::Open),
-                active: lane.flight > 0 || subflow.is_some_and(|s| !s.out.is_empty()),
-                path: lane.path,
+                active: lane.in_flight.bytes() > 0 || subflow.is_some_and(|s| !s.out.is_empty()),
+                path: lane.path(),
                 dscp: subflow.map_or(cx.config.dscp, |s| s.dscp),
-                cwnd: lane.controller.window(),
-                flight: lane.flight,
+                cwnd: lane.window.cwnd(),
+                flight: lane.in_flight.bytes(),
                 srtt: lane.srtt(cx),
             });
         }
@@ -90,9 +90,8 @@ impl Sender {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else { return };
         for (id, lane) in self.lanes.iter_mut() {
             // After T3-rtx a lane has a packet until something is acknowledged.
-            if let Some(bytes) = coupler.window_of(id).filter(|_| !lane.single_packet) {
-                lane.controller.set_window(bytes);
-                lane.note_window();
+            if let Some(bytes) = coupler.window_of(id).filter(|_| !lane.permits.is_single_packet()) {
+                lane.window.share(bytes);
             }
         }
         self.window_peak = self.window_peak.max(self.total_window());
@@ -105,8 +104,7 @@ impl Sender {
         let count = windows.iter().flatten().count().max(1) as u64;
         for (lane, window) in self.lanes.rows_mut().iter_mut().zip(windows) {
             if let Some(window) = window {
-                lane.controller.limit_window(window / count);
-                lane.controller.seed_ssthresh(window / count);
+                lane.window.divide(window / count);
             }
         }
     }
@@ -119,7 +117,7 @@ impl Sender {
         };
         if coupler.views.len() == self.lanes.len() {
             for (view, lane) in coupler.views.iter_mut().zip(self.lanes.rows()) {
-                view.flight = lane.flight;
+                view.flight = lane.in_flight.bytes();
             }
         } else {
             self.show_lanes(cx);
@@ -154,7 +152,7 @@ impl Sender {
         for other in self.lanes.ids().filter(|other| *other != id) {
             let shares = self.coupler.as_ref().is_some_and(|coupler| coupler.share(id, other));
             if let (true, Some(lane)) = (shares, self.lanes.get_mut(other)) {
-                lane.controller.on_congestion(Congestion::OtherLane);
+                lane.window.cut(Congestion::OtherLane);
                 self.record_window(cx, other);
             }
         }

@@ -30,7 +30,7 @@ impl Sender {
     /// number yet when it is given up.
     fn mark_folded_lost(&mut self, cx: &mut Context) {
         for id in self.lanes.ids() {
-            if self.lanes.get(id).is_some_and(|lane| lane.space != SpaceId::FIRST) {
+            if self.lanes.get(id).is_some_and(|lane| lane.space() != SpaceId::FIRST) {
                 self.mark_all_lost(cx, id);
             }
         }
@@ -74,20 +74,15 @@ impl Sender {
             subflow.awaits_fid = false;
         }
         for lane in self.lanes.rows_mut() {
-            if lane.space != SpaceId::FIRST {
-                lane.space = SpaceId::FIRST;
-                // What it was allowed, or waited for, was in numbers that are gone: it begins as after a merger.
-                lane.forget_recovery();
-                lane.round_end = 0;
-                lane.controller.end_round();
-                lane.loss.restart();
+            if lane.space() != SpaceId::FIRST {
+                lane.fold_into(SpaceId::FIRST);
             }
         }
         self.share_spaces();
         for (id, lane) in self.lanes.iter_mut() {
             if let Some(zero) = self.spaces.first() {
                 lane.loss.took_over(&zero.flight, id);
-                lane.earliest = lane.loss.earliest(&zero.flight);
+                lane.loss.find_earliest(&zero.flight);
             }
         }
         if let Some(special) = &mut self.special {

@@ -68,7 +68,7 @@ impl Sender {
         let leaves = reduced || cwr_at.is_none_or(|at| cx.now > at + srtt + srtt / 4);
         let ecn = self.ecn.as_mut()?;
         if let Some(lane) = lane.and_then(|(lane, _)| self.lanes.get(lane)) {
-            ecn.cwr_path = lane.path;
+            ecn.cwr_path = lane.path();
         }
         leaves.then_some(ecn.cwr_path)
     }
@@ -89,7 +89,7 @@ impl Sender {
         let unchanged = if cx.ect == Ecn::Ect1 { ect1 } else { ect0 };
         if first >= ENOUGH && unchanged == 0 && ce == 0 {
             // Somebody on the way clears the field, or changes it.
-            if let Some(path) = cx.paths.get_mut(lane.path) {
+            if let Some(path) = cx.paths.get_mut(lane.path()) {
                 path.refuse_ect();
             }
             return;
@@ -108,7 +108,7 @@ impl Sender {
 
     /// The lane that sends under a space, where it is the only one, and when that sent what is acknowledged now, about.
     fn only_lane(&self, cx: &Context, at: SpaceId) -> Option<(LaneId, Instant)> {
-        let mut lanes = self.lanes.iter().filter(|(_, lane)| lane.space == at);
+        let mut lanes = self.lanes.iter().filter(|(_, lane)| lane.space() == at);
         let (id, lane) = lanes.next()?;
         let since = lane.srtt(cx).unwrap_or_default();
         lanes.next().is_none().then(|| (id, cx.now - since))
@@ -119,16 +119,17 @@ impl Sender {
         let mine = self.subflows.rows().iter().filter(|subflow| subflow.lane == id);
         let sent: u64 = mine.map(|subflow| subflow.counters.chunk_bytes_sent).sum();
         let Some(lane) = self.lanes.get_mut(id) else { return false };
-        let Some(space) = self.spaces.get(lane.space) else { return false };
+        let Some(space) = self.spaces.get(lane.space()) else { return false };
         let newest = lane.loss.newest(&space.flight);
-        let report = Report { seq, sent_at, packets, newest, delivered: sent.saturating_sub(lane.flight) };
+        let report =
+            Report { seq, sent_at, packets, newest, delivered: sent.saturating_sub(lane.in_flight.bytes()) };
         let around = Circumstances { now: cx.now, srtt: lane.srtt(cx), config: &cx.config, ect: cx.ect };
         let Some(marked) = self.ecn.as_mut().and_then(|ecn| ecn.of_mut(id)) else { return false };
-        let before = lane.controller.window();
+        let before = lane.window.cwnd();
         if !lane.on_marked(marked, &around, &report) {
             return false;
         }
-        let after = lane.controller.window();
+        let after = lane.window.cwnd();
         cx.stats.control.count_reduction();
         // What has become of the window of the lane becomes of that of the lanes that act as one flow with it.
         let kept = u128::from(after) * 1_000_000 / u128::from(before.max(1));
@@ -144,7 +145,7 @@ impl Sender {
     pub(super) fn doubt_ect(&mut self, cx: &mut Context, id: LaneId, probe: bool) {
         let Some(ecn) = &mut self.ecn else { return };
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get(lane.space) else { return };
+        let Some(space) = self.spaces.get(lane.space()) else { return };
         if probe {
             return;
         }
@@ -154,8 +155,8 @@ impl Sender {
         }
         let acknowledged =
             space.flight.first().max(space.flight.highest_gap_acked().map_or(0, |seq| seq + 1));
-        if lane.space == SpaceId::FIRST && acknowledged <= from {
-            if let Some(path) = cx.paths.get_mut(lane.path) {
+        if lane.space() == SpaceId::FIRST && acknowledged <= from {
+            if let Some(path) = cx.paths.get_mut(lane.path()) {
                 path.refuse_ect();
             }
         }

@@ -11,6 +11,7 @@ use anabranch_wire::{CommonHeader, Mid, PacketBuilder, Ssn};
 
 use super::Sender;
 use super::flight::{ChunkState, SentChunk};
+use super::lane::Lane;
 use super::tickets::Forward;
 use crate::context::Context;
 use crate::encoding::Framing;
@@ -94,7 +95,7 @@ impl Sender {
         let Some(space) = self.spaces.get(at) else { return };
         // The T3-rtx that has it sent again (C5) runs on the lane of the chunk.
         let lane = space.flight.get(space.flight.first()).and_then(|chunk| self.lanes.get(chunk.lane));
-        let path = lane.map_or(PathId::FIRST, |lane| lane.path);
+        let path = lane.map_or(PathId::FIRST, Lane::path);
         let Some(special) = &mut self.special else { return };
         let mut forward = special.forward(at);
         if point <= space.flight.first() {
@@ -154,7 +155,7 @@ impl Sender {
             return;
         }
         let Some(space) = self.spaces.get(at) else { return };
-        if self.lanes.rows().iter().any(|lane| lane.space == at && lane.t3.is_some()) {
+        if self.lanes.rows().iter().any(|lane| lane.space() == at && lane.t3().is_some()) {
             return;
         }
         let first = space.flight.get(space.flight.first()).map(|chunk| chunk.lane);

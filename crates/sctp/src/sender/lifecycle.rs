@@ -56,7 +56,7 @@ impl Sender {
         self.peer_rwnd = u64::from(a_rwnd).min(self.retention_left(cx));
         for id in self.lanes.ids() {
             // The first ssthresh may be the peer's window, which is known only now.
-            if self.lanes.get(id).is_some_and(|lane| lane.unacked == 0) {
+            if self.lanes.get(id).is_some_and(|lane| lane.in_flight.unacked() == 0) {
                 self.renew_lane(cx, id, a_rwnd);
             }
         }
@@ -68,7 +68,7 @@ impl Sender {
     pub(crate) fn restart(&mut self, cx: &mut Context, base: Tsn, peer_rwnd: u32) {
         self.spaces = Table::of(SendSpace::new(0, base));
         self.subflows.clear();
-        let lost: u32 = self.lanes.rows().iter().fold(0, |sum, lane| sum.saturating_add(lane.chunks_lost));
+        let lost: u32 = self.lanes.rows().iter().fold(0, |sum, lane| sum.saturating_add(lane.loss.count()));
         cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(lost);
         self.lanes.clear();
         self.moves.clear();
@@ -108,7 +108,7 @@ impl Sender {
     /// The handshake is over: timers of what rode with it run from now on.
     pub(crate) fn established(&mut self, cx: &Context) {
         for lane in self.lanes.rows_mut() {
-            if lane.unacked > 0 {
+            if lane.in_flight.unacked() > 0 {
                 lane.arm_t3(cx);
             }
             lane.open_burst();

@@ -52,12 +52,12 @@ impl Sender {
         let rule = cx.config.congestion.fast_recovery;
         let Some(lane) = self.lanes.get(id) else { return };
         // RecoverFS has what the SACK acknowledges, too (RFC 9937, 6.2): prr_delivered begins with it.
-        let mut fall = Fall { prior: lane.flight + newly.unwrap_or(0), most: lane.controller.window() };
+        let mut fall = Fall { prior: lane.in_flight.bytes() + newly.unwrap_or(0), most: lane.window.cwnd() };
         self.lose(cx, id, all);
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get(lane.space) else { return };
+        let Some(space) = self.spaces.get(lane.space()) else { return };
         let sent_at = space.flight.get(highest).map_or(cx.now, |chunk| chunk.sent_at);
-        let (subflow, path) = (lane.subflow, lane.path);
+        let (subflow, path) = (lane.subflow(), lane.path());
         cx.stats.fast_retransmits = cx.stats.fast_retransmits.saturating_add(1);
         if let Some(subflow) = self.subflows.get_mut(subflow) {
             subflow.counters.fast_retransmits = subflow.counters.fast_retransmits.saturating_add(1);
@@ -65,24 +65,26 @@ impl Sender {
         // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): what left after T3-rtx has expired,
         // while the window grows from one packet, and is lost speaks of the network since then. In Fast Recovery the window does not grow.
         let lost_again = cx.config.congestion.lost_again_cuts
-            && lane.after_timeout
-            && !lane.controller.is_model()
-            && lane.recovery.as_ref().is_some_and(|recovery| resent_at > Some(recovery.since));
+            && lane.recovery.is_after_timeout()
+            && !lane.window.is_model()
+            && lane.recovery.since().is_some_and(|since| resent_at > Some(since));
         let cut = match rule {
             FastRecovery::Off => true,
             FastRecovery::UntilExit => {
-                let first = if space.shared { lane.earliest } else { space.flight.first() };
-                lost_again || !(in_recovery || lane.after_timeout && lane.is_below_exit(first))
+                let first = lane.loss.first(&space.flight);
+                lost_again
+                    || !(in_recovery
+                        || lane.recovery.is_after_timeout() && lane.recovery.is_below_exit(first))
             }
-            FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
+            FastRecovery::PerWindow => !lane.recovery.is_below_exit(highest),
         };
         // "Zero window probing does not affect the calculation of cwnd" (6.1 A).
         let probe = space.probe.in_flight && all.chunks == 1 && earliest == space.flight.first();
         let cut = cut && !probe;
         // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
         // with every SACK that marks.
-        lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
-        lane.awaiting_sack = cx.config.emulation.hold_after_fast_retransmit;
+        let packet = cut || rule != FastRecovery::UntilExit;
+        lane.permits.found_lost(packet, cx.config.emulation.hold_after_fast_retransmit);
         if cut {
             if fall.prior > fall.most {
                 // What the peer has taken back is in flight again, and no window has let it leave.
@@ -91,12 +93,12 @@ impl Sender {
             }
             // "reduced only once in response to a series of dropped and/or CE packets from a single window of data" (RFC 3168, 6.1.2).
             // A mark of L4S stands for less than a loss, and a model counts both.
-            let once = cx.ect == Ecn::Ect0 && !lane.controller.is_model();
+            let once = cx.ect == Ecn::Ect0 && !lane.window.is_model();
             let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, highest));
             if lost_again {
-                lane.controller.on_congestion(Congestion::LostAgain(Base::CWND));
+                lane.window.cut(Congestion::LostAgain(Base::CWND));
             } else if !(once && reduced) {
-                lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
+                lane.window.cut(Congestion::FastRetransmit(Base::CWND));
             }
             let exit = lane.loss.newest(&space.flight);
             lane.begin_recovery(cx, exit, Some(fall));
@@ -105,7 +107,7 @@ impl Sender {
             }
             // 6.3.1, C5: nothing sent before a retransmission is timed any more.
             if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
-                lane.timed = None;
+                lane.round_trip.stop_timing();
             }
             lane.open_burst();
             cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);

@@ -175,7 +175,7 @@ impl Sender {
     }
 
     fn has_data_in_flight(&self) -> bool {
-        self.lanes.rows().iter().any(|lane| lane.flight > 0)
+        self.lanes.rows().iter().any(|lane| lane.in_flight.bytes() > 0)
     }
 
     /// Whether data might leave. Cheap; may be wrong in favour of asking: a pacer, the peer's window and other subflows have their
@@ -199,7 +199,7 @@ impl Sender {
     pub(crate) fn heard(&mut self, cx: &Context) {
         if !cx.config.emulation.timeout_waits_for_ack {
             for lane in self.lanes.rows_mut() {
-                lane.single_packet = false;
+                lane.permits.heard();
             }
         }
     }

@@ -6,7 +6,7 @@ use anabranch_wire::PacketBuilder;
 
 use super::Sender;
 use super::flight::{ChunkState, Flight, SentChunk};
-use super::lane::{Lane, TimedChunk};
+use super::lane::Lane;
 use super::next::{First, Next};
 use super::peer_buffer::{CHUNK, WINDOW_HEADER};
 use super::ssn;
@@ -76,7 +76,7 @@ impl Sender {
     ) {
         let before = packet.len();
         let Some(lane) = self.lanes.get(next.lane) else { return };
-        let paced_from = lane.pacer.is_some().then_some(lane.flight);
+        let paced_from = lane.has_pacer().then_some(lane.in_flight.bytes());
         let begins = cx.config.congestion.nagle && !self.has_data_in_flight();
         let lost = if lane.loss.any() {
             rare();
@@ -105,7 +105,7 @@ impl Sender {
                 if let Some(flight_before) = paced_from {
                     rare();
                     lane.count_paced(cx, flight_before);
-                    if lane.controller.is_model() {
+                    if lane.window.is_model() {
                         self.tell_model(cx, next.lane, flight_before);
                     }
                 }
@@ -150,7 +150,7 @@ impl Sender {
             if chunks > 0 && cx.config.emulation.fills_past_cwnd {
                 if let Some(lane) = self.lanes.get_mut(next.lane) {
                     // Until this packet ends.
-                    lane.cwnd_exempt_new = lane.cwnd_exempt_new.max(1);
+                    lane.permits.add_new();
                 }
             }
             let room = limit.saturating_sub(packet.len());
@@ -160,7 +160,7 @@ impl Sender {
             let roomy = std::mem::take(&mut roomy);
             let Some(payload) = self.next_new_payload(cx, next, room, roomy) else { break };
             let probes = !roomy && !self.fits_peer_window(cx, next.space, payload);
-            let last_sent = self.lanes.get(next.lane).and_then(|lane| lane.last_sent);
+            let last_sent = self.lanes.get(next.lane).and_then(|lane| lane.window.last_sent());
             if probes {
                 self.begin_probe(cx, next.space);
             }
@@ -269,7 +269,7 @@ impl Sender {
                 transmissions: 1,
                 fast_retransmitted: false,
                 lost_by_timeout: false,
-                overhead: lane.overhead_of(len),
+                overhead: lane.in_flight.overhead_of(len),
                 probe: false,
                 too_long: false,
                 acked_at: 0,
@@ -388,24 +388,13 @@ fn into_flight(
     established: bool,
 ) {
     let seq = kept.unwrap_or(flight.next());
-    lane.on_sent(cx.now, chunk.size(), chunk.overhead);
-    if let Some(recovery) = &mut lane.recovery {
-        rare();
-        recovery.on_sent(chunk.size(), None);
-    }
-    lane.unacked += 1;
+    lane.sent(cx.now, seq, chunk.size(), chunk.overhead);
     match kept {
         None => flight.push(chunk),
         Some(seq) => flight.fill(seq, chunk),
     }
-    if lane.loss.sent(seq) {
-        lane.earliest = seq;
-    }
-    if lane.timed.is_none() {
-        lane.timed = Some(TimedChunk { seq, sent_at: cx.now });
-    }
     // "if the T3-rtx timer of that address is not currently running, the sender MUST start that timer" (RFC 9260, 6.1).
-    if established && lane.t3.is_none() {
+    if established && lane.t3().is_none() {
         lane.arm_t3(cx);
     }
 }

@@ -9,6 +9,7 @@ use anabranch_wire::{CommonHeader, padded};
 
 use super::Sender;
 use super::flight::{AckOutcome, ChunkState, Counted, SentChunk};
+use super::lane::Lane;
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{Id, LaneId, PathId, Table};
@@ -69,11 +70,11 @@ impl Sender {
     /// (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
     pub(super) fn suspect_lost_sizes(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get(id) else { return };
-        if cx.paths.get(lane.path).is_none_or(|path| !path.is_searched()) {
+        if cx.paths.get(lane.path()).is_none_or(|path| !path.is_searched()) {
             return;
         }
-        let Some(space) = self.spaces.get(lane.space) else { return };
-        let (header, room) = (self.encoding.header_len(), room_of(&cx.paths, lane.path));
+        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let (header, room) = (self.encoding.header_len(), room_of(&cx.paths, lane.path()));
         let mut lost = LostAgain::default();
         for chunk in space.flight.of_lane(id).filter_map(|seq| space.flight.get(seq)) {
             // T3-rtx expired before it was sent again, and now once more.
@@ -87,7 +88,7 @@ impl Sender {
     /// Packets were lost again on a lane.
     #[cold]
     pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, lost: &LostAgain) {
-        let Some(id) = self.lanes.get(id).map(|lane| lane.path) else { return };
+        let Some(id) = self.lanes.get(id).map(Lane::path) else { return };
         let (config, len) = (&cx.config, CommonHeader::LEN + lost.longest);
         if let Some(mtu) = cx.paths.get_mut(id).and_then(|path| path.packet_lost_again(config, len)) {
             self.use_found_mtu(cx, id, mtu);
@@ -104,7 +105,7 @@ impl Sender {
         let (once, resent) =
             (self.packet_of(ack.longest_once as usize), self.packet_of(ack.longest_resent as usize));
         let (now, config) = (cx.now, &cx.config);
-        if let Some(path) = cx.paths.get_mut(lane.path) {
+        if let Some(path) = cx.paths.get_mut(lane.path()) {
             path.packets_arrived(now, config, once, resent);
         }
     }
@@ -119,7 +120,7 @@ impl Sender {
     pub(crate) fn path_mtu_changed(&mut self, cx: &Context, id: PathId) {
         let Some(path) = cx.paths.get(id) else { return };
         let (unit, pmdcs) = (path.window_unit(&cx.config), path.pmdcs());
-        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.path == id) {
+        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.path() == id) {
             lane.resize(unit, pmdcs);
         }
         if let Some(coupler) = &mut self.coupler {
@@ -136,7 +137,7 @@ impl Sender {
     /// other size; where routers do not fragment, and a hop behind the first has said less, missing reports and T3-rtx find it, too.
     pub(crate) fn resend_too_long(&mut self, cx: &mut Context, id: PathId) {
         for lane in self.lanes.ids() {
-            if self.lanes.get(lane).is_some_and(|lane| lane.path == id) {
+            if self.lanes.get(lane).is_some_and(|lane| lane.path() == id) {
                 self.resend_too_long_of(cx, lane);
             }
         }
@@ -145,10 +146,10 @@ impl Sender {
 
     fn resend_too_long_of(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let room = room_of(&cx.paths, lane.path);
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let room = room_of(&cx.paths, lane.path());
         // What was just sent again lets queues grow: the last round trip may be longer than the usual one.
-        let round_trip = lane.srtt(cx).max(lane.last_rtt()).unwrap_or_else(|| lane.rto(cx));
+        let round_trip = lane.srtt(cx).max(lane.round_trip.last()).unwrap_or_else(|| lane.rto(cx));
         let header = self.encoding.header_len();
         let mut all = Counted::default();
         for seq in space.flight.of_lane(id).collect::<Vec<_>>() {

@@ -86,8 +86,8 @@ impl Sender {
     /// Bytes in flight, of one space or of all, as windows count them.
     pub(super) fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
         let headers = cx.config.emulation.rwnd_counts_headers;
-        let counts = |lane: &&Lane| at.is_none_or(|at| lane.space == at);
-        let bytes = |lane: &Lane| lane.in_flight().charged(headers);
+        let counts = |lane: &&Lane| at.is_none_or(|at| lane.space() == at);
+        let bytes = |lane: &Lane| lane.in_flight.counted().charged(headers);
         self.lanes.rows().iter().filter(counts).map(bytes).sum()
     }
 
@@ -155,7 +155,7 @@ impl Sender {
     /// Chunks of a lane were found lost, or are taken for it, whatever has said so.
     pub(super) fn lose(&mut self, cx: &Context, id: LaneId, lost: Counted) {
         if let Some(lane) = self.lanes.get_mut(id) {
-            lane.chunks_lost = lane.chunks_lost.saturating_add(lost.chunks);
+            lane.loss.count_more(lost.chunks);
         }
         self.take_out_of_flight(cx, id, lost);
     }
@@ -167,9 +167,9 @@ impl Sender {
     #[inline(never)]
     pub(super) fn take_out_of_flight(&mut self, cx: &Context, id: LaneId, marked: Counted) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        lane.leave_flight(marked);
+        lane.in_flight.marked_lost(marked);
         let freed = marked.charged(cx.config.emulation.rwnd_counts_headers);
-        if let Some(space) = self.spaces.get_mut(lane.space) {
+        if let Some(space) = self.spaces.get_mut(lane.space()) {
             space.allowance.give_back(freed);
         }
         self.peer_rwnd = self.peer_rwnd.saturating_add(freed).min(self.retention_left(cx));

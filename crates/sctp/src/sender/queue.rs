@@ -24,7 +24,7 @@ pub(super) fn send_buffer(cx: &Context, lane: Option<&Lane>) -> usize {
     // What was sent counts, or not: a window waits in either case.
     let unacknowledged = limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
     let windows = if unacknowledged { 2 } else { 1 };
-    let wanted = windows * lane.map_or(0, |lane| lane.controller.window());
+    let wanted = windows * lane.map_or(0, |lane| lane.window.cwnd());
     usize::try_from(wanted).unwrap_or(usize::MAX).clamp(limits.send_buffer, limits.max_send_buffer)
 }
 

@@ -42,7 +42,7 @@ impl Sender {
         }
         if chunks > 0 {
             if let Some(lane) = self.lanes.get_mut(next.lane) {
-                lane.cwnd_exempt_packet = false;
+                lane.permits.marked_left();
             }
         }
         chunks
@@ -67,7 +67,7 @@ impl Sender {
     fn retransmit(&mut self, cx: &mut Context, next: &Next, seq: u64, out: &mut Vec<u8>) {
         let established = cx.state != State::CookieEchoed;
         let Some(lane) = self.lanes.get_mut(next.lane) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
         let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let tsn = space.tsn_of(seq);
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
@@ -92,7 +92,7 @@ impl Sender {
             RetransmitReason::Timeout
         } else if chunk.probe {
             RetransmitReason::Probe
-        } else if lane.cwnd_exempt_packet {
+        } else if lane.permits.lets_marked() {
             RetransmitReason::FastRetransmit
         } else {
             RetransmitReason::Recovery
@@ -105,31 +105,17 @@ impl Sender {
         let on_wire = (out.len() - before) as u64;
         let len = chunk.fragment.payload.len();
         let stream = chunk.fragment.stream;
-        match &mut lane.rack {
-            None => lane.loss.retransmitted(seq, eligible),
-            Some(rack) => {
-                rack.resent(cx.now, seq);
-                lane.loss.retransmitted(seq, false);
-            }
-        }
-        let last_sent = lane.last_sent;
-        lane.on_sent(cx.now, size, overhead);
-        if let Some(recovery) = &mut lane.recovery {
-            recovery.on_sent(size, Some(seq));
-        }
-        // 6.3.1, C5: a chunk sent before this retransmission is not timed any more.
+        let last_sent = lane.window.last_sent();
         let through = cx.config.timers.rtt_sampling == RttSampling::ThroughLoss;
-        if lane.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {
-            lane.timed = None;
-        }
+        lane.sent_again(cx.now, seq, (size, overhead), eligible, through);
         // "If the timer for that address is already running, the sender MUST restart the timer if the earliest ...
         // outstanding DATA chunk sent to that address is being retransmitted" (6.1).
         let restarts = earliest && !cx.config.emulation.quirks.t3_runs_on;
-        if established && (lane.t3.is_none() || restarts) {
+        if established && (lane.t3().is_none() || restarts) {
             lane.arm_t3(cx);
         }
         if space.probe.in_flight {
-            lane.last_sent = last_sent;
+            lane.sent_probe(last_sent);
             lane.stretch_t3(cx, space.probe.backoff);
         }
         let charged = len as u64 + if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };

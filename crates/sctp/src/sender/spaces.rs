@@ -37,17 +37,17 @@ impl Sender {
         self.next_asn = self.base();
         let header = counted_header(&cx.config, self.encoding);
         for id in self.lanes.ids() {
-            let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.chunk_header != header) else {
+            let Some(lane) = self.lanes.get_mut(id) else { continue };
+            if !lane.in_flight.change_header(header) {
                 continue;
-            };
-            lane.chunk_header = header;
+            }
             // What is in flight is counted with the header that it will have when it leaves again.
-            let Some(space) = self.spaces.get_mut(lane.space) else { continue };
+            let Some(space) = self.spaces.get_mut(lane.space()) else { continue };
             for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == id) {
                 let before = Counted::one(chunk);
-                chunk.overhead = lane.overhead_of(chunk.fragment.payload.len() as u64);
+                chunk.overhead = lane.in_flight.overhead_of(chunk.fragment.payload.len() as u64);
                 if chunk.state == ChunkState::InFlight {
-                    lane.recount(before, Counted::one(chunk));
+                    lane.in_flight.recount(before, Counted::one(chunk));
                 }
             }
         }
@@ -95,7 +95,7 @@ impl Sender {
         let initial_credit = self.credit.as_ref().map_or(0, |credit| credit.initial);
         if let Some(ecn) = &mut self.ecn {
             // The peer counts the packets of this incarnation from 0 on.
-            self.lanes.iter().filter(|(_, lane)| lane.space == at).for_each(|(id, _)| ecn.forget_lane(id));
+            self.lanes.iter().filter(|(_, lane)| lane.space() == at).for_each(|(id, _)| ecn.forget_lane(id));
         }
         let Some(space) = self.spaces.get_mut(at) else { return };
         space.flight.restart();
@@ -134,10 +134,7 @@ impl Sender {
             return;
         }
         subflow.space = at;
-        lane.space = at;
-        lane.timed = None;
-        lane.end_recovery();
-        lane.loss.restart();
+        lane.settle_in(at);
         if let Some(ecn) = &mut self.ecn {
             ecn.forget_lane(subflow.lane);
         }

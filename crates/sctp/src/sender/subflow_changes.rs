@@ -6,6 +6,8 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::credit::OpenFid;
 use super::flight::ChunkState;
+use super::lane::Lane;
+use super::lane::rack::Rack;
 use super::subflow::Life;
 use crate::config::{Coupling, SubflowSpec};
 use crate::context::Context;
@@ -71,20 +73,19 @@ impl Sender {
     pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) {
         let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);
         let (Some(from), Some(to)) = (lane_of(id), lane_of(into)) else { return };
-        let space_of = |lane| self.lanes.get(lane).map(|lane| lane.space);
+        let space_of = |lane| self.lanes.get(lane).map(Lane::space);
         let same_space = space_of(from) == space_of(to);
         if from == to {
             return;
         }
         let Some(old) = self.lanes.get_mut(from) else { return };
-        let (window, ssthresh) = (old.controller.window(), old.controller.ssthresh());
-        let resent = old.rack.as_mut().filter(|_| same_space).map(|rack| rack.take_resent());
+        let (window, ssthresh) = (old.window.cwnd(), old.window.ssthresh());
+        let resent = old.rack_tlp.rack_mut().filter(|_| same_space).map(Rack::take_resent);
         let moved = same_space.then(|| old.hand_over());
         if let Some(lane) = self.lanes.get_mut(to) {
-            lane.controller.absorb(window, ssthresh);
-            lane.note_window();
+            lane.window.absorb(window, ssthresh);
             if let Some(moved) = moved {
-                if let Some(space) = self.spaces.get_mut(lane.space) {
+                if let Some(space) = self.spaces.get_mut(lane.space()) {
                     for (_, chunk) in space
                         .flight
                         .iter_mut()
@@ -93,22 +94,22 @@ impl Sender {
                         chunk.lane = to;
                         chunk.subflow = into;
                     }
-                    lane.take_over(&moved);
-                    if let (Some(rack), Some(resent)) = (&mut lane.rack, resent) {
+                    lane.take_over(moved);
+                    if let (Some(rack), Some(resent)) = (lane.rack_tlp.rack_mut(), resent) {
                         rack.adopt(resent);
                     }
                     lane.loss.took_over(&space.flight, to);
-                    lane.earliest = lane.loss.earliest(&space.flight);
-                    if lane.unacked > 0 && lane.t3.is_none() {
+                    lane.loss.find_earliest(&space.flight);
+                    if lane.in_flight.unacked() > 0 && lane.t3().is_none() {
                         lane.arm_t3(cx);
                     }
                 }
             }
         }
         if let (true, Some(old)) = (same_space, self.lanes.get_mut(from)) {
-            if let Some(space) = self.spaces.get(old.space) {
+            if let Some(space) = self.spaces.get(old.space()) {
                 old.loss.took_over(&space.flight, from);
-                old.earliest = old.loss.earliest(&space.flight);
+                old.loss.find_earliest(&space.flight);
             }
         }
         if self.special.is_some() {
@@ -148,7 +149,7 @@ impl Sender {
             if subflow.life != Life::Closing || !subflow.out.is_empty() {
                 continue;
             }
-            let unacked = self.lanes.get(subflow.lane).map_or(0, |lane| lane.unacked);
+            let unacked = self.lanes.get(subflow.lane).map_or(0, |lane| lane.in_flight.unacked());
             let shared = cx.config.subflows.coupling == Coupling::Shared;
             let drained = (unacked == 0 || shared) && !self.has_in_flight(id);
             if !drained {
@@ -243,9 +244,8 @@ impl Sender {
         // The lane of a subflow that is gone belongs to space 0 until somebody needs it.
         let lane = self.subflows.get(id).map(|s| s.lane).unwrap_or_default();
         if let Some(lane) = self.lanes.get_mut(lane) {
-            if lane.unacked == 0 && lane.space != SpaceId::FIRST {
-                lane.space = SpaceId::FIRST;
-                lane.loss.restart();
+            if lane.in_flight.unacked() == 0 && lane.space() != SpaceId::FIRST {
+                lane.move_to(SpaceId::FIRST);
             }
         }
         self.share_spaces();

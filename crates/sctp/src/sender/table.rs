@@ -79,7 +79,7 @@ impl Sender {
         let lane = Lane::new(cx, self.encoding, subflow, path, 0)?;
         Some(match self.lane_on(subflow, path) {
             Some(id) => {
-                let lost = self.lanes.get(id).map_or(0, |before| before.chunks_lost);
+                let lost = self.lanes.get(id).map_or(0, |before| before.loss.count());
                 cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(lost);
                 self.lanes.set(id, lane);
                 id
@@ -90,7 +90,7 @@ impl Sender {
 
     /// The lane of a subflow on a path.
     fn lane_on(&self, subflow: SubflowId, path: PathId) -> Option<LaneId> {
-        let mine = |lane: &Lane| lane.subflow == subflow && lane.path == path;
+        let mine = |lane: &Lane| lane.subflow() == subflow && lane.path() == path;
         self.lanes.iter().find(|(_, lane)| mine(lane)).map(|(id, _)| id)
     }
 
@@ -100,15 +100,15 @@ impl Sender {
         let Some(lane) = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane)) else {
             return false;
         };
-        if lane.unacked > 0 {
+        if lane.in_flight.unacked() > 0 {
             return false;
         }
-        let space = lane.space;
+        let space = lane.space();
         let Some(on) = self.lane_on(id, path).or_else(|| self.place_lane(cx, id, path)) else {
             return false;
         };
         if let Some(lane) = self.lanes.get_mut(on) {
-            lane.space = space;
+            lane.send_in(space);
         }
         if let Some(subflow) = self.subflows.get_mut(id) {
             subflow.lane = on;
@@ -122,7 +122,7 @@ impl Sender {
     /// Begins a lane anew, but for its round-trip estimate and what it has sent.
     pub(super) fn renew_lane(&mut self, cx: &mut Context, id: LaneId, peer_rwnd: u32) {
         if let Some(lane) = self.lanes.get_mut(id) {
-            if let Some(mut new) = Lane::new(cx, self.encoding, lane.subflow, lane.path, peer_rwnd) {
+            if let Some(mut new) = Lane::new(cx, self.encoding, lane.subflow(), lane.path(), peer_rwnd) {
                 new.inherit(lane);
                 *lane = new;
             }
@@ -136,14 +136,14 @@ impl Sender {
     /// Where several lanes send under one numbering, each must know its own chunks; where one does, nothing is kept.
     pub(super) fn share_spaces(&mut self) {
         for (at, space) in self.spaces.iter_mut() {
-            space.shared = self.lanes.rows().iter().filter(|lane| lane.space == at).count() > 1;
+            space.shared = self.lanes.rows().iter().filter(|lane| lane.space() == at).count() > 1;
         }
         for (id, lane) in self.lanes.iter_mut() {
-            let Some(space) = self.spaces.get(lane.space) else { continue };
+            let Some(space) = self.spaces.get(lane.space()) else { continue };
             if lane.loss.shares_space() != space.shared {
                 lane.loss.share_space(space.shared, &space.flight, id);
             }
-            lane.earliest = lane.loss.earliest(&space.flight);
+            lane.loss.find_earliest(&space.flight);
         }
         self.keep_arrivals();
     }

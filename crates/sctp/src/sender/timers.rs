@@ -17,9 +17,9 @@ impl Sender {
     #[inline]
     pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SenderTimer)) {
         self.lanes.for_each(|id, lane| {
-            visit(lane.t3, Timer::T3Rtx, SenderTimer::T3(id));
-            visit(lane.loss_timer.map(|(at, _)| at), Timer::Lane, SenderTimer::Loss(id));
-            visit(lane.pacer.as_ref().and_then(|pacer| pacer.at), Timer::Pacer, SenderTimer::Pacer(id));
+            visit(lane.t3(), Timer::T3Rtx, SenderTimer::T3(id));
+            visit(lane.rack_tlp.expires_at(), Timer::Lane, SenderTimer::Loss(id));
+            visit(lane.paced_until(), Timer::Pacer, SenderTimer::Pacer(id));
         });
         self.spaces.for_each(|at, space| {
             visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
@@ -34,7 +34,7 @@ impl Sender {
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[inline]
     pub(crate) fn has_t3_by(&self, then: Instant) -> bool {
-        self.lanes.rows().iter().any(|lane| lane.t3.is_some_and(|at| at <= then))
+        self.lanes.rows().iter().any(|lane| lane.t3().is_some_and(|at| at <= then))
     }
 
     /// A timer has expired. A path on which that is an error is given back.
@@ -53,8 +53,8 @@ impl Sender {
             SenderTimer::Loss(lane) => self.on_loss_timer(cx, lane),
             // What the pacer kept back leaves when the association is asked for packets next.
             SenderTimer::Pacer(lane) => {
-                if let Some(pacer) = self.lanes.get_mut(lane).and_then(|lane| lane.pacer.as_mut()) {
-                    pacer.at = None;
+                if let Some(lane) = self.lanes.get_mut(lane) {
+                    lane.stop_pacing();
                 }
             }
             SenderTimer::WindowProbe(at) => {
@@ -72,13 +72,8 @@ impl Sender {
     fn on_t3(&mut self, cx: &mut Context, id: LaneId) -> Option<PathId> {
         let several = self.lanes.len() > 1;
         let lane = self.lanes.get_mut(id)?;
-        lane.t3 = None;
-        lane.loss_timer = None;
-        lane.cwnd_exempt_new = 0;
-        if let Some(rack) = &mut lane.rack {
-            rack.forget();
-        }
-        let (path, subflow) = (lane.path, lane.subflow);
+        lane.t3_expired();
+        let (path, subflow) = (lane.path(), lane.subflow());
         cx.stats.timeouts = cx.stats.timeouts.saturating_add(1);
         if let Some(subflow) = self.subflows.get_mut(subflow) {
             subflow.counters.timeouts = subflow.counters.timeouts.saturating_add(1);
@@ -86,7 +81,7 @@ impl Sender {
         // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
         // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
         // increment the error counter" (6.1 A).
-        let space = self.spaces.get_mut(lane.space)?;
+        let space = self.spaces.get_mut(lane.space())?;
         let earliest = space.flight.get(space.flight.first());
         let holds_earliest = earliest.is_some_and(|chunk| chunk.lane == id);
         let probe = space.probe.in_flight && holds_earliest;
@@ -99,9 +94,9 @@ impl Sender {
             space.probe.in_flight |= space.probe.closed;
         }
         if !probe {
-            lane.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
+            lane.window.cut(Congestion::Timeout(Some(Base::CWND)));
             if let Some(coupler) = &mut self.coupler {
-                let own = space.flight.get(if space.shared { lane.earliest } else { space.flight.first() });
+                let own = space.flight.get(lane.loss.first(&space.flight));
                 coupler.on_timeout(cx.now, id, own.map_or(cx.now, |chunk| chunk.sent_at));
             }
         }
@@ -112,13 +107,11 @@ impl Sender {
                 rtt.back_off();
             }
         }
-        lane.timed = None;
-        lane.cwnd_exempt_packet = false;
-        lane.awaiting_sack = false;
+        lane.round_trip.stop_timing();
         // "SCTP SHOULD perform slow start" (7.2.3), in which the window grows with every SACK; in Fast Recovery it
         // would not. Slow start takes its place.
         if cx.config.congestion.fast_recovery == FastRecovery::UntilExit {
-            lane.end_recovery();
+            lane.recovery.end();
             if cx.config.congestion.timeout_keeps_exit && !probe {
                 // "After a retransmit timeout, record the highest sequence number transmitted" (RFC 6582, 3.2, step 4): what is
                 // found lost below it was lost with the rest, and makes no second cut.
@@ -136,9 +129,7 @@ impl Sender {
         }
         self.mark_all_lost(cx, id);
         if let Some(lane) = self.lanes.get_mut(id) {
-            // One packet, whatever else waits, until something is acknowledged.
-            lane.cwnd_exempt_packet = true;
-            lane.single_packet = true;
+            lane.permits.timed_out();
         }
         cx.record(subflow, path, TraceEvent::Timeout { rto });
         self.record_window(cx, id);
@@ -150,7 +141,7 @@ impl Sender {
     // rfc9260:6.3.3-2
     pub(super) fn mark_all_lost(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
         let mut all = Counted::default();
         lane.loss.mark_lane(&mut space.flight, id, |chunk| {
             all.add(chunk);

@@ -26,14 +26,14 @@ impl Sender {
         if let Some(lane) = self.lanes.first() {
             stats.srtt = lane.srtt(cx);
             stats.rttvar = lane.rttvar(cx);
-            stats.min_rtt = lane.min_rtt;
-            stats.last_rtt = lane.last_rtt();
+            stats.min_rtt = lane.round_trip.min();
+            stats.last_rtt = lane.round_trip.last();
             stats.rto = lane.rto(cx);
             stats.cwnd = self.total_window();
-            stats.ssthresh = lane.controller.ssthresh();
-            stats.cwnd_peak = if self.lanes.len() == 1 { lane.cwnd_peak } else { self.window_peak };
+            stats.ssthresh = lane.window.ssthresh();
+            stats.cwnd_peak = if self.lanes.len() == 1 { lane.window.peak() } else { self.window_peak };
         }
-        stats.chunks_lost += self.lanes.rows().iter().map(|lane| u64::from(lane.chunks_lost)).sum::<u64>();
+        stats.chunks_lost += self.lanes.rows().iter().map(|lane| u64::from(lane.loss.count())).sum::<u64>();
         stats.flight = self.flight_bytes();
         stats.queued_bytes = self.queued_bytes() as u64;
         stats.peer_window = self.peer_window();
@@ -43,7 +43,7 @@ impl Sender {
     pub(crate) fn window_and_srtt(&self, cx: &Context) -> (u64, Option<Duration>) {
         match self.lanes.rows() {
             [] => (0, None),
-            [lane] => (lane.controller.window(), lane.srtt(cx)),
+            [lane] => (lane.window.cwnd(), lane.srtt(cx)),
             [lane, ..] => (self.total_window(), lane.srtt(cx)),
         }
     }
@@ -51,7 +51,7 @@ impl Sender {
     /// Largest windows count from now on.
     pub(crate) fn reset_peaks(&mut self) {
         for lane in self.lanes.rows_mut() {
-            lane.cwnd_peak = lane.controller.window();
+            lane.window.reset_peak();
         }
         self.window_peak = self.total_window();
     }
@@ -78,7 +78,7 @@ impl Sender {
 
     /// Bytes in flight, DATA chunk headers included.
     pub(crate) fn flight_bytes(&self) -> u64 {
-        self.lanes.rows().iter().map(|lane| lane.flight).sum()
+        self.lanes.rows().iter().map(|lane| lane.in_flight.bytes()).sum()
     }
 
     /// Number of subflows that take streams.
@@ -100,18 +100,18 @@ impl Sender {
         stats.queued_bytes = subflow.out.queued_bytes() as u64;
         stats.peer_window = self.spaces.get(subflow.space).and_then(|space| space.allowance.left());
         if let Some(lane) = self.lanes.get(subflow.lane) {
-            stats.window_of = lane.subflow.row() as u8;
-            stats.flight = lane.flight;
+            stats.window_of = lane.subflow().row() as u8;
+            stats.flight = lane.in_flight.bytes();
             stats.srtt = lane.srtt(cx);
             stats.rttvar = lane.rttvar(cx);
-            stats.min_rtt = lane.min_rtt;
-            stats.last_rtt = lane.last_rtt();
-            stats.chunks_lost = u64::from(lane.chunks_lost);
-            stats.one_way_delay_us = lane.one_way_delay_us.map(i64::from);
+            stats.min_rtt = lane.round_trip.min();
+            stats.last_rtt = lane.round_trip.last();
+            stats.chunks_lost = u64::from(lane.loss.count());
+            stats.one_way_delay_us = lane.round_trip.one_way_delay_us().map(i64::from);
             stats.rto = lane.rto(cx);
-            stats.cwnd = lane.controller.window();
-            stats.cwnd_peak = lane.cwnd_peak;
-            stats.ssthresh = lane.controller.ssthresh();
+            stats.cwnd = lane.window.cwnd();
+            stats.cwnd_peak = lane.window.peak();
+            stats.ssthresh = lane.window.ssthresh();
         }
         if self.coupler.is_some() {
             stats.window_of = self.coupled_window(subflow.lane).unwrap_or(stats.window_of);
@@ -124,7 +124,7 @@ impl Sender {
     #[inline(never)]
     fn coupled_window(&self, lane: LaneId) -> Option<u8> {
         let first = self.coupler.as_ref()?.first_of(lane);
-        self.lanes.get(first).map(|lane| lane.subflow.row() as u8)
+        self.lanes.get(first).map(|lane| lane.subflow().row() as u8)
     }
 
     /// The sequence space of a subflow; that of several belongs to the first of them.
@@ -137,7 +137,7 @@ impl Sender {
     /// Congestion windows of all lanes in use together, bytes.
     pub(crate) fn total_window(&self) -> u64 {
         let open = |id| self.subflows.get(id).is_some_and(|subflow| subflow.life == Life::Open);
-        self.lanes.rows().iter().filter(|lane| open(lane.subflow)).map(|lane| lane.controller.window()).sum()
+        self.lanes.rows().iter().filter(|lane| open(lane.subflow())).map(|lane| lane.window.cwnd()).sum()
     }
 
     /// How far the cumulative points of all spaces have come: it changes when one moves.
@@ -147,31 +147,32 @@ impl Sender {
 
     /// Chunks that were sent and are not acknowledged, those that are to be sent again included.
     pub(crate) fn unacknowledged_chunks(&self) -> usize {
-        self.lanes.rows().iter().map(|lane| lane.unacked as usize).sum()
+        self.lanes.rows().iter().map(|lane| lane.in_flight.unacked() as usize).sum()
     }
 
     /// The path that the data of a subflow takes.
     pub(crate) fn path_of_subflow(&self, index: u8) -> Option<PathId> {
         let subflow = self.subflows.get(SubflowId::new(index))?;
-        self.lanes.get(subflow.lane).map(|lane| lane.path)
+        self.lanes.get(subflow.lane).map(Lane::path)
     }
 
     /// Bytes in flight on a path, and chunks on it that were taken for lost.
     pub(crate) fn flight_and_lost_on(&self, path: PathId) -> (u64, u64) {
-        let on_path = self.lanes.rows().iter().filter(|lane| lane.path == path);
-        on_path
-            .fold((0, 0), |(flight, lost), lane| (flight + lane.flight, lost + u64::from(lane.chunks_lost)))
+        let on_path = self.lanes.rows().iter().filter(|lane| lane.path() == path);
+        on_path.fold((0, 0), |(flight, lost), lane| {
+            (flight + lane.in_flight.bytes(), lost + u64::from(lane.loss.count()))
+        })
     }
 
     /// Congestion windows of the lanes on a path together, bytes.
     pub(crate) fn window_on(&self, path: PathId) -> u64 {
-        self.lanes.rows().iter().filter(|lane| lane.path == path).map(|lane| lane.controller.window()).sum()
+        self.lanes.rows().iter().filter(|lane| lane.path() == path).map(|lane| lane.window.cwnd()).sum()
     }
 
     /// Slow-start thresholds of the lanes on a path together, bytes.
     pub(crate) fn ssthresh_on(&self, path: PathId) -> u64 {
-        let on_path = self.lanes.rows().iter().filter(|lane| lane.path == path);
-        on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.controller.ssthresh()))
+        let on_path = self.lanes.rows().iter().filter(|lane| lane.path() == path);
+        on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.window.ssthresh()))
     }
 
     /// Code point with which the next message of a stream leaves: that of its subflow, or of the one that it is about to move to.
@@ -199,9 +200,9 @@ impl Sender {
     /// Notes the window of a lane in trace and peak.
     pub(super) fn record_window(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        let (cwnd, ssthresh, flight) = (lane.controller.window(), lane.controller.ssthresh(), lane.flight);
-        let (subflow, path) = (lane.subflow, lane.path);
-        lane.cwnd_peak = lane.cwnd_peak.max(cwnd);
+        let (cwnd, ssthresh, flight) = (lane.window.cwnd(), lane.window.ssthresh(), lane.in_flight.bytes());
+        let (subflow, path) = (lane.subflow(), lane.path());
+        lane.window.note_peak();
         if self.lanes.len() > 1 {
             self.window_peak = self.window_peak.max(self.total_window());
         }
@@ -228,14 +229,14 @@ impl Sender {
             );
         }
         for (id, lane) in self.lanes.iter() {
-            let (window, peak) = (lane.controller.window(), lane.cwnd_peak);
+            let (window, peak) = (lane.window.cwnd(), lane.window.peak());
             if window > peak {
                 return Err(format!(
                     "lane {} has a window of {window} bytes, and the largest was {peak}",
                     id.get()
                 ));
             }
-            let known = (lane.unacked, lane.in_flight());
+            let known = (lane.in_flight.unacked(), lane.in_flight.counted());
             let counted = self.count(id, lane)?;
             if known != counted {
                 return Err(format!(
@@ -295,11 +296,11 @@ impl Sender {
         for (at, space) in self.spaces.iter() {
             for chunk in space.flight.iter().filter(|chunk| chunk.lane == id) {
                 let outstanding = matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost);
-                if outstanding && at != lane.space {
+                if outstanding && at != lane.space() {
                     return Err(format!(
                         "lane {} of space {} has a chunk in space {}",
                         id.get(),
-                        lane.space.get(),
+                        lane.space().get(),
                         at.get()
                     ));
                 }

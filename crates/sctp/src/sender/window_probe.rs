@@ -7,6 +7,7 @@ use anabranch_base::{Instant, rare};
 
 use super::Sender;
 use super::flight::ChunkState;
+use super::lane::Lane;
 use super::next::Next;
 use super::peer_buffer::WINDOW_HEADER;
 use super::space::WindowProbe;
@@ -23,7 +24,8 @@ impl Sender {
     pub(super) fn window_probe(&mut self, cx: &Context, next: &Next) -> bool {
         let Some(subflow) = self.subflows.get(next.subflow) else { return false };
         let Some(lane) = self.lanes.get(next.lane) else { return false };
-        let lanes_quiet = self.lanes.rows().iter().all(|l| l.space != next.space || l.unacked == 0);
+        let lanes_quiet =
+            self.lanes.rows().iter().all(|l| l.space() != next.space || l.in_flight.unacked() == 0);
         let Some(space) = self.spaces.get_mut(next.space) else { return false };
         let quiet = match space.flight.first_reserved() {
             None => space.flight.is_empty(),
@@ -65,15 +67,15 @@ impl Sender {
         let (Some(lane), Some(space)) = (self.lanes.get_mut(next.lane), self.spaces.get(next.space)) else {
             return;
         };
-        lane.last_sent = last_sent;
-        if lane.t3.is_some() {
+        lane.sent_probe(last_sent);
+        if lane.t3().is_some() {
             lane.stretch_t3(cx, space.probe.backoff);
         }
     }
 
     /// The window is open again: meanwhile nothing was sent but probes.
     fn end_of_idleness(&mut self, cx: &Context, at: SpaceId) {
-        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
+        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
             lane.decay(cx);
         }
     }
@@ -142,8 +144,7 @@ impl Sender {
         let Some(id) = lane.filter(|_| !advanced) else { return };
         self.mark_all_lost(cx, id);
         if let Some(lane) = self.lanes.get_mut(id) {
-            lane.single_packet = false;
-            lane.awaiting_sack = false;
+            lane.permits.window_opened();
         }
     }
 
@@ -151,7 +152,7 @@ impl Sender {
     fn fits_next(&self, cx: &Context, at: SpaceId) -> bool {
         let waiting = self.subflows.rows().iter().filter(|subflow| subflow.space == at);
         let next = |subflow: &super::Subflow| {
-            let path = self.lanes.get(subflow.lane).map(|lane| lane.path).unwrap_or_default();
+            let path = self.lanes.get(subflow.lane).map(Lane::path).unwrap_or_default();
             subflow.out.peek(subflow.cut_at(self.max_payload(cx, path)))
         };
         waiting.filter_map(next).min().is_none_or(|payload| self.fits_peer_window(cx, at, payload))
