@@ -117,7 +117,7 @@ impl Association {
         self.check_changeable()?;
         self.sender.check_stream(stream)?;
         let id = SubflowId::new(subflow);
-        self.sender.check_open(id)?;
+        self.sender.tables().check_open(id)?;
         self.sender.move_stream(&self.cx, stream, id);
         Ok(())
     }

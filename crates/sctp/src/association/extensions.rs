@@ -15,7 +15,7 @@ impl Association {
     // rfc8260:2.2.1-1 rfc8260:2.2.1-2
     pub(super) fn adopt_extensions(&mut self, agreed: &Extensions) {
         self.forget_extensions();
-        let (ours, theirs) = (self.sender.base(), self.receiver.base());
+        let (ours, theirs) = (self.sender.tables().base(), self.receiver.base());
         self.encoding = Encoding::of(agreed);
         self.takes_zero_checksum = agreed.takes_zero_checksum;
         self.adopt_ecn(agreed.ecn);
@@ -54,7 +54,7 @@ impl Association {
 
     /// The space of a FID, made if there is none: its two halves have the same place in the tables of sender and receiver.
     fn make_space(&mut self, fid: u8) -> SpaceId {
-        self.sender.space_of(fid).unwrap_or_else(|| {
+        self.sender.tables().space_of(fid).unwrap_or_else(|| {
             self.receiver.add_space(fid);
             self.sender.add_space(fid)
         })

@@ -196,7 +196,7 @@ impl Association {
     /// Congestion windows of all lanes together (bytes): cheap enough to look at with every packet.
     #[must_use]
     pub fn total_window(&self) -> u64 {
-        self.sender.total_window()
+        self.sender.tables().total_window()
     }
 
     /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
@@ -242,7 +242,7 @@ impl Association {
     pub fn holdings(&self) -> (u64, u64) {
         let window = u64::from(self.cx.config.limits.largest_receive_window());
         let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
-        let sending = self.sender.retained() + self.sender.waiting_memory() as u64;
+        let sending = self.sender.tables().retained() + self.sender.waiting_memory() as u64;
         let held = sending + self.receiver.memory() as u64;
         match &self.returned {
             None => (held, bound),
@@ -336,7 +336,7 @@ impl Association {
 
     /// Our Initial TSN.
     pub(crate) fn initial_tsn(&self) -> Tsn {
-        self.sender.base()
+        self.sender.tables().base()
     }
 
     pub(crate) fn has_events(&self) -> bool {

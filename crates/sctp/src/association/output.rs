@@ -103,7 +103,7 @@ impl Association {
             // What was chosen leaves with the next packet, if this one goes elsewhere.
             chosen = chosen.filter(|next| next.path == path);
         }
-        let several = self.sender.has_several_spaces();
+        let several = self.sender.tables().has_several_spaces();
         let acknowledged = if several && chosen.is_none() { self.receiver.first_owing() } else { None };
         let header = CommonHeader {
             source_port: self.local_port,
@@ -385,7 +385,7 @@ impl Association {
             a_rwnd: config.limits.receive_window,
             outbound_streams: config.streams.outbound,
             inbound_streams: config.streams.inbound,
-            initial_tsn: self.sender.base(),
+            initial_tsn: self.sender.tables().base(),
             preservative: self.phase.handshake().and_then(|handshake| handshake.preservative),
             address_types: config.extensions.address_types.then_some(types),
             // The endpoint has refused what must not be offered.

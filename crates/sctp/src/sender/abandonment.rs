@@ -108,7 +108,7 @@ impl Sender {
         let Some(ticket) = self.special.as_ref().and_then(|special| special.get(number)) else {
             return false;
         };
-        self.spaces.iter().any(|(at, space)| {
+        self.tables.spaces.iter().any(|(at, space)| {
             ticket.numbers_in(at, &space.flight).any(|seq| {
                 let chunk = space.flight.get(seq);
                 chunk.is_some_and(|chunk| chunk.fragment.ticket == number && wanted(chunk))
@@ -136,7 +136,7 @@ impl Sender {
         self.review_overdue(cx);
         if self.special.as_ref().is_some_and(|special| special.passes_abandoned) {
             // The peer has answered, if not to data.
-            for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
+            for lane in self.tables.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
                 lane.heard();
             }
         }
@@ -147,7 +147,7 @@ impl Sender {
     /// Losses may have been found: what must not be sent again is given up.
     fn review_losses(&mut self, cx: &mut Context) {
         let mut all = Vec::new();
-        for id in self.lanes.ids() {
+        for id in self.tables.lanes.ids() {
             self.review_lane(cx, id, &mut all);
         }
         self.abandon(cx, &all);
@@ -158,12 +158,12 @@ impl Sender {
     // rfc3758:3.5-20
     fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
         let reports = cx.config.congestion.fast_retransmit_threshold;
-        let (Some(special), Some(space)) = (&mut self.special, self.spaces.get(at)) else { return };
+        let (Some(special), Some(space)) = (&mut self.special, self.tables.spaces.get(at)) else { return };
         let mut cut = Vec::new();
         for (id, seq) in special.watched_lost(at, &space.flight, &self.outcome, reports) {
-            let Some(lane) = self.lanes.get_mut(id) else { continue };
+            let Some(lane) = self.tables.lanes.get_mut(id) else { continue };
             lane.loss.count_more(1);
-            if let Some(chunk) = self.spaces.get(at).and_then(|space| space.flight.get(seq)) {
+            if let Some(chunk) = self.tables.spaces.get(at).and_then(|space| space.flight.get(seq)) {
                 count_lost(&mut cx.streams, chunk.fragment.stream);
             }
             // Those of one SACK are one loss to the window.
@@ -171,7 +171,7 @@ impl Sender {
                 continue;
             }
             cut.push(id);
-            let first = self.spaces.get(at).map_or(0, |space| lane.loss.first(&space.flight));
+            let first = self.tables.spaces.get(at).map_or(0, |space| lane.loss.first(&space.flight));
             let recovers =
                 cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
             self.after_losses(cx, id, &NewlyLost::only(seq), recovers);
@@ -195,8 +195,8 @@ impl Sender {
 
     /// Adds what a lane must not send again.
     fn review_lane(&self, cx: &Context, id: LaneId, all: &mut Vec<u32>) {
-        let Some(lane) = self.lanes.get(id).filter(|lane| lane.loss.any()) else { return };
-        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let Some(lane) = self.tables.lanes.get(id).filter(|lane| lane.loss.any()) else { return };
+        let Some(space) = self.tables.spaces.get(lane.space()) else { return };
         let Some(special) = &self.special else { return };
         for seq in lane.loss.marked() {
             let Some(chunk) = space.flight.get(seq) else { continue };
@@ -234,7 +234,7 @@ impl Sender {
         let Some(ticket) = special.close(number) else { return };
         special.count(&ticket);
         let subflow = self.subflow_of(ticket.stream);
-        if let Some(subflow) = self.subflows.get_mut(subflow) {
+        if let Some(subflow) = self.tables.subflows.get_mut(subflow) {
             let [unsent, sent] = &mut subflow.counters.abandoned;
             let count = if ticket.sent { sent } else { unsent };
             *count = count.saturating_add(1);
@@ -248,7 +248,7 @@ impl Sender {
             match ticket.at {
                 Some((at, ..)) => self.abandon_chunks(at, number, &ticket, given_up),
                 None => {
-                    for at in self.spaces.ids() {
+                    for at in self.tables.spaces.ids() {
                         self.abandon_chunks(at, number, &ticket, given_up);
                     }
                 }
@@ -267,8 +267,8 @@ impl Sender {
             return;
         };
         let id = self.subflow_of(ticket.stream);
-        let Some(subflow) = self.subflows.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(subflow.space) else { return };
+        let Some(subflow) = self.tables.subflows.get_mut(id) else { return };
+        let Some(space) = self.tables.spaces.get_mut(subflow.space) else { return };
         let mut end = SentChunk::reserved(subflow.lane, id);
         end.state = ChunkState::Abandoned;
         (end.fragment.stream, end.fragment.mid, end.fragment.unordered) = (ticket.stream, mid, unordered);
@@ -292,7 +292,7 @@ impl Sender {
     /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
     // rfc3758:3.5-2
     fn abandon_chunks(&mut self, at: SpaceId, number: u32, ticket: &Ticket, given_up: &mut GivenUp) {
-        let Some(space) = self.spaces.get_mut(at) else { return };
+        let Some(space) = self.tables.spaces.get_mut(at) else { return };
         for seq in ticket.numbers_in(at, &space.flight) {
             let Some(chunk) = space.flight.get(seq).filter(|chunk| chunk.fragment.ticket == number) else {
                 continue;
@@ -300,7 +300,7 @@ impl Sender {
             let (id, state, missing) = (chunk.lane, chunk.state, chunk.missing);
             let one = Counted::one(chunk);
             space.flight.abandon(seq);
-            let Some(lane) = self.lanes.get_mut(id) else { continue };
+            let Some(lane) = self.tables.lanes.get_mut(id) else { continue };
             if let Some(special) = self.special.as_mut().filter(|_| state == ChunkState::InFlight) {
                 special.watch(at, id, seq, missing);
             }
@@ -311,8 +311,8 @@ impl Sender {
 
     /// Chunks are gone from lanes.
     fn settle_lanes(&mut self, given_up: &GivenUp) {
-        for (id, lane) in self.lanes.iter_mut() {
-            let Some(space) = self.spaces.get(lane.space()) else { continue };
+        for (id, lane) in self.tables.lanes.iter_mut() {
+            let Some(space) = self.tables.spaces.get(lane.space()) else { continue };
             if let Some((first, last)) = given_up.of_lane(id) {
                 lane.loss.forget_abandoned(&space.flight, first, last);
             }

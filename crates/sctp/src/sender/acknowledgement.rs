@@ -10,6 +10,7 @@ use super::Sender;
 use super::flight::{AckOutcome, Counted, GapList, LaneAck, NotThere};
 use super::lane::Lane;
 use super::loss_response::NewlyLost;
+use super::tables::Scope;
 use super::windows::Windows;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
@@ -42,7 +43,7 @@ impl Sender {
         gaps: GapList<impl ExactSizeIterator<Item = GapBlock>>,
         times: Option<ReceiveTime>,
     ) -> Result<Heard, Violation> {
-        let Some(space) = self.spaces.get_mut(at) else { return Ok(Heard::Nothing) };
+        let Some(space) = self.tables.spaces.get_mut(at) else { return Ok(Heard::Nothing) };
         let Some(next_expected) = space.unwrap_ack(cumulative) else { return Ok(Heard::Nothing) };
         // 6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK chunk."
         if next_expected < space.flight.first() {
@@ -60,10 +61,10 @@ impl Sender {
         }
         let gap_count = gaps.blocks.len();
         let mut outcome = std::mem::take(&mut self.outcome);
-        for lane in self.lanes.rows_mut() {
+        for lane in self.tables.lanes.rows_mut() {
             lane.round_trip.before_sack(&space.flight);
         }
-        let lanes = self.lanes.len();
+        let lanes = self.tables.lanes.len();
         let applied = if windows.is_any() {
             space.flight.acknowledge_listed(next_expected, gaps, lanes, &mut outcome)
         } else {
@@ -83,7 +84,7 @@ impl Sender {
             association: at_time.1,
             // A subflow with a space of its own has the number of its FID, whatever the row of the space.
             subflow: space.fid,
-            path: paths_of_news(&self.lanes, &outcome).next().unwrap_or_default().get(),
+            path: paths_of_news(&self.tables.lanes, &outcome).next().unwrap_or_default().get(),
             event: TraceEvent::AckReceived {
                 cumulative: next_expected,
                 newly_acked: outcome.payload as u32,
@@ -91,8 +92,8 @@ impl Sender {
             },
         });
         self.couple(cx, at, &outcome, times);
-        for id in self.lanes.ids() {
-            if self.lanes.get(id).is_some_and(|lane| lane.space() == at) {
+        for id in self.tables.lanes.ids() {
+            if self.tables.lanes.get(id).is_some_and(|lane| lane.space() == at) {
                 self.acknowledge_lane(cx, id, &outcome);
             }
         }
@@ -126,13 +127,13 @@ impl Sender {
     // rfc9260:8.2-3
     #[inline]
     pub(crate) fn paths_of_news(&self) -> impl Iterator<Item = PathId> + '_ {
-        paths_of_news(&self.lanes, &self.outcome)
+        paths_of_news(&self.tables.lanes, &self.outcome)
     }
 
     // rfc9260:7.2.1-9 rfc9260:7.2.4-6
     fn acknowledge_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         self.sample_round_trip(cx, id, outcome);
-        let path = self.lanes.get(id).and_then(|lane| cx.paths.get(lane.path()));
+        let path = self.tables.lanes.get(id).and_then(|lane| cx.paths.get(lane.path()));
         if path.is_some_and(crate::path::Path::waits_for_packets) {
             rare();
             self.note_sizes_that_arrived(cx, id, outcome);
@@ -141,8 +142,8 @@ impl Sender {
         if outcome.not_there != NotThere::Nothing {
             self.send_what_is_not_there(cx, id, outcome.not_there);
         }
-        let lost_before = self.lanes.get(id).map_or(0, |lane| lane.loss.count());
-        if self.lanes.get(id).is_some_and(|lane| lane.rack_tlp.finds_losses()) {
+        let lost_before = self.tables.lanes.get(id).map_or(0, |lane| lane.loss.count());
+        if self.tables.lanes.get(id).is_some_and(|lane| lane.rack_tlp.finds_losses()) {
             self.detect_by_time(cx, id, Some(outcome));
         } else {
             self.detect_losses(cx, id, outcome);
@@ -151,7 +152,7 @@ impl Sender {
                 self.arm_loss_timer(cx, id);
             }
         }
-        if self.lanes.get(id).is_some_and(|lane| lane.recovery.has_more()) {
+        if self.tables.lanes.get(id).is_some_and(|lane| lane.recovery.has_more()) {
             rare();
             self.step_recovery(id, outcome, lost_before);
         }
@@ -163,8 +164,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn send_what_is_not_there(&mut self, cx: &Context, id: LaneId, what: NotThere) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
         let mine = space.flight.taken_back(id, what == NotThere::All);
         let mine: Vec<u64> =
             mine.filter(|(_, chunk)| !chunk.fast_retransmitted).map(|(seq, _)| seq).collect();
@@ -180,8 +180,10 @@ impl Sender {
     /// A SACK during a recovery that has more to it than an exit point.
     #[inline(never)]
     fn step_recovery(&mut self, id: LaneId, outcome: &AckOutcome, lost_before: u32) {
-        let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
-        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let (Some(lane), Some(ack)) = (self.tables.lanes.get_mut(id), outcome.lanes.get(id.row())) else {
+            return;
+        };
+        let Some(space) = self.tables.spaces.get(lane.space()) else { return };
         let first = lane.loss.first(&space.flight);
         let safe = ack.earliest_acked && lane.loss.count() == lost_before && ack.reneged == 0;
         lane.step_recovery(ack, safe, first, space.flight.next());
@@ -193,15 +195,14 @@ impl Sender {
         let lanes = outcome.lanes.iter().enumerate();
         let newest = lanes.filter_map(|(lane, ack)| Some((ack.newest_once?, lane))).max();
         let Some(((_, sent_at), lane)) = newest else { return };
-        if let Some(lane) = self.lanes.get_mut(LaneId::at(lane)) {
+        if let Some(lane) = self.tables.lanes.get_mut(LaneId::at(lane)) {
             lane.round_trip.note_one_way(times.received_us.wrapping_sub(micros(sent_at)) as i32);
         }
     }
 
     // rfc9260:6.3.1-1 rfc9260:6.3.1-2
     fn sample_round_trip(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let Some(Scope { lane, space, counters }) = self.tables.scope(id) else { return };
         let sent_at = match cx.config.timers.rtt_sampling {
             RttSampling::OncePerRoundTrip | RttSampling::ThroughLoss => {
                 lane.round_trip.take_timed(&space.flight)
@@ -223,35 +224,30 @@ impl Sender {
         let (srtt, rto) = (rtt.srtt().unwrap_or_default(), rtt.rto());
         cx.stats.rtt_sum_ns += sample.as_nanos();
         cx.stats.rtt_samples += 1;
-        if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.counters.rtt_sum_ns += sample.as_nanos();
-            subflow.counters.rtt_samples += 1;
+        if let Some(counters) = counters {
+            counters.rtt_sum_ns += sample.as_nanos();
+            counters.rtt_samples += 1;
         }
         cx.record(subflow, path, TraceEvent::Rtt { sample, srtt, rto });
-    }
-
-    /// User data of a lane that waits to be sent, bytes.
-    #[inline(never)]
-    fn queued_on(&self, id: LaneId) -> u64 {
-        let mine = self.subflows.rows().iter().filter(|subflow| subflow.lane == id);
-        mine.map(|subflow| subflow.out.queued_bytes() as u64).sum()
     }
 
     /// A packet of the lane left: its controller keeps a model of the path, and hears of every departure.
     #[inline(never)]
     pub(super) fn tell_model(&mut self, cx: &Context, id: LaneId, flight_before: u64) {
-        let waiting = self.queued_on(id) > 0;
-        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let waiting = self.tables.queued_on(id) > 0;
+        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
         let dry = !waiting && !lane.loss.any();
         lane.window.packet_left(cx.now, flight_before, lane.in_flight.bytes(), dry);
     }
 
     fn update_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
-        let paced = self.lanes.get(id).is_some_and(Lane::is_paced);
-        let model = self.lanes.get(id).is_some_and(|lane| lane.window.is_model());
-        let waiting = if paced || model { self.queued_on(id) } else { 0 };
-        let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
-        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let paced = self.tables.lanes.get(id).is_some_and(Lane::is_paced);
+        let model = self.tables.lanes.get(id).is_some_and(|lane| lane.window.is_model());
+        let waiting = if paced || model { self.tables.queued_on(id) } else { 0 };
+        let (Some(lane), Some(ack)) = (self.tables.lanes.get_mut(id), outcome.lanes.get(id.row())) else {
+            return;
+        };
+        let Some(space) = self.tables.spaces.get(lane.space()) else { return };
         // A SACK that says nothing of this lane is no news to it, where lanes share a space.
         let mine = !space.shared || ack.acked_chunks > 0 || ack.reneged > 0 || ack.earliest_acked;
         if !mine {
@@ -335,15 +331,17 @@ impl Sender {
             lane.window.note_peak();
         }
         // One lane needs nothing more than that where nobody records.
-        if cx.trace.is_on() || changed && self.lanes.len() > 1 {
+        if cx.trace.is_on() || changed && self.tables.lanes.len() > 1 {
             self.record_window(cx, id);
         }
     }
 
     /// 7.2.4: missing reports, marking, and the cut.
     fn detect_losses(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
-        let (Some(lane), Some(ack)) = (self.lanes.get_mut(id), outcome.lanes.get(id.row())) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let (Some(lane), Some(ack)) = (self.tables.lanes.get_mut(id), outcome.lanes.get(id.row())) else {
+            return;
+        };
+        let Some(space) = self.tables.spaces.get_mut(lane.space()) else { return };
         let rule = cx.config.congestion.fast_recovery;
         let (first, advanced) = if space.shared {
             (lane.loss.first(&space.flight), ack.acked_chunks > 0)
@@ -365,8 +363,7 @@ impl Sender {
     /// Reports everything below `limit` as missing that is: apart from the common way, which has nothing to report.
     #[inline(never)]
     fn report_missing(&mut self, cx: &mut Context, id: LaneId, limit: u64, in_recovery: bool, ack: &LaneAck) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
         let mut together = None;
         lane.loss.report(&mut space.flight, limit, |seq, chunk| {
             NewlyLost::note(&mut together, seq, chunk);
@@ -380,8 +377,8 @@ impl Sender {
 
     /// The peer's window for one subflow is what it announced less what is outstanding there.
     fn update_allowance(&mut self, cx: &Context, at: SpaceId, a_fwnd: u32) {
-        let outstanding = self.outstanding(cx, Some(at));
-        if let Some(space) = self.spaces.get_mut(at) {
+        let outstanding = self.tables.outstanding(cx, Some(at));
+        if let Some(space) = self.tables.spaces.get_mut(at) {
             space.allowance.set(a_fwnd, outstanding);
         }
         if self.encoding == Encoding::Sf2007 {

@@ -72,7 +72,7 @@ impl Sender {
         if !PLAIN && (message.options.is_some() || self.special.is_some()) {
             ticket = self.admit(cx, id, &message)?;
         }
-        let Some(mut subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
+        let Some(mut subflow) = self.tables.subflows.get_mut(id) else { return Err(SendError::Closing) };
         let mut waiting = subflow.out.weight(self.weighs_all);
         if let Some(deferred) = self.deferred.as_ref().filter(|_| !PLAIN) {
             let (payload, messages) = (subflow.out.queued_bytes(), subflow.out.messages());
@@ -81,7 +81,7 @@ impl Sender {
         }
         if waiting >= cx.config.limits.send_buffer {
             let full = self.is_full(cx, id, &message, waiting);
-            let Some(again) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
+            let Some(again) = self.tables.subflows.get_mut(id) else { return Err(SendError::Closing) };
             if full {
                 again.writable_owed = true;
                 self.writable_owed = true;
@@ -108,10 +108,11 @@ impl Sender {
         cx.stats.messages_accepted += 1;
         let at = subflow.space;
         let lane_id = subflow.lane;
-        if let Some(lane) = self.lanes.get_mut(lane_id) {
+        if let Some(lane) = self.tables.lanes.get_mut(lane_id) {
             if lane.in_flight.unacked() == 0 {
                 // Who waits for a window is not idle: "Zero window probing does not affect the calculation of cwnd" (6.1 A).
-                let idle = !self.spaces.get(at).is_some_and(|space| space.probe.waits()) && lane.decay(cx);
+                let idle =
+                    !self.tables.spaces.get(at).is_some_and(|space| space.probe.waits()) && lane.decay(cx);
                 lane.open_burst();
                 if idle {
                     self.couple_pause(cx, lane_id);
@@ -128,7 +129,7 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn is_full(&self, cx: &Context, id: SubflowId, message: &Message, waiting: usize) -> bool {
-        let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+        let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
         let buffer = send_buffer(cx, lane);
         waiting >= buffer && !self.has_minimum(cx, message, waiting, buffer)
     }
@@ -140,12 +141,12 @@ impl Sender {
         let (least, most) = (cx.config.limits.stream_send_minimum, buffer / 2);
         let fits = message.payload.len() <= least || buffered < buffer.saturating_add(most);
         let of_stream =
-            || self.subflows.rows().iter().map(|s| s.out.memory_on(message.stream)).sum::<usize>();
+            || self.tables.subflows.rows().iter().map(|s| s.out.memory_on(message.stream)).sum::<usize>();
         if !fits || self.is_tight || self.buffered_bytes(cx, Some(message.stream)).max(of_stream()) >= least {
             return false;
         }
         let mut taken = self.deferred_bytes();
-        let mut waiting = self.subflows.rows().iter().flat_map(|subflow| subflow.out.waiting());
+        let mut waiting = self.tables.subflows.rows().iter().flat_map(|subflow| subflow.out.waiting());
         waiting.all(|bytes| {
             taken = taken.saturating_add(bytes.min(least));
             taken < most
@@ -169,7 +170,7 @@ impl Sender {
         let beyond = |bytes: usize, limit: usize| (bytes + 1).saturating_sub(limit);
         let of_stream = if most == 0 { 0 } else { beyond(self.buffered_bytes(cx, Some(stream)), most) };
         let of_all = if counts_all {
-            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+            let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
             beyond(self.buffered_bytes(cx, None), send_buffer(cx, lane))
         } else {
             0
@@ -186,12 +187,12 @@ impl Sender {
         };
         let of_all = of_all.saturating_sub(self.bytes_of_tickets(&less));
         let Some(others) = self.less_important(wanted, |less, _| less >= of_all, &less, |_| true) else {
-            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+            let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
             let (all, buffer) = (self.buffered_bytes(cx, None), send_buffer(cx, lane));
             if of_stream == 0 && self.has_minimum(cx, message, all, buffer) {
                 return Ok(());
             }
-            if let Some(subflow) = self.subflows.get_mut(id) {
+            if let Some(subflow) = self.tables.subflows.get_mut(id) {
                 subflow.writable_owed = true;
                 self.writable_owed = true;
             }
@@ -222,11 +223,11 @@ impl Sender {
     fn make_room(&mut self, cx: &mut Context, id: SubflowId, message: &Message, wanted: Reliability) -> bool {
         let (mut payload, mut messages) =
             self.deferred.as_ref().map_or((0, 0), |deferred| (deferred.bytes(), deferred.messages()));
-        if let Some(subflow) = self.subflows.get(id) {
+        if let Some(subflow) = self.tables.subflows.get(id) {
             payload += subflow.out.queued_bytes();
             messages += subflow.out.messages();
         }
-        let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
+        let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
         let (buffer, all) = (send_buffer(cx, lane), self.weighs_all);
         let enough = |less: usize, fewer: usize| {
             let (payload, messages) = (payload.saturating_sub(less), messages.saturating_sub(fewer));

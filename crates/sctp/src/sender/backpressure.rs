@@ -31,13 +31,13 @@ impl Sender {
     /// Bytes that count against the send buffer: of a stream, or of all.
     pub(crate) fn buffered_bytes(&self, cx: &Context, stream: Option<u16>) -> usize {
         let unacknowledged = cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
-        let flights = || self.spaces.rows().iter().map(|space| &space.flight);
+        let flights = || self.tables.spaces.rows().iter().map(|space| &space.flight);
         let (queued, sent) = match stream {
             None => {
                 (self.queued_bytes(), if unacknowledged { flights().map(Flight::bytes).sum() } else { 0 })
             }
             Some(stream) => {
-                let queued: usize = self.subflows.rows().iter().map(|s| s.out.queued_on(stream)).sum();
+                let queued: usize = self.tables.subflows.rows().iter().map(|s| s.out.queued_on(stream)).sum();
                 let deferred = self.deferred.as_ref().map_or(0, |deferred| deferred.bytes_of(stream));
                 let sent = if unacknowledged { flights().map(|f| f.bytes_of(stream)).sum() } else { 0 };
                 (queued + deferred, sent)
@@ -99,7 +99,7 @@ impl Sender {
     /// said last.
     pub(super) fn count_by_stream(&mut self) {
         let mut anew = false;
-        for space in self.spaces.rows_mut() {
+        for space in self.tables.spaces.rows_mut() {
             anew |= space.flight.count_by_stream();
         }
         // What was acknowledged before that is not known stream by stream.
@@ -142,7 +142,7 @@ impl Sender {
     /// Whether the only subflow has more than half of any send buffer that there may be now: the question asked with every packet.
     #[inline]
     fn is_full_for_sure(&self, cx: &Context) -> bool {
-        let [subflow] = self.subflows.rows() else { return false };
+        let [subflow] = self.tables.subflows.rows() else { return false };
         let limits = &cx.config.limits;
         let weight = subflow.out.weight(false);
         if !subflow.writable_owed || weight <= limits.send_buffer / 2 {
@@ -154,14 +154,15 @@ impl Sender {
     /// A send buffer that grows with the window, as large as it may be now.
     #[inline]
     fn largest_now(&self, limits: &LimitConfig) -> usize {
-        let [lane] = self.lanes.rows() else { return usize::MAX };
+        let [lane] = self.tables.lanes.rows() else { return usize::MAX };
         let windows = usize::try_from(2 * lane.window.cwnd()).unwrap_or(usize::MAX);
         windows.clamp(limits.send_buffer, limits.max_send_buffer)
     }
 
     #[inline(never)]
     fn tell_writable_if_room(&mut self, cx: &mut Context) {
-        let limit = send_buffer(cx, self.lanes.rows().iter().max_by_key(|lane| lane.window.cwnd())) / 2;
+        let limit =
+            send_buffer(cx, self.tables.lanes.rows().iter().max_by_key(|lane| lane.window.cwnd())) / 2;
         if self.deferred_bytes() > limit {
             return;
         }
@@ -170,7 +171,7 @@ impl Sender {
             return;
         }
         let (mut told, mut owed) = (false, false);
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             // Whatever counts, half of the buffer has room for what is kept besides.
             if subflow.writable_owed && subflow.out.weight(false) <= limit {
                 subflow.writable_owed = false;
@@ -192,7 +193,7 @@ impl Sender {
         }
         let Some(mut backpressure) = self.backpressure.take() else { return };
         let mut touched = std::mem::take(&mut backpressure.touched);
-        for space in self.spaces.rows_mut() {
+        for space in self.tables.spaces.rows_mut() {
             space.flight.take_fallen(&mut touched);
         }
         let all = std::mem::take(&mut backpressure.all_touched);

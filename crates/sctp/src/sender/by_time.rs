@@ -12,6 +12,7 @@ use super::lane::LossTimer;
 use super::lane::rack::{Circumstances, Rack};
 use super::loss_response::NewlyLost;
 use super::path_mtu::{LostAgain, room_of};
+use super::tables::Scope;
 use crate::config::{FastRecovery, ImmediateBit};
 use crate::context::Context;
 use crate::ids::{Id, LaneId, SpaceId};
@@ -34,12 +35,12 @@ impl Sender {
         at: SpaceId,
         duplicates: impl Iterator<Item = Tsn>,
     ) {
-        let Some(space) = self.spaces.get(at) else { return };
+        let Some(space) = self.tables.spaces.get(at) else { return };
         let mut needless = None;
         for tsn in duplicates {
             // `unwrap_ack` gives one past the TSN.
             let Some(seq) = space.unwrap_ack(tsn).and_then(|next| next.checked_sub(1)) else { continue };
-            for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
+            for (id, lane) in self.tables.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
                 if let Some(rack) = lane.rack_tlp.rack_mut() {
                     rack.duplicate(&space.flight, seq);
                 }
@@ -56,8 +57,7 @@ impl Sender {
 
     /// RACK, with a SACK or when its timer has expired.
     pub(super) fn detect_by_time(&mut self, cx: &mut Context, id: LaneId, outcome: Option<&AckOutcome>) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
         let first = lane.loss.first(&space.flight);
         let in_recovery =
             cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
@@ -111,7 +111,7 @@ impl Sender {
 
     /// The probe repaired a loss that nothing else has shown: the window shrinks as if it had been seen.
     fn cut_after_probe(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
         lane.window.cut(Congestion::FastRetransmit(Base::CWND));
         lane.open_burst();
         cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
@@ -120,7 +120,7 @@ impl Sender {
 
     /// After a SACK: the timer for a probe, or for KAME's early fast retransmit.
     pub(super) fn arm_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
         if let Some(least) = cx.config.emulation.early_fast_retransmit {
             let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
             let wait = least.max(variation);
@@ -131,7 +131,7 @@ impl Sender {
             return;
         }
         lane.rack_tlp.stop();
-        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let Some(space) = self.tables.spaces.get(lane.space()) else { return };
         let first = lane.loss.first(&space.flight);
         let probing = lane.rack_tlp.rack().is_none_or(Rack::probes);
         let recovering = lane.loss.any() || lane.recovery.is_at(first) || lane.permits.is_single_packet();
@@ -159,7 +159,7 @@ impl Sender {
         if cx.config.congestion.tail_loss_probe {
             self.arm_loss_timer(cx, id);
         } else if first_of_all {
-            if let Some(lane) = self.lanes.get_mut(id) {
+            if let Some(lane) = self.tables.lanes.get_mut(id) {
                 lane.rack_tlp.start(cx.now + cx.config.timers.rto_min * 2, LossTimer::Burst);
             }
         }
@@ -167,14 +167,14 @@ impl Sender {
 
     /// The timer besides T3-rtx expired.
     pub(super) fn on_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
         let Some(kind) = lane.rack_tlp.expired() else { return };
         match kind {
             LossTimer::Reordering => self.detect_by_time(cx, id, None),
             LossTimer::Probe => self.probe_tail(cx, id),
             LossTimer::EarlyRetransmit => self.retransmit_early(cx, id),
             LossTimer::Burst => {
-                let Some(space) = self.spaces.get(lane.space()) else { return };
+                let Some(space) = self.tables.spaces.get(lane.space()) else { return };
                 if space.flight.first() == 0 && !space.flight.is_empty() {
                     lane.permits.probe_with_new(KAME_BURST);
                 }
@@ -184,11 +184,10 @@ impl Sender {
 
     /// TLP_send_probe (RFC 8985, 7.3): new data if there is some, else the last chunk once more.
     fn probe_tail(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let waits = self.tables.has_queued_on(id);
+        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
         let path = lane.path();
         let Some(rack) = lane.rack_tlp.rack_mut() else { return };
-        let waits = self.subflows.rows().iter().any(|s| s.lane == id && !s.out.is_empty());
         let packet = cx.paths.get(path).map_or(0, |path| u64::from(path.mtu()));
         if waits && self.peer_rwnd >= packet {
             rack.probe(&space.flight, None);
@@ -220,8 +219,8 @@ impl Sender {
         if !cx.config.congestion.tail_loss_probe {
             return;
         }
-        for id in self.lanes.ids() {
-            let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.in_flight.chunks() > 0) else {
+        for id in self.tables.lanes.ids() {
+            let Some(lane) = self.tables.lanes.get_mut(id).filter(|lane| lane.in_flight.chunks() > 0) else {
                 continue;
             };
             lane.rack_tlp.stop();
@@ -234,8 +233,7 @@ impl Sender {
     /// KAME: what was reported missing and is old enough goes again.
     fn retransmit_early(&mut self, cx: &mut Context, id: LaneId) {
         let Some(least) = cx.config.emulation.early_fast_retransmit else { return };
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
         let first = lane.loss.first(&space.flight);
         let in_recovery =
             cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);

@@ -11,7 +11,7 @@ use super::lane::Lane;
 use super::subflow::Subflow;
 use crate::config::Coupling;
 use crate::context::Context;
-use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
+use crate::ids::{PathId, SubflowId};
 use crate::state::State;
 
 /// Numbers that may be out at once while some are kept: a gap block cannot say more than 65,535.
@@ -23,11 +23,11 @@ impl Sender {
     /// Whether a subflow, one of several, may send a new chunk as far as the messages of the others go.
     #[inline(never)]
     pub(super) fn may_begin_or_go_on(&self, cx: &Context, id: SubflowId) -> bool {
-        let Some(subflow) = self.subflows.get(id) else { return false };
+        let Some(subflow) = self.tables.subflows.get(id) else { return false };
         if subflow.awaits_fid {
             return false; // what it took over from another may still be sent again
         }
-        let Some(space) = self.spaces.get(subflow.space) else { return false };
+        let Some(space) = self.tables.spaces.get(subflow.space) else { return false };
         if !self.encoding.needs_sequence() {
             return subflow.begun || space.fid != 0 || self.may_begin_beside(cx, id, subflow);
         }
@@ -37,7 +37,7 @@ impl Sender {
         let (most, next) = (self.max_payload_of(cx, subflow), subflow.out.peek(usize::MAX).unwrap_or(0));
         let keeps = next > most && subflow.reserved.is_empty();
         if self.peer_rwnd < SCARCE {
-            let lost = self.lost_of_others(subflow.lane, subflow.space);
+            let lost = self.tables.lost_of_others(subflow.lane, subflow.space);
             if lost > 0 && lost * most as u64 >= self.peer_rwnd {
                 return false;
             }
@@ -61,7 +61,7 @@ impl Sender {
                 // what the others have begun keeps its room.
                 let need = if keeps { next } else { next.min(most) };
                 let begun =
-                    self.subflows.iter().filter(|(other, s)| *other != id && s.space == subflow.space);
+                    self.tables.subflows.iter().filter(|(other, s)| *other != id && s.space == subflow.space);
                 let promised: u64 =
                     begun.map(|(_, s)| (s.reserved.end - s.reserved.start) * most as u64).sum();
                 need as u64 + promised <= self.peer_rwnd
@@ -74,26 +74,22 @@ impl Sender {
     // rfc8260:2.2.2-6
     fn may_begin_beside(&self, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
         // A wide open window needs no closer look.
-        if self.peer_rwnd >= self.subflows.len() as u64 * cx.config.limits.max_message as u64 {
+        if self.peer_rwnd >= self.tables.subflows.len() as u64 * cx.config.limits.max_message as u64 {
             return true;
         }
-        let begun =
-            self.subflows.iter().filter(|(other, s)| s.begun && *other != id && s.space == subflow.space);
+        let begun = self
+            .tables
+            .subflows
+            .iter()
+            .filter(|(other, s)| s.begun && *other != id && s.space == subflow.space);
         let promised: u64 = begun.map(|(_, s)| s.out.peek(usize::MAX).unwrap_or(0) as u64).sum();
         let need = subflow.out.peek(usize::MAX).unwrap_or(0) as u64;
         promised == 0 || need + promised <= self.peer_rwnd
     }
 
-    /// Chunks that other lanes of a space have to send again: the room in the peer's buffer is theirs first, for what is behind
-    /// them stays there until they come.
-    fn lost_of_others(&self, lane: LaneId, space: SpaceId) -> u64 {
-        let others = self.lanes.iter().filter(|(other, l)| *other != lane && l.space() == space);
-        others.map(|(_, l)| u64::from(l.in_flight.marked())).sum()
-    }
-
     /// Most payload of a chunk of a subflow, bytes.
     fn max_payload_of(&self, cx: &Context, subflow: &Subflow) -> usize {
-        let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
+        let path = self.tables.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
         subflow.cut_at(self.max_payload(cx, path)).max(1)
     }
 
@@ -106,13 +102,14 @@ impl Sender {
         if self.encoding.needs_sequence() {
             return;
         }
-        for id in self.subflows.ids() {
-            let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.reserved.is_empty()) else {
+        for id in self.tables.subflows.ids() {
+            let Some(subflow) = self.tables.subflows.get(id).filter(|subflow| !subflow.reserved.is_empty())
+            else {
                 continue;
             };
-            let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
+            let path = self.tables.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
             let most = self.max_payload(cx, path) as u16;
-            if let Some(subflow) = self.subflows.get_mut(id) {
+            if let Some(subflow) = self.tables.subflows.get_mut(id) {
                 subflow.reserved_size = subflow.reserved_size.min(most);
             }
         }
@@ -122,14 +119,14 @@ impl Sender {
     // rfc9260:3.3.1-12 rfc9260:6.9-11
     #[inline(never)]
     pub(super) fn keep_contiguous(&mut self, cx: &Context, id: SubflowId) {
-        let Some(subflow) = self.subflows.get(id) else { return };
+        let Some(subflow) = self.tables.subflows.get(id) else { return };
         let (begun, at) = (subflow.begun, subflow.space);
         let needed = begun
             && self.encoding.needs_sequence()
-            && self.subflows.rows().iter().filter(|other| other.space == at).count() > 1;
+            && self.tables.subflows.rows().iter().filter(|other| other.space == at).count() > 1;
         let most = self.max_payload_of(cx, subflow);
-        let Some(space) = self.spaces.get_mut(at) else { return };
-        let Some(subflow) = self.subflows.get_mut(id) else { return };
+        let Some(space) = self.tables.spaces.get_mut(at) else { return };
+        let Some(subflow) = self.tables.subflows.get_mut(id) else { return };
         if cx.config.subflows.coupling == Coupling::Shared {
             if needed {
                 space.exclusive_subflow = Some(id);

@@ -15,16 +15,16 @@ use crate::ids::{Id, LaneId, SpaceId};
 impl Sender {
     /// How every lane grows, after subflows were opened or closed.
     pub(super) fn set_phi(&mut self, cx: &Context) {
-        let single = self.open_subflow_count() <= 1;
+        let single = self.tables.open_subflow_count() <= 1;
         if single {
             self.coupler = None;
         } else if self.coupler.is_none() {
             let pmdcs = cx.paths.first().map_or(0, crate::path::Path::pmdcs);
-            let lane = self.lanes.first();
+            let lane = self.tables.lanes.first();
             self.coupler = lane.and_then(|lane| Coupler::new(&cx.config, pmdcs, lane.window.controller()));
         }
-        let phi = cx.config.subflows.coupling.phi(self.open_subflow_count());
-        for lane in self.lanes.rows_mut() {
+        let phi = cx.config.subflows.coupling.phi(self.tables.open_subflow_count());
+        for lane in self.tables.lanes.rows_mut() {
             lane.window.set_growth(Growth::Phi(phi));
         }
     }
@@ -43,7 +43,7 @@ impl Sender {
         let acked = outcome.lanes.iter().filter(|ack| ack.acked_chunks > 0);
         let newest = acked.clone().filter_map(|ack| ack.newest_once).map(|(_, sent_at)| sent_at).max();
         let alone = acked.map(|ack| ack.cumulative + ack.gap).sum::<u64>() <= coupler.unit();
-        for (id, _) in self.lanes.iter().filter(|(_, lane)| lane.space() == at) {
+        for (id, _) in self.tables.lanes.iter().filter(|(_, lane)| lane.space() == at) {
             let Some(ack) = outcome.lanes.get(id.row()) else { continue };
             if ack.acked_chunks == 0 {
                 continue;
@@ -60,7 +60,7 @@ impl Sender {
             coupler.on_ack(cx.now, id, &heard);
         }
         coupler.review(cx.now);
-        for (id, lane) in self.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
+        for (id, lane) in self.tables.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
             if outcome.lanes.get(id.row()).is_some_and(|ack| ack.acked_chunks > 0) {
                 lane.window.set_growth(coupler.growth(id));
             }
@@ -71,8 +71,8 @@ impl Sender {
     fn show_lanes(&mut self, cx: &Context) {
         let Some(coupler) = &mut self.coupler else { return };
         coupler.views.clear();
-        for lane in self.lanes.rows() {
-            let subflow = self.subflows.get(lane.subflow());
+        for lane in self.tables.lanes.rows() {
+            let subflow = self.tables.subflows.get(lane.subflow());
             coupler.views.push(LaneView {
                 open: subflow.is_some_and(|s| s.life == Life::Open),
                 active: lane.in_flight.bytes() > 0 || subflow.is_some_and(|s| !s.out.is_empty()),
@@ -88,21 +88,21 @@ impl Sender {
     /// Lanes that act as one flow have its window.
     pub(super) fn share_window(&mut self) {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else { return };
-        for (id, lane) in self.lanes.iter_mut() {
+        for (id, lane) in self.tables.lanes.iter_mut() {
             // After T3-rtx a lane has a packet until something is acknowledged.
             if let Some(bytes) = coupler.window_of(id).filter(|_| !lane.permits.is_single_packet()) {
                 lane.window.share(bytes);
             }
         }
-        self.window_peak = self.window_peak.max(self.total_window());
+        self.window_peak = self.window_peak.max(self.tables.total_window());
     }
 
     /// Lanes that have acted as one flow will not any more: each has its part of the window.
     pub(super) fn divide_window(&mut self) {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else { return };
-        let windows = self.lanes.ids().map(|id| coupler.window_of(id)).collect::<Vec<_>>();
+        let windows = self.tables.lanes.ids().map(|id| coupler.window_of(id)).collect::<Vec<_>>();
         let count = windows.iter().flatten().count().max(1) as u64;
-        for (lane, window) in self.lanes.rows_mut().iter_mut().zip(windows) {
+        for (lane, window) in self.tables.lanes.rows_mut().iter_mut().zip(windows) {
             if let Some(window) = window {
                 lane.window.divide(window / count);
             }
@@ -115,8 +115,8 @@ impl Sender {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else {
             return false;
         };
-        if coupler.views.len() == self.lanes.len() {
-            for (view, lane) in coupler.views.iter_mut().zip(self.lanes.rows()) {
+        if coupler.views.len() == self.tables.lanes.len() {
+            for (view, lane) in coupler.views.iter_mut().zip(self.tables.lanes.rows()) {
                 view.flight = lane.in_flight.bytes();
             }
         } else {
@@ -136,7 +136,7 @@ impl Sender {
         if !self.look_at_flights(cx) {
             return;
         }
-        let Some(rto) = self.lanes.get(id).map(|lane| lane.rto(cx)) else { return };
+        let Some(rto) = self.tables.lanes.get(id).map(|lane| lane.rto(cx)) else { return };
         if let Some(coupler) = &mut self.coupler {
             coupler.on_pause(cx.now, id, rto);
         }
@@ -149,9 +149,9 @@ impl Sender {
             self.share_window();
             return;
         }
-        for other in self.lanes.ids().filter(|other| *other != id) {
+        for other in self.tables.lanes.ids().filter(|other| *other != id) {
             let shares = self.coupler.as_ref().is_some_and(|coupler| coupler.share(id, other));
-            if let (true, Some(lane)) = (shares, self.lanes.get_mut(other)) {
+            if let (true, Some(lane)) = (shares, self.tables.lanes.get_mut(other)) {
                 lane.window.cut(Congestion::OtherLane);
                 self.record_window(cx, other);
             }

@@ -15,7 +15,7 @@ impl Sender {
         let acknowledged = self.fold_spaces();
         self.encoding = Encoding::Interleaved;
         self.credit = None;
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             if subflow.life == Life::Deleting {
                 subflow.life = Life::Free;
             }
@@ -29,8 +29,8 @@ impl Sender {
     /// What is in flight under other FIDs is to leave again: it is marked where it is, so that what must not leave again has no other
     /// number yet when it is given up.
     fn mark_folded_lost(&mut self, cx: &mut Context) {
-        for id in self.lanes.ids() {
-            if self.lanes.get(id).is_some_and(|lane| lane.space() != SpaceId::FIRST) {
+        for id in self.tables.lanes.ids() {
+            if self.tables.lanes.get(id).is_some_and(|lane| lane.space() != SpaceId::FIRST) {
                 self.mark_all_lost(cx, id);
             }
         }
@@ -44,7 +44,7 @@ impl Sender {
         if let Some(ecn) = &mut self.ecn {
             ecn.forget_numbers();
         }
-        for space in &mut self.spaces.split_off_first() {
+        for space in &mut self.tables.spaces.split_off_first() {
             for mut chunk in space.flight.take_all() {
                 if chunk.state == ChunkState::GapAcked {
                     acknowledged.push(chunk.fragment.ticket);
@@ -52,41 +52,41 @@ impl Sender {
                 }
                 if chunk.state == ChunkState::Abandoned {
                     // Its message is still to be skipped.
-                    if let Some(zero) = self.spaces.first_mut() {
+                    if let Some(zero) = self.tables.spaces.first_mut() {
                         chunk.transmissions = 0;
                         zero.flight.push_abandoned(chunk);
                     }
                     continue;
                 }
-                if self.lanes.get(chunk.lane).is_none() {
+                if self.tables.lanes.get(chunk.lane).is_none() {
                     continue;
                 }
                 chunk.state = ChunkState::Lost;
                 chunk.lost_by_timeout = true;
                 chunk.missing = 0;
-                if let Some(zero) = self.spaces.first_mut() {
+                if let Some(zero) = self.tables.spaces.first_mut() {
                     zero.flight.push(chunk);
                 }
             }
         }
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             subflow.space = SpaceId::FIRST;
             subflow.awaits_fid = false;
         }
-        for lane in self.lanes.rows_mut() {
+        for lane in self.tables.lanes.rows_mut() {
             if lane.space() != SpaceId::FIRST {
                 lane.fold_into(SpaceId::FIRST);
             }
         }
-        self.share_spaces();
-        for (id, lane) in self.lanes.iter_mut() {
-            if let Some(zero) = self.spaces.first() {
+        self.tables.share_spaces();
+        for (id, lane) in self.tables.lanes.iter_mut() {
+            if let Some(zero) = self.tables.spaces.first() {
                 lane.loss.took_over(&zero.flight, id);
                 lane.loss.find_earliest(&zero.flight);
             }
         }
         if let Some(special) = &mut self.special {
-            if let Some(zero) = self.spaces.first() {
+            if let Some(zero) = self.tables.spaces.first() {
                 special.renumber(SpaceId::FIRST, &zero.flight);
             }
             special.forget_forwards();
@@ -97,7 +97,7 @@ impl Sender {
 
     /// Back to RFC 9260.
     pub(crate) fn forget_extensions(&mut self, cx: &mut Context) {
-        if self.spaces.len() > 1 {
+        if self.tables.spaces.len() > 1 {
             self.mark_folded_lost(cx);
             self.fold_spaces();
         }

@@ -10,6 +10,7 @@ use super::Sender;
 use super::coupling::Lost;
 use super::lane::marked::{Circumstances, Report};
 use super::next::{First, Next};
+use super::tables::Scope;
 use crate::context::Context;
 use crate::ids::{LaneId, PathId, SpaceId};
 
@@ -21,7 +22,7 @@ const ENOUGH: u64 = 100;
 impl Sender {
     /// The handshake is over: what leaves from now on may be ECN-capable.
     pub(super) fn begin_ect(&mut self) {
-        if let (Some(ecn), Some(space)) = (&mut self.ecn, self.spaces.first()) {
+        if let (Some(ecn), Some(space)) = (&mut self.ecn, self.tables.spaces.first()) {
             ecn.from = space.flight.next();
         }
     }
@@ -31,7 +32,7 @@ impl Sender {
     pub(crate) fn is_ecn_capable(&self, next: &Next) -> bool {
         let new = matches!(next.first, First::New { .. });
         let counted = || self.ecn.as_ref().is_some_and(|ecn| ecn.peer_counts);
-        let space = self.spaces.get(next.space);
+        let space = self.tables.spaces.get(next.space);
         new && space.is_some_and(|space| !space.probe.in_flight && (space.fid == 0 || counted()))
     }
 
@@ -39,7 +40,7 @@ impl Sender {
     /// which has sent the marked packet, or of the last CWR where that is not known any more. What was never sent, and what is older
     /// than the last report, changes nothing.
     pub(crate) fn on_ecne(&mut self, cx: &mut Context, tsn: Tsn, packets: u32) -> Option<PathId> {
-        let space = self.spaces.first()?;
+        let space = self.tables.spaces.first()?;
         let (first, next) = (space.flight.first(), space.flight.next());
         let distance = tsn.signed_distance_from(space.tsn_of(first));
         let seq = first.checked_add_signed(i64::from(distance)).filter(|seq| *seq < next)?;
@@ -57,17 +58,17 @@ impl Sender {
         let window = (next - first).max(LATE);
         let news = u32::try_from((seq - last + 1).min(window)).unwrap_or(u32::MAX).min(news);
         let recent = seq + window >= first;
-        let lane = chunk.or_else(|| self.only_lane(cx, SpaceId::FIRST));
+        let lane = chunk.or_else(|| self.tables.only_lane(cx, SpaceId::FIRST));
         let reduced = match lane {
             Some((lane, sent_at)) if news > 0 && recent => self.on_marks(cx, lane, seq, sent_at, news),
             _ => false,
         };
         // A CWR may be lost: while ECNE is repeated for longer than the first can have taken it is, too.
-        let srtt = self.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or_default();
+        let srtt = self.tables.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or_default();
         let cwr_at = self.ecn.as_ref().and_then(|ecn| ecn.cwr_at);
         let leaves = reduced || cwr_at.is_none_or(|at| cx.now > at + srtt + srtt / 4);
         let ecn = self.ecn.as_mut()?;
-        if let Some(lane) = lane.and_then(|(lane, _)| self.lanes.get(lane)) {
+        if let Some(lane) = lane.and_then(|(lane, _)| self.tables.lanes.get(lane)) {
             ecn.cwr_path = lane.path();
         }
         leaves.then_some(ecn.cwr_path)
@@ -82,8 +83,10 @@ impl Sender {
 
     /// How the peer has counted the packets of a space (level 1).
     pub(crate) fn on_ecn_counters(&mut self, cx: &mut Context, at: SpaceId, counters: EcnCounters) {
-        let Some((id, sent_at)) = self.only_lane(cx, at) else { return };
-        let (Some(lane), Some(space)) = (self.lanes.get(id), self.spaces.get(at)) else { return };
+        let Some((id, sent_at)) = self.tables.only_lane(cx, at) else { return };
+        let (Some(lane), Some(space)) = (self.tables.lanes.get(id), self.tables.spaces.get(at)) else {
+            return;
+        };
         let (first, next) = (space.flight.first(), space.flight.next());
         let EcnCounters { ect0, ect1, ce } = counters;
         let unchanged = if cx.ect == Ecn::Ect1 { ect1 } else { ect0 };
@@ -106,20 +109,12 @@ impl Sender {
         self.on_marks(cx, id, first.saturating_sub(1), sent_at, more.min(most));
     }
 
-    /// The lane that sends under a space, where it is the only one, and when that sent what is acknowledged now, about.
-    fn only_lane(&self, cx: &Context, at: SpaceId) -> Option<(LaneId, Instant)> {
-        let mut lanes = self.lanes.iter().filter(|(_, lane)| lane.space() == at);
-        let (id, lane) = lanes.next()?;
-        let since = lane.srtt(cx).unwrap_or_default();
-        lanes.next().is_none().then(|| (id, cx.now - since))
-    }
-
     /// Packets of a lane were marked. True when its window has come down.
     fn on_marks(&mut self, cx: &mut Context, id: LaneId, seq: u64, sent_at: Instant, packets: u32) -> bool {
-        let mine = self.subflows.rows().iter().filter(|subflow| subflow.lane == id);
+        let mine = self.tables.subflows.rows().iter().filter(|subflow| subflow.lane == id);
         let sent: u64 = mine.map(|subflow| subflow.counters.chunk_bytes_sent).sum();
-        let Some(lane) = self.lanes.get_mut(id) else { return false };
-        let Some(space) = self.spaces.get(lane.space()) else { return false };
+        let Some(lane) = self.tables.lanes.get_mut(id) else { return false };
+        let Some(space) = self.tables.spaces.get(lane.space()) else { return false };
         let newest = lane.loss.newest(&space.flight);
         let report =
             Report { seq, sent_at, packets, newest, delivered: sent.saturating_sub(lane.in_flight.bytes()) };
@@ -144,8 +139,7 @@ impl Sender {
     #[cold]
     pub(super) fn doubt_ect(&mut self, cx: &mut Context, id: LaneId, probe: bool) {
         let Some(ecn) = &mut self.ecn else { return };
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
         if probe {
             return;
         }

@@ -1,6 +1,7 @@
 //! Messages with options: how reliable they are to be, and what is told of their fate.
 
 use super::Sender;
+use super::space::SendSpace;
 use super::tickets::{Limit, Ticket};
 use crate::context::Context;
 use crate::encoding::Encoding;
@@ -115,9 +116,9 @@ impl Sender {
 
     /// No user data waits, to be sent or to be acknowledged. What was given up is none.
     fn is_dry(&self) -> bool {
-        let given_up = |space: &super::SendSpace| space.flight.abandoned() == space.flight.span();
-        self.spaces.rows().iter().all(given_up)
-            && self.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
+        let given_up = |space: &SendSpace| space.flight.abandoned() == space.flight.span();
+        self.tables.spaces.rows().iter().all(given_up)
+            && self.tables.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
             && self.deferred_bytes() == 0
     }
 

@@ -12,6 +12,7 @@ use anabranch_wire::{CommonHeader, Mid, PacketBuilder, Ssn};
 use super::Sender;
 use super::flight::{ChunkState, SentChunk};
 use super::lane::Lane;
+use super::space::SendSpace;
 use super::tickets::Forward;
 use crate::context::Context;
 use crate::encoding::Framing;
@@ -85,16 +86,16 @@ impl Sender {
             return;
         }
         let kept = self.earliest_kept();
-        for at in self.spaces.ids() {
+        for at in self.tables.spaces.ids() {
             self.advance_forward(cx, at, &kept, timeout);
         }
     }
 
     fn advance_forward(&mut self, cx: &Context, at: SpaceId, kept: &Kept, timeout: bool) {
         let point = self.advanced_point(at, kept);
-        let Some(space) = self.spaces.get(at) else { return };
+        let Some(space) = self.tables.spaces.get(at) else { return };
         // The T3-rtx that has it sent again (C5) runs on the lane of the chunk.
-        let lane = space.flight.get(space.flight.first()).and_then(|chunk| self.lanes.get(chunk.lane));
+        let lane = space.flight.get(space.flight.first()).and_then(|chunk| self.tables.lanes.get(chunk.lane));
         let path = lane.map_or(PathId::FIRST, Lane::path);
         let Some(special) = &mut self.special else { return };
         let mut forward = special.forward(at);
@@ -102,7 +103,7 @@ impl Sender {
             forward.due = false;
             return special.set_forward(at, forward);
         }
-        let srtt = self.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or(MOST_DELAY);
+        let srtt = self.tables.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or(MOST_DELAY);
         let waited = forward.told_at.is_none_or(|told| cx.now - told >= srtt.min(MOST_DELAY));
         // One that says more than the last leaves at once; the same again, when the peer has had time to answer.
         forward.due |= point > forward.told || waited || timeout;
@@ -115,12 +116,12 @@ impl Sender {
     fn earliest_kept(&self) -> Kept {
         let mut all = Kept::new();
         let given_up = |chunk: &SentChunk| chunk.state == ChunkState::Abandoned;
-        let skips = |space: &super::SendSpace| space.flight.get(space.flight.first()).is_some_and(given_up);
-        if !self.has_several_spaces() || !self.spaces.rows().iter().any(skips) {
+        let skips = |space: &SendSpace| space.flight.get(space.flight.first()).is_some_and(given_up);
+        if !self.tables.has_several_spaces() || !self.tables.spaces.rows().iter().any(skips) {
             return all;
         }
         // Each chunk is looked at once, for all spaces: a peer can make us ask with every SACK.
-        for (at, space) in self.spaces.iter() {
+        for (at, space) in self.tables.spaces.iter() {
             for chunk in space.flight.iter().filter(|chunk| !given_up(chunk)) {
                 let (fragment, mid) = (&chunk.fragment, chunk.fragment.mid);
                 all.entry((fragment.stream, fragment.unordered))
@@ -134,7 +135,7 @@ impl Sender {
     /// One past the number to which a space may be skipped. A stream that has moved to another subflow may have earlier messages in
     /// another space: the peer would take them for skipped, too, and must not be moved past what is not given up.
     fn advanced_point(&self, at: SpaceId, kept: &Kept) -> u64 {
-        let Some(space) = self.spaces.get(at) else { return 0 };
+        let Some(space) = self.tables.spaces.get(at) else { return 0 };
         let (first, end) = (space.flight.first(), space.flight.abandoned_to().min(self.forward_bound(at)));
         if kept.is_empty() {
             return end;
@@ -154,12 +155,12 @@ impl Sender {
         if !cx.state.sends_data() {
             return;
         }
-        let Some(space) = self.spaces.get(at) else { return };
-        if self.lanes.rows().iter().any(|lane| lane.space() == at && lane.t3().is_some()) {
+        let Some(space) = self.tables.spaces.get(at) else { return };
+        if self.tables.lanes.rows().iter().any(|lane| lane.space() == at && lane.t3().is_some()) {
             return;
         }
         let first = space.flight.get(space.flight.first()).map(|chunk| chunk.lane);
-        if let Some(lane) = first.and_then(|lane| self.lanes.get_mut(lane)) {
+        if let Some(lane) = first.and_then(|lane| self.tables.lanes.get_mut(lane)) {
             lane.arm_t3(cx);
         }
     }
@@ -176,7 +177,7 @@ impl Sender {
         path: PathId,
     ) -> bool {
         let kept = self.earliest_kept();
-        for at in self.spaces.ids() {
+        for at in self.tables.spaces.ids() {
             let Some(special) = &self.special else { return true };
             let forward = special.forward(at);
             if !forward.due || forward.path != path {
@@ -199,7 +200,7 @@ impl Sender {
                 self.watch_forward(at, forward.told, point, alone);
             }
             let told_at = if told.is_some() { Some(cx.now) } else { forward.told_at };
-            if let (Some(space), Some(end)) = (self.spaces.get_mut(at), told) {
+            if let (Some(space), Some(end)) = (self.tables.spaces.get_mut(at), told) {
                 space.flight.forwarded_to(end);
             }
             let forward = Forward { due: false, told: told.unwrap_or(forward.told), told_at, path };
@@ -222,7 +223,7 @@ impl Sender {
         kept: &Kept,
         room: usize,
     ) -> Option<u64> {
-        let space = self.spaces.get(at)?;
+        let space = self.tables.spaces.get(at)?;
         let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let (header, entry) = match framing {
             Framing::Data => (ForwardTsn::HEADER, ENTRY / 2),
@@ -286,7 +287,7 @@ impl Sender {
         if performed {
             self.reset_numbering(streams);
         }
-        let first = self.spaces.first().map_or(0, |space| space.flight.first());
+        let first = self.tables.spaces.first().map_or(0, |space| space.flight.first());
         let Some(bounds) = &mut self.reset_bounds else { return };
         bounds.performed.retain(|(end, _)| *end > first);
         if let Some(end) = bounds.unanswered.take().filter(|end| performed && *end > first) {

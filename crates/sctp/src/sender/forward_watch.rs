@@ -14,7 +14,7 @@ impl Sender {
     #[inline]
     pub(super) fn watch_forward(&self, at: SpaceId, before: u64, point: u64, alone: bool) {
         #[cfg(any(debug_assertions, feature = "watched"))]
-        if let Some(space) = self.spaces.get(at) {
+        if let Some(space) = self.tables.spaces.get(at) {
             let (first, end) = (space.flight.first(), space.flight.next());
             let kept = (first..point.min(end)).find(|seq| self.is_kept(at, *seq));
             let sight = ForwardSight { before, point, alone, acknowledged: first, sent: end, kept };
@@ -28,7 +28,9 @@ impl Sender {
     /// Whether a chunk, or another one of its message, is not given up; or an earlier message of its stream in another space.
     #[cfg(any(debug_assertions, feature = "watched"))]
     fn is_kept(&self, at: SpaceId, seq: u64) -> bool {
-        let Some(chunk) = self.spaces.get(at).and_then(|space| space.flight.get(seq)) else { return false };
+        let Some(chunk) = self.tables.spaces.get(at).and_then(|space| space.flight.get(seq)) else {
+            return false;
+        };
         if chunk.state != ChunkState::Abandoned {
             return true;
         }
@@ -46,6 +48,9 @@ impl Sender {
                 && (of.stream, of.unordered) == (fragment.stream, fragment.unordered)
                 && if here { ahead == 0 } else { ahead <= 0 }
         };
-        self.spaces.iter().any(|(id, space)| space.flight.iter().any(|other| waits_for_it(id == at, other)))
+        self.tables
+            .spaces
+            .iter()
+            .any(|(id, space)| space.flight.iter().any(|other| waits_for_it(id == at, other)))
     }
 }

@@ -6,10 +6,11 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::flight::AckOutcome;
 use super::scheduler::SubflowScheduler;
-use super::space::{SendSpace, WindowProbe};
+use super::space::WindowProbe;
+use super::tables::Tables;
 use crate::context::Context;
 use crate::encoding::Encoding;
-use crate::ids::{SubflowId, Table};
+use crate::ids::SubflowId;
 use crate::stream::numbering::Numbering;
 
 impl Sender {
@@ -21,9 +22,7 @@ impl Sender {
             streams: cx.config.streams.outbound,
             writable_owed: false,
             beside_data: 0,
-            subflows: Table::default(),
-            lanes: Table::default(),
-            spaces: Table::of(SendSpace::new(0, base)),
+            tables: Tables::new(base),
             numbering: Numbering::default(),
             outcome: AckOutcome::default(),
             scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
@@ -54,9 +53,9 @@ impl Sender {
     /// What the peer's INIT or INIT ACK said of its window.
     pub(crate) fn learn_peer(&mut self, cx: &mut Context, a_rwnd: u32) {
         self.peer_rwnd = u64::from(a_rwnd).min(self.retention_left(cx));
-        for id in self.lanes.ids() {
+        for id in self.tables.lanes.ids() {
             // The first ssthresh may be the peer's window, which is known only now.
-            if self.lanes.get(id).is_some_and(|lane| lane.in_flight.unacked() == 0) {
+            if self.tables.lanes.get(id).is_some_and(|lane| lane.in_flight.unacked() == 0) {
                 self.renew_lane(cx, id, a_rwnd);
             }
         }
@@ -66,11 +65,8 @@ impl Sender {
     /// reset to their initial values" (RFC 9260, 5.2.4.1).
     // rfc9260:5.2.4-5
     pub(crate) fn restart(&mut self, cx: &mut Context, base: Tsn, peer_rwnd: u32) {
-        self.spaces = Table::of(SendSpace::new(0, base));
-        self.subflows.clear();
-        let lost: u32 = self.lanes.rows().iter().fold(0, |sum, lane| sum.saturating_add(lane.loss.count()));
-        cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(lost);
-        self.lanes.clear();
+        let before = std::mem::replace(&mut self.tables, Tables::new(base));
+        cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(before.chunks_lost());
         self.moves.clear();
         self.numbering.restart();
         self.forget_extensions(cx);
@@ -80,26 +76,26 @@ impl Sender {
             table.forget_numbers();
         }
         self.open_subflows(cx);
-        for id in self.lanes.ids() {
+        for id in self.tables.lanes.ids() {
             self.renew_lane(cx, id, peer_rwnd);
         }
-        if let Some(first) = self.subflows.first_mut() {
+        if let Some(first) = self.tables.subflows.first_mut() {
             first.writable_owed = self.writable_owed;
         }
     }
 
     /// The association has ended: what waits or is under way is dropped.
     pub(crate) fn close(&mut self) {
-        for lane in self.lanes.rows_mut() {
+        for lane in self.tables.lanes.rows_mut() {
             lane.stop();
         }
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             subflow.out.clear();
         }
         self.moves.clear();
         self.deferred = None;
         self.forget_special();
-        for space in self.spaces.rows_mut() {
+        for space in self.tables.spaces.rows_mut() {
             space.flight.restart();
             space.probe = WindowProbe::default();
         }
@@ -107,7 +103,7 @@ impl Sender {
 
     /// The handshake is over: timers of what rode with it run from now on.
     pub(crate) fn established(&mut self, cx: &Context) {
-        for lane in self.lanes.rows_mut() {
+        for lane in self.tables.lanes.rows_mut() {
             if lane.in_flight.unacked() > 0 {
                 lane.arm_t3(cx);
             }
@@ -118,7 +114,7 @@ impl Sender {
 
     /// The first windows, for traces.
     pub(crate) fn record_windows(&mut self, cx: &mut Context) {
-        for id in self.lanes.ids() {
+        for id in self.tables.lanes.ids() {
             self.record_window(cx, id);
         }
     }
@@ -126,7 +122,7 @@ impl Sender {
     /// Where the round trip of the handshake is a sample.
     pub(crate) fn sample_handshake(&mut self, cx: &mut Context, sent: Instant) {
         let sample = cx.config.clock().elapsed(sent, cx.now);
-        for lane in self.lanes.rows_mut() {
+        for lane in self.tables.lanes.rows_mut() {
             if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
                 rtt.sample(sample);
             }

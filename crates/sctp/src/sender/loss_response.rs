@@ -7,6 +7,7 @@ use super::Sender;
 use super::coupling::Lost;
 use super::flight::{Counted, SentChunk};
 use super::lane::Fall;
+use super::tables::Scope;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
 use crate::ids::LaneId;
@@ -50,17 +51,16 @@ impl Sender {
     pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
         let &NewlyLost { all, earliest, highest, newly, again, resent_at } = lost;
         let rule = cx.config.congestion.fast_recovery;
-        let Some(lane) = self.lanes.get(id) else { return };
+        let Some(lane) = self.tables.lanes.get(id) else { return };
         // RecoverFS has what the SACK acknowledges, too (RFC 9937, 6.2): prr_delivered begins with it.
         let mut fall = Fall { prior: lane.in_flight.bytes() + newly.unwrap_or(0), most: lane.window.cwnd() };
         self.lose(cx, id, all);
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let Some(Scope { lane, space, counters }) = self.tables.scope(id) else { return };
         let sent_at = space.flight.get(highest).map_or(cx.now, |chunk| chunk.sent_at);
         let (subflow, path) = (lane.subflow(), lane.path());
         cx.stats.fast_retransmits = cx.stats.fast_retransmits.saturating_add(1);
-        if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.counters.fast_retransmits = subflow.counters.fast_retransmits.saturating_add(1);
+        if let Some(counters) = counters {
+            counters.fast_retransmits = counters.fast_retransmits.saturating_add(1);
         }
         // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): what left after T3-rtx has expired,
         // while the window grows from one packet, and is lost speaks of the network since then. In Fast Recovery the window does not grow.

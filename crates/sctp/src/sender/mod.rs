@@ -1,8 +1,7 @@
 //! What an association sends: subflows and their scheduler, what is in flight under which numbers, what of it is lost, and
 //! when something may leave.
 //!
-//! The tables: a [`Subflow`] names its sequence space and its lane; a [`Lane`] is a subflow on a path. RFC 9260 on one path is
-//! one row in each.
+//! What happens is a matter of [`Tables`], whose rows are subflows, lanes and sequence spaces, and of the owners beside them.
 
 mod abandonment;
 mod acknowledgement;
@@ -43,6 +42,7 @@ mod stream_reset;
 mod subflow;
 mod subflow_changes;
 mod table;
+mod tables;
 mod tickets;
 mod timer_kind;
 mod timers;
@@ -56,7 +56,7 @@ use anabranch_wire::Tsn;
 
 use crate::context::Context;
 use crate::encoding::Encoding;
-use crate::ids::{LaneId, PathId, SpaceId, SubflowId, Table, any_of};
+use crate::ids::{PathId, SubflowId, any_of};
 use crate::stream::numbering::Numbering;
 use buffer_watch::Backpressure;
 use coupling::Coupler;
@@ -67,8 +67,8 @@ use flight::AckOutcome;
 use lane::Lane;
 use reset_bounds::ResetBounds;
 use scheduler::SubflowScheduler;
-use space::SendSpace;
 use subflow::Subflow;
+use tables::Tables;
 use tickets::Special;
 
 pub(crate) use acknowledgement::Heard;
@@ -90,9 +90,7 @@ pub(crate) struct Sender {
     writable_owed: bool,
     /// Bytes of a chunk that must ride with every packet of data.
     beside_data: u16,
-    subflows: Table<SubflowId, Subflow>,
-    lanes: Table<LaneId, Lane>,
-    spaces: Table<SpaceId, SendSpace>,
+    tables: Tables,
     numbering: Numbering,
     /// What one SACK changed: kept for its memory.
     outcome: AckOutcome,
@@ -137,9 +135,9 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Our Initial TSN.
-    pub(crate) fn base(&self) -> Tsn {
-        self.spaces.first().map(|space| space.base).unwrap_or_default()
+    /// Subflows, lanes and spaces, to be looked at.
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.tables
     }
 
     /// Streams on which messages may be sent.
@@ -151,12 +149,6 @@ impl Sender {
         self.streams = streams;
     }
 
-    /// Whether subflows have sequence spaces of their own.
-    #[inline]
-    pub(crate) fn has_several_spaces(&self) -> bool {
-        self.spaces.len() > 1
-    }
-
     /// The user has asked for a shutdown.
     pub(crate) fn note_shutdown(&mut self, cx: &Context) {
         self.shutdown_at = cx.now;
@@ -164,18 +156,9 @@ impl Sender {
 
     /// Nothing waits to be sent, or to be acknowledged.
     pub(crate) fn has_nothing_outstanding(&self) -> bool {
-        self.has_nothing_sent()
-            && self.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
+        self.tables.has_nothing_sent()
+            && self.tables.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
             && self.deferred.as_ref().is_none_or(|deferred| deferred.bytes() == 0)
-    }
-
-    /// Whether nothing that was sent is kept.
-    pub(crate) fn has_nothing_sent(&self) -> bool {
-        self.spaces.rows().iter().all(|space| space.flight.is_empty())
-    }
-
-    fn has_data_in_flight(&self) -> bool {
-        self.lanes.rows().iter().any(|lane| lane.in_flight.bytes() > 0)
     }
 
     /// Whether data might leave. Cheap; may be wrong in favour of asking: a pacer, the peer's window and other subflows have their
@@ -184,9 +167,10 @@ impl Sender {
     pub(crate) fn may_have_data(&self) -> bool {
         let waits = |subflow: &Subflow| {
             !subflow.out.is_empty()
-                && (self.special.is_some() || self.lanes.get(subflow.lane).is_some_and(Lane::may_send_new))
+                && (self.special.is_some()
+                    || self.tables.lanes.get(subflow.lane).is_some_and(Lane::may_send_new))
         };
-        any_of(self.subflows.rows(), waits) || any_of(self.lanes.rows(), |lane| lane.loss.any())
+        any_of(self.tables.subflows.rows(), waits) || any_of(self.tables.lanes.rows(), |lane| lane.loss.any())
     }
 
     /// What the peer has room for, less what is under way.
@@ -198,7 +182,7 @@ impl Sender {
     #[inline]
     pub(crate) fn heard(&mut self, cx: &Context) {
         if !cx.config.emulation.timeout_waits_for_ack {
-            for lane in self.lanes.rows_mut() {
+            for lane in self.tables.lanes.rows_mut() {
                 lane.permits.heard();
             }
         }
@@ -226,12 +210,12 @@ impl Sender {
     /// Chunks visited in the flight so far.
     #[cfg(test)]
     pub(crate) fn work(&self) -> u64 {
-        self.spaces.rows().first().map_or(0, |space| space.flight.visited)
+        self.tables.spaces.rows().first().map_or(0, |space| space.flight.visited)
     }
 
     /// Chunks read in all flights so far.
     #[cfg(test)]
     pub(crate) fn chunks_read(&self) -> u64 {
-        self.spaces.rows().iter().map(|space| space.flight.read()).sum()
+        self.tables.spaces.rows().iter().map(|space| space.flight.read()).sum()
     }
 }

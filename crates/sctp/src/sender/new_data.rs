@@ -5,10 +5,10 @@ use anabranch_base::{Instant, TraceEvent, TraceRecord, rare};
 use anabranch_wire::PacketBuilder;
 
 use super::Sender;
-use super::flight::{ChunkState, Flight, SentChunk};
+use super::flight::{CHUNK, ChunkState, Flight, SentChunk};
 use super::lane::Lane;
 use super::next::{First, Next};
-use super::peer_buffer::{CHUNK, WINDOW_HEADER};
+use super::peer_buffer::WINDOW_HEADER;
 use super::ssn;
 use super::subflow::Subflow;
 use crate::config::ImmediateBit;
@@ -75,9 +75,9 @@ impl Sender {
         next: &Next,
     ) {
         let before = packet.len();
-        let Some(lane) = self.lanes.get(next.lane) else { return };
+        let Some(lane) = self.tables.lanes.get(next.lane) else { return };
         let paced_from = lane.has_pacer().then_some(lane.in_flight.bytes());
-        let begins = cx.config.congestion.nagle && !self.has_data_in_flight();
+        let begins = cx.config.congestion.nagle && !self.tables.has_data_in_flight();
         let lost = if lane.loss.any() {
             rare();
             self.write_lost(cx, packet, limit, next)
@@ -89,7 +89,7 @@ impl Sender {
             let is_new = new > 0;
             cx.stats.packets_sent += 1;
             cx.stats.packets_sent_unique += u64::from(is_new);
-            if let Some(subflow) = self.subflows.get_mut(next.subflow) {
+            if let Some(subflow) = self.tables.subflows.get_mut(next.subflow) {
                 subflow.counters.packets_sent += 1;
                 subflow.counters.packets_sent_unique += u64::from(is_new);
                 self.scheduler.sent(next.subflow, subflow.weight, (packet.len() - before) as u64);
@@ -98,7 +98,7 @@ impl Sender {
                     subflow.flushes = (subflow.flushes | begins) & !subflow.out.is_empty();
                 }
             }
-            if let Some(lane) = self.lanes.get_mut(next.lane) {
+            if let Some(lane) = self.tables.lanes.get_mut(next.lane) {
                 if is_new {
                     lane.count_new_packet();
                 }
@@ -123,7 +123,7 @@ impl Sender {
         limit: usize,
         next: &Next,
     ) -> u32 {
-        if self.subflows.len() > 1 || self.spaces.len() > 1 {
+        if self.tables.subflows.len() > 1 || self.tables.spaces.len() > 1 {
             return self.write_new_asking(cx, packet, limit, next);
         }
         let run = self.write_run(cx, packet, limit, next, None);
@@ -139,7 +139,7 @@ impl Sender {
         limit: usize,
         next: &Next,
     ) -> u32 {
-        let several = self.subflows.len() > 1;
+        let several = self.tables.subflows.len() > 1;
         // What was asked when the packet's data was chosen need not be asked again for its first chunk.
         let (mut decided, mut roomy) = match next.first {
             First::New { roomy } => (true, roomy && several),
@@ -148,7 +148,7 @@ impl Sender {
         let mut chunks = 0;
         loop {
             if chunks > 0 && cx.config.emulation.fills_past_cwnd {
-                if let Some(lane) = self.lanes.get_mut(next.lane) {
+                if let Some(lane) = self.tables.lanes.get_mut(next.lane) {
                     // Until this packet ends.
                     lane.permits.add_new();
                 }
@@ -160,7 +160,7 @@ impl Sender {
             let roomy = std::mem::take(&mut roomy);
             let Some(payload) = self.next_new_payload(cx, next, room, roomy) else { break };
             let probes = !roomy && !self.fits_peer_window(cx, next.space, payload);
-            let last_sent = self.lanes.get(next.lane).and_then(|lane| lane.window.last_sent());
+            let last_sent = self.tables.lanes.get(next.lane).and_then(|lane| lane.window.last_sent());
             if probes {
                 self.begin_probe(cx, next.space);
             }
@@ -194,7 +194,7 @@ impl Sender {
         next: &Next,
         mut first: Option<usize>,
     ) -> Run {
-        let alone = self.subflows.len() == 1 && self.spaces.len() == 1;
+        let alone = self.tables.subflows.len() == 1 && self.tables.spaces.len() == 1;
         let mut run = Run { undecided: !alone, ..Run::default() };
         let header_charge = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let established = cx.state != State::CookieEchoed;
@@ -202,10 +202,10 @@ impl Sender {
         let whole_packet = self.packet_room(cx, next.path);
         let most = cx.config.limits.most_payload(whole_packet);
         let mut left = self.retention_left(cx);
-        let Some(subflow) = self.subflows.get_mut(next.subflow) else { return Run::default() };
+        let Some(subflow) = self.tables.subflows.get_mut(next.subflow) else { return Run::default() };
         let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
-        let Some(lane) = self.lanes.get_mut(next.lane) else { return Run::default() };
-        let Some(space) = self.spaces.get_mut(next.space) else { return Run::default() };
+        let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return Run::default() };
+        let Some(space) = self.tables.spaces.get_mut(next.space) else { return Run::default() };
         let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
@@ -325,10 +325,10 @@ impl Sender {
     ) -> Option<usize> {
         let whole_packet = self.packet_room(cx, next.path);
         let most = cx.config.limits.most_payload(whole_packet);
-        let subflow = self.subflows.get(next.subflow)?;
+        let subflow = self.tables.subflows.get(next.subflow)?;
         let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
-        let lane = self.lanes.get_mut(next.lane)?;
-        let space = self.spaces.get(next.space)?;
+        let lane = self.tables.lanes.get_mut(next.lane)?;
+        let space = self.tables.spaces.get(next.space)?;
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
             return None;

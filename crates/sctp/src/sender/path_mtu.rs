@@ -10,6 +10,7 @@ use anabranch_wire::{CommonHeader, padded};
 use super::Sender;
 use super::flight::{AckOutcome, ChunkState, Counted, SentChunk};
 use super::lane::Lane;
+use super::tables::Scope;
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{Id, LaneId, PathId, Table};
@@ -69,11 +70,11 @@ impl Sender {
     /// T3-rtx of a lane has expired, and nothing is marked yet: the packets that were lost once more may be too long for the path
     /// (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
     pub(super) fn suspect_lost_sizes(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get(id) else { return };
+        let Some(lane) = self.tables.lanes.get(id) else { return };
         if cx.paths.get(lane.path()).is_none_or(|path| !path.is_searched()) {
             return;
         }
-        let Some(space) = self.spaces.get(lane.space()) else { return };
+        let Some(space) = self.tables.spaces.get(lane.space()) else { return };
         let (header, room) = (self.encoding.header_len(), room_of(&cx.paths, lane.path()));
         let mut lost = LostAgain::default();
         for chunk in space.flight.of_lane(id).filter_map(|seq| space.flight.get(seq)) {
@@ -88,7 +89,7 @@ impl Sender {
     /// Packets were lost again on a lane.
     #[cold]
     pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, lost: &LostAgain) {
-        let Some(id) = self.lanes.get(id).map(Lane::path) else { return };
+        let Some(id) = self.tables.lanes.get(id).map(Lane::path) else { return };
         let (config, len) = (&cx.config, CommonHeader::LEN + lost.longest);
         if let Some(mtu) = cx.paths.get_mut(id).and_then(|path| path.packet_lost_again(config, len)) {
             self.use_found_mtu(cx, id, mtu);
@@ -98,7 +99,9 @@ impl Sender {
     /// Data of a lane was acknowledged, and the search for the MTU of its path waits for packets of some size.
     #[cold]
     pub(super) fn note_sizes_that_arrived(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
-        let (Some(lane), Some(ack)) = (self.lanes.get(id), outcome.lanes.get(id.row())) else { return };
+        let (Some(lane), Some(ack)) = (self.tables.lanes.get(id), outcome.lanes.get(id.row())) else {
+            return;
+        };
         if ack.acked_chunks == 0 {
             return;
         }
@@ -120,7 +123,7 @@ impl Sender {
     pub(crate) fn path_mtu_changed(&mut self, cx: &Context, id: PathId) {
         let Some(path) = cx.paths.get(id) else { return };
         let (unit, pmdcs) = (path.window_unit(&cx.config), path.pmdcs());
-        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.path() == id) {
+        for lane in self.tables.lanes.rows_mut().iter_mut().filter(|lane| lane.path() == id) {
             lane.resize(unit, pmdcs);
         }
         if let Some(coupler) = &mut self.coupler {
@@ -136,8 +139,8 @@ impl Sender {
     /// by then it was acknowledged if it has arrived. It may be fragmented on its way by now (6.9), and as a rule needs no
     /// other size; where routers do not fragment, and a hop behind the first has said less, missing reports and T3-rtx find it, too.
     pub(crate) fn resend_too_long(&mut self, cx: &mut Context, id: PathId) {
-        for lane in self.lanes.ids() {
-            if self.lanes.get(lane).is_some_and(|lane| lane.path() == id) {
+        for lane in self.tables.lanes.ids() {
+            if self.tables.lanes.get(lane).is_some_and(|lane| lane.path() == id) {
                 self.resend_too_long_of(cx, lane);
             }
         }
@@ -145,8 +148,7 @@ impl Sender {
     }
 
     fn resend_too_long_of(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
         let room = room_of(&cx.paths, lane.path());
         // What was just sent again lets queues grow: the last round trip may be longer than the usual one.
         let round_trip = lane.srtt(cx).max(lane.round_trip.last()).unwrap_or_else(|| lane.rto(cx));

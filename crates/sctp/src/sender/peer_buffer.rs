@@ -1,16 +1,12 @@
 //! What the peer has room for: in its buffer as a whole, and for each FID (levels 1 and sf2007).
 
 use super::Sender;
-use super::flight::{Counted, Flight, SentChunk};
-use super::lane::Lane;
+use super::flight::{CHUNK, Counted};
 use super::subflow::Subflow;
 use crate::config::{Config, LimitConfig};
 use crate::context::Context;
-use crate::ids::{Id, LaneId, SpaceId};
+use crate::ids::{LaneId, SpaceId};
 use crate::negotiation::fids::Judged;
-
-/// Memory for a chunk that was sent, besides its payload, bytes.
-pub(super) const CHUNK: u64 = size_of::<SentChunk>() as u64;
 
 /// Bytes of header that the peer's window is charged for a chunk, where it is charged any.
 pub(super) const WINDOW_HEADER: u64 = 16;
@@ -65,8 +61,9 @@ impl Sender {
         let shared = self.send_buffers(cx).saturating_add(window);
         let limit = shared.saturating_sub(self.lent_to_receiver + self.waits_beyond(cx));
         // With one send buffer it is what is shared that is the limit.
-        let most = if self.subflows.len() == 1 { MOST_IN_FLIGHT * CHUNK } else { Self::retention_limit(cx) };
-        limit.min(most).saturating_sub(self.retained())
+        let most =
+            if self.tables.subflows.len() == 1 { MOST_IN_FLIGHT * CHUNK } else { Self::retention_limit(cx) };
+        limit.min(most).saturating_sub(self.tables.retained())
     }
 
     /// A send buffer and a receive buffer, as large as they may grow, bytes.
@@ -77,25 +74,17 @@ impl Sender {
     /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding".
     // rfc9260:6.2.1-1
     pub(super) fn update_peer_window(&mut self, cx: &Context, a_rwnd: u32) {
-        let outstanding = self.outstanding(cx, None);
+        let outstanding = self.tables.outstanding(cx, None);
         let left = self.retention_left(cx);
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(left);
         self.note_retention_left(cx, left);
-    }
-
-    /// Bytes in flight, of one space or of all, as windows count them.
-    pub(super) fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
-        let headers = cx.config.emulation.rwnd_counts_headers;
-        let counts = |lane: &&Lane| at.is_none_or(|at| lane.space() == at);
-        let bytes = |lane: &Lane| lane.in_flight.counted().charged(headers);
-        self.lanes.rows().iter().filter(counts).map(bytes).sum()
     }
 
     /// With the encoding of 2007 there is no window of the association in the encoding of 2007. Where it has one space, that space's window
     /// is all there is, and it is looked at as that of the association is.
     pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
         self.peer_rwnd = self.retention_left(cx);
-        if let [space] = self.spaces.rows() {
+        if let [space] = self.tables.spaces.rows() {
             self.peer_rwnd = self.peer_rwnd.min(space.allowance.window);
         }
     }
@@ -104,7 +93,7 @@ impl Sender {
     /// association ends: what waited there has moved to another.
     #[inline]
     pub(crate) fn send_buffers(&self, cx: &Context) -> u64 {
-        (cx.config.limits.largest_send_buffer() as u64).saturating_mul(self.subflows.len() as u64)
+        (cx.config.limits.largest_send_buffer() as u64).saturating_mul(self.tables.subflows.len() as u64)
     }
 
     /// The most that can be undelivered at a time, and is kept of what is handed back, bytes: what waits, and what is not acknowledged.
@@ -116,7 +105,7 @@ impl Sender {
     #[inline]
     fn waits_beyond(&self, cx: &Context) -> u64 {
         let limits = &cx.config.limits;
-        let beyond: u64 = match self.subflows.rows() {
+        let beyond: u64 = match self.tables.subflows.rows() {
             [subflow] => beyond_buffer(subflow, limits),
             several => several.iter().map(|subflow| beyond_buffer(subflow, limits)).sum(),
         };
@@ -142,8 +131,8 @@ impl Sender {
     /// What is kept beyond the send buffers of all subflows, of what was sent or waits, bytes: that much less may the receiver hold. A packet of
     /// each sequence space, which may be under way whatever the limits, is not counted.
     pub(crate) fn kept_beyond_buffers(&self, cx: &Context) -> u64 {
-        let packets = u64::from(cx.config.mtu) * self.spaces.len() as u64;
-        let kept = self.retained() + self.waits_beyond(cx);
+        let packets = u64::from(cx.config.mtu) * self.tables.spaces.len() as u64;
+        let kept = self.tables.retained() + self.waits_beyond(cx);
         kept.saturating_sub(self.send_buffers(cx).saturating_add(packets))
     }
 
@@ -154,7 +143,7 @@ impl Sender {
 
     /// Chunks of a lane were found lost, or are taken for it, whatever has said so.
     pub(super) fn lose(&mut self, cx: &Context, id: LaneId, lost: Counted) {
-        if let Some(lane) = self.lanes.get_mut(id) {
+        if let Some(lane) = self.tables.lanes.get_mut(id) {
             lane.loss.count_more(lost.chunks);
         }
         self.take_out_of_flight(cx, id, lost);
@@ -166,41 +155,25 @@ impl Sender {
     /// "finally acked" (RFC 3758, 3.5, A2), and the peer's next window speaks of that.
     #[inline(never)]
     pub(super) fn take_out_of_flight(&mut self, cx: &Context, id: LaneId, marked: Counted) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
         lane.in_flight.marked_lost(marked);
         let freed = marked.charged(cx.config.emulation.rwnd_counts_headers);
-        if let Some(space) = self.spaces.get_mut(lane.space()) {
+        if let Some(space) = self.tables.spaces.get_mut(lane.space()) {
             space.allowance.give_back(freed);
         }
         self.peer_rwnd = self.peer_rwnd.saturating_add(freed).min(self.retention_left(cx));
     }
 
-    /// Memory for what was sent and is not acknowledged cumulatively, bytes. Numbers that are kept for the rest of a message count with
-    /// that message, which is the user's: counted here they would close the window of a long message for itself.
-    #[inline]
-    pub(crate) fn retained(&self) -> u64 {
-        let kept = |flight: &Flight| flight.bytes() + flight.sent() as u64 * CHUNK;
-        match self.spaces.rows() {
-            [space] => kept(&space.flight),
-            several => several.iter().map(|space| kept(&space.flight)).sum(),
-        }
-    }
-
     /// The space of what the peer says of a FID, if it is open in that incarnation.
     pub(crate) fn judge(&self, fid: u8, epoch: u8) -> Option<(Judged, Option<SpaceId>)> {
         let judged = self.credit.as_ref()?.fids.judge(fid, epoch);
-        Some((judged, self.space_of(fid)))
+        Some((judged, self.tables.space_of(fid)))
     }
 
     /// The space of a FID that is open, in the encoding of 2007, which has no incarnations.
     pub(crate) fn open_space_of(&self, fid: u8) -> Option<SpaceId> {
         self.credit.as_ref()?.fids.epoch(fid)?;
-        self.space_of(fid)
-    }
-
-    /// The sequence space of a FID. Both halves of a space have the same place in their tables.
-    pub(crate) fn space_of(&self, fid: u8) -> Option<SpaceId> {
-        self.spaces.rows().iter().position(|space| space.fid == fid).map(SpaceId::at)
+        self.tables.space_of(fid)
     }
 
     /// Whether the peer has room for a chunk of this space: in its buffer, and in what it gives the subflow.
@@ -215,13 +188,13 @@ impl Sender {
     /// the subflow.
     #[inline]
     pub(super) fn has_room(&self, at: SpaceId, bytes: u64) -> bool {
-        if self.spaces.len() == 1 { bytes <= self.peer_rwnd } else { self.has_room_beside(at, bytes) }
+        if self.tables.spaces.len() == 1 { bytes <= self.peer_rwnd } else { self.has_room_beside(at, bytes) }
     }
 
     /// Whether the peer has room for so many bytes, where other subflows have spaces, and room of their own.
     #[inline(never)]
     fn has_room_beside(&self, at: SpaceId, bytes: u64) -> bool {
-        if self.spaces.get(at).is_some_and(|space| bytes > space.allowance.window) {
+        if self.tables.spaces.get(at).is_some_and(|space| bytes > space.allowance.window) {
             return false;
         }
         // A wide open window has room for every floor, and they need not be looked at one by one.
@@ -235,21 +208,21 @@ impl Sender {
     fn floors_of_others(&self, at: SpaceId) -> u64 {
         let Some(credit) = &self.credit else { return 0 };
         let floor = u64::from(credit.floor);
-        let others = self.spaces.iter().filter(|(other, _)| *other != at);
+        let others = self.tables.spaces.iter().filter(|(other, _)| *other != at);
         let open = others.filter(|(_, space)| credit.fids.epoch(space.fid).is_some());
         open.map(|(_, space)| floor.saturating_sub(space.flight.bytes()).min(space.allowance.window)).sum()
     }
 
     /// What the floors of our subflows may need together.
     fn floors_at_most(&self) -> u64 {
-        self.credit.as_ref().map_or(0, |credit| u64::from(credit.floor) * self.spaces.len() as u64)
+        self.credit.as_ref().map_or(0, |credit| u64::from(credit.floor) * self.tables.spaces.len() as u64)
     }
 
     /// Whether so many bytes more of a space, which its credit allows, stay within the floor of its own. What the others have
     /// in the buffer does not matter then, and it may be more than we know: of subflow 0 there is no credit that says what it
     /// has left.
     fn within_own_floor(&self, at: SpaceId, bytes: u64) -> bool {
-        let (Some(credit), Some(space)) = (&self.credit, self.spaces.get(at)) else { return false };
+        let (Some(credit), Some(space)) = (&self.credit, self.tables.spaces.get(at)) else { return false };
         space.allowance.is_limited() && space.flight.bytes() + bytes <= u64::from(credit.floor)
     }
 }

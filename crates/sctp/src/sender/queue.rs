@@ -46,7 +46,7 @@ impl Sender {
         let values = &mut Arc::make_mut(&mut cx.config).streams.values;
         values.retain(|(id, _)| *id != stream);
         values.push((stream, value));
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             subflow.out.set_stream_value(stream, value);
         }
         Ok(())
@@ -56,7 +56,7 @@ impl Sender {
     pub(super) fn remove_queued(&mut self, stream: u16, number: u32) -> Option<Removed> {
         let interleaves = self.numbering.identifies();
         let subflow = self.subflow_of(stream);
-        let removed = self.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
+        let removed = self.tables.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
         if let Some((_, removed)) = removed {
             return Some(removed);
         }
@@ -68,19 +68,20 @@ impl Sender {
     pub(super) fn take_queued(&mut self, stream: u16, number: u32) -> Option<Queued> {
         let interleaves = self.numbering.identifies();
         let subflow = self.subflow_of(stream);
-        let removed = self.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
+        let removed = self.tables.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
         removed.map(|(message, _)| message).or_else(|| self.deferred.as_mut()?.remove(number))
     }
 
     /// Memory of what was accepted and has not left, payload and bookkeeping, bytes.
     pub(crate) fn waiting_memory(&self) -> usize {
-        let queued: usize = self.subflows.rows().iter().map(|subflow| subflow.out.memory()).sum();
+        let queued: usize = self.tables.subflows.rows().iter().map(|subflow| subflow.out.memory()).sum();
         queued + self.deferred.as_ref().map_or(0, |deferred| deferred.memory())
     }
 
     /// Bytes accepted and not yet sent.
     pub(crate) fn queued_bytes(&self) -> usize {
-        self.subflows.rows().iter().map(|s| s.out.queued_bytes()).sum::<usize>() + self.deferred_bytes()
+        self.tables.subflows.rows().iter().map(|s| s.out.queued_bytes()).sum::<usize>()
+            + self.deferred_bytes()
     }
 
     /// Bytes of messages that wait for a stream reset.
@@ -104,7 +105,7 @@ impl Sender {
                 continue;
             }
             let subflow = self.subflow_of(message.stream);
-            if let Some(subflow) = self.subflows.get_mut(subflow) {
+            if let Some(subflow) = self.tables.subflows.get_mut(subflow) {
                 subflow.out.push(message, arrival);
             }
         }

@@ -41,7 +41,7 @@ impl Sender {
             chunks += 1;
         }
         if chunks > 0 {
-            if let Some(lane) = self.lanes.get_mut(next.lane) {
+            if let Some(lane) = self.tables.lanes.get_mut(next.lane) {
                 lane.permits.marked_left();
             }
         }
@@ -50,15 +50,15 @@ impl Sender {
 
     /// The marked chunk to send next, when it may leave. A packet carries data of one subflow.
     fn next_lost(&mut self, next: &Next) -> Option<u64> {
-        let lane = self.lanes.get_mut(next.lane)?;
-        let space = self.spaces.get(next.space)?;
+        let lane = self.tables.lanes.get_mut(next.lane)?;
+        let space = self.tables.spaces.get(next.space)?;
         let seq = lane.loss.next_lost(&space.flight)?;
         let mine = space.flight.get(seq)?.subflow == next.subflow;
         (mine && lane.may_retransmit()).then_some(seq)
     }
 
     fn fits(&self, next: &Next, seq: u64, room: usize) -> bool {
-        let chunk = self.spaces.get(next.space).and_then(|space| space.flight.get(seq));
+        let chunk = self.tables.spaces.get(next.space).and_then(|space| space.flight.get(seq));
         let header = self.encoding.header_len();
         chunk.is_some_and(|chunk| padded(header + chunk.fragment.payload.len()) <= room)
     }
@@ -66,8 +66,8 @@ impl Sender {
     // rfc9260:6.1-19 rfc9260:6.1-20 rfc9260:6.3.1-5
     fn retransmit(&mut self, cx: &mut Context, next: &Next, seq: u64, out: &mut Vec<u8>) {
         let established = cx.state != State::CookieEchoed;
-        let Some(lane) = self.lanes.get_mut(next.lane) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return };
+        let Some(space) = self.tables.spaces.get_mut(lane.space()) else { return };
         let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let tsn = space.tsn_of(seq);
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
@@ -127,7 +127,7 @@ impl Sender {
             table.note_sent_again(next.space, tsn, stream, reason);
         }
         cx.stats.payload_bytes_sent += len as u64;
-        if let Some(subflow) = self.subflows.get_mut(owner) {
+        if let Some(subflow) = self.tables.subflows.get_mut(owner) {
             subflow.counters.reasons.count(reason);
             subflow.counters.payload_bytes_sent += len as u64;
             subflow.counters.chunk_bytes_sent += on_wire;

@@ -34,15 +34,15 @@ impl Sender {
             (None, None) => None,
         };
         self.ecn = agreed.ecn.then(|| Box::new(EcnState::new(agreed)));
-        self.next_asn = self.base();
+        self.next_asn = self.tables.base();
         let header = counted_header(&cx.config, self.encoding);
-        for id in self.lanes.ids() {
-            let Some(lane) = self.lanes.get_mut(id) else { continue };
+        for id in self.tables.lanes.ids() {
+            let Some(lane) = self.tables.lanes.get_mut(id) else { continue };
             if !lane.in_flight.change_header(header) {
                 continue;
             }
             // What is in flight is counted with the header that it will have when it leaves again.
-            let Some(space) = self.spaces.get_mut(lane.space()) else { continue };
+            let Some(space) = self.tables.spaces.get_mut(lane.space()) else { continue };
             for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == id) {
                 let before = Counted::one(chunk);
                 chunk.overhead = lane.in_flight.overhead_of(chunk.fragment.payload.len() as u64);
@@ -59,7 +59,7 @@ impl Sender {
     /// in which they left first, and what only leaves now goes on behind.
     fn number_unordered(&mut self) {
         let mut of_streams: BTreeMap<u16, Mid> = BTreeMap::new();
-        for space in self.spaces.rows_mut() {
+        for space in self.tables.spaces.rows_mut() {
             let unordered =
                 |chunk: &&mut SentChunk| chunk.fragment.unordered && chunk.state != ChunkState::Reserved;
             for chunk in space.flight.iter_mut().map(|(_, chunk)| chunk).filter(unordered) {
@@ -70,7 +70,7 @@ impl Sender {
                 fragment.mid = of_streams[&fragment.stream];
             }
         }
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             of_streams.iter().for_each(|(stream, mid)| subflow.out.number_begun(*stream, *mid));
         }
     }
@@ -87,7 +87,7 @@ impl Sender {
 
     /// A space for a FID: both halves of a space have the same place in their tables.
     pub(crate) fn add_space(&mut self, fid: u8) -> SpaceId {
-        self.spaces.push(SendSpace::new(fid, Tsn::new(0)))
+        self.tables.spaces.push(SendSpace::new(fid, Tsn::new(0)))
     }
 
     /// We may send under a FID, from `initial` on.
@@ -95,9 +95,13 @@ impl Sender {
         let initial_credit = self.credit.as_ref().map_or(0, |credit| credit.initial);
         if let Some(ecn) = &mut self.ecn {
             // The peer counts the packets of this incarnation from 0 on.
-            self.lanes.iter().filter(|(_, lane)| lane.space() == at).for_each(|(id, _)| ecn.forget_lane(id));
+            self.tables
+                .lanes
+                .iter()
+                .filter(|(_, lane)| lane.space() == at)
+                .for_each(|(id, _)| ecn.forget_lane(id));
         }
-        let Some(space) = self.spaces.get_mut(at) else { return };
+        let Some(space) = self.tables.spaces.get_mut(at) else { return };
         space.flight.restart();
         space.base = initial;
         space.epoch = epoch;
@@ -110,14 +114,14 @@ impl Sender {
 
     /// What the peer grants a FID at first, where nothing was sent under it yet (encoding of 2007).
     pub(crate) fn set_initial_credit(&mut self, at: SpaceId, a_fwnd: u32) {
-        if let Some(space) = self.spaces.get_mut(at).filter(|space| space.flight.next() == 0) {
+        if let Some(space) = self.tables.spaces.get_mut(at).filter(|space| space.flight.next() == 0) {
             space.allowance = Allowance { window: u64::from(a_fwnd) };
         }
     }
 
     /// The first number of a FID.
     pub(crate) fn initial_of(&self, at: SpaceId) -> Tsn {
-        self.spaces.get(at).map_or(Tsn::new(0), |space| space.base)
+        self.tables.spaces.get(at).map_or(Tsn::new(0), |space| space.base)
     }
 
     /// Moves a subflow into the space of its FID, if it has one, and nothing of it is under way elsewhere.
@@ -125,10 +129,10 @@ impl Sender {
         if cx.config.subflows.coupling == Coupling::Shared {
             return;
         }
-        let Some(at) = self.space_of(id.get()) else { return };
-        let under_way = self.has_in_flight(id);
-        let Some(subflow) = self.subflows.get_mut(id) else { return };
-        let Some(lane) = self.lanes.get_mut(subflow.lane) else { return };
+        let Some(at) = self.tables.space_of(id.get()) else { return };
+        let under_way = self.tables.has_in_flight(id);
+        let Some(subflow) = self.tables.subflows.get_mut(id) else { return };
+        let Some(lane) = self.tables.lanes.get_mut(subflow.lane) else { return };
         subflow.awaits_fid = false;
         if subflow.life != Life::Open || under_way {
             return;
@@ -138,23 +142,17 @@ impl Sender {
         if let Some(ecn) = &mut self.ecn {
             ecn.forget_lane(subflow.lane);
         }
-        self.share_spaces();
-    }
-
-    /// Whether anything of a subflow is not acknowledged cumulatively: the peer may still take back what gap blocks have
-    /// acknowledged (6.2.1), and a SACK that was overtaken looks the same. It looks at everything: for rare events only.
-    pub(super) fn has_in_flight(&self, id: SubflowId) -> bool {
-        self.spaces.rows().iter().any(|space| space.flight.iter().any(|chunk| chunk.subflow == id))
+        self.tables.share_spaces();
     }
 
     /// The last number of a space that is acknowledged cumulatively.
     pub(crate) fn acknowledged_tsn(&self, at: SpaceId) -> Tsn {
-        self.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.flight.first()).sub(1))
+        self.tables.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.flight.first()).sub(1))
     }
 
     /// The number of the next chunk of the TSN space, unwrapped and as a TSN.
     pub(crate) fn next_tsn(&self) -> (u64, Tsn) {
-        self.spaces.first().map_or((0, Tsn::new(0)), |space| {
+        self.tables.spaces.first().map_or((0, Tsn::new(0)), |space| {
             let next = space.flight.next();
             (next, space.tsn_of(next))
         })
@@ -162,7 +160,7 @@ impl Sender {
 
     /// Whether a chunk of the TSN space at or beyond `seq` is acknowledged cumulatively.
     pub(crate) fn is_acknowledged(&self, seq: u64) -> bool {
-        self.spaces.first().is_some_and(|space| space.flight.first() > seq)
+        self.tables.spaces.first().is_some_and(|space| space.flight.first() > seq)
     }
 
     /// Bytes of a chunk that must ride with every packet of data.

@@ -36,17 +36,17 @@ impl Sender {
         if from == to {
             return;
         }
-        if self.subflows.get(from).is_some_and(|subflow| subflow.out.has_begun(stream)) {
+        if self.tables.subflows.get(from).is_some_and(|subflow| subflow.out.has_begun(stream)) {
             self.moves.push((stream, to));
             return;
         }
         self.map_stream(stream, to);
-        let moved = match self.subflows.get_mut(from) {
+        let moved = match self.tables.subflows.get_mut(from) {
             Some(subflow) => subflow.out.take_stream(stream),
             None => return,
         };
         let arrival = cx.stats.messages_accepted;
-        if let Some(subflow) = self.subflows.get_mut(to) {
+        if let Some(subflow) = self.tables.subflows.get_mut(to) {
             for message in moved {
                 subflow.out.push(message, arrival);
             }
@@ -66,8 +66,11 @@ impl Sender {
         for (_, target) in self.moves.iter_mut().filter(|(_, target)| *target == from) {
             *target = to;
         }
-        let mut streams: Vec<u16> =
-            self.subflows.get(from).map_or_else(Vec::new, |subflow| subflow.out.waiting_streams().collect());
+        let mut streams: Vec<u16> = self
+            .tables
+            .subflows
+            .get(from)
+            .map_or_else(Vec::new, |subflow| subflow.out.waiting_streams().collect());
         if from == self.unmapped {
             // Streams that nobody has named, those that are added later among them.
             self.name_streams_below(self.streams.into());

@@ -28,12 +28,12 @@ impl Sender {
         if let Some(ecn) = &mut self.ecn {
             ecn.forget_numbers();
         }
-        if let Some(space) = self.spaces.first_mut() {
+        if let Some(space) = self.tables.spaces.first_mut() {
             space.flight.restart();
             space.probe = WindowProbe::default();
             space.base = base;
         }
-        for lane in self.lanes.rows_mut() {
+        for lane in self.tables.lanes.rows_mut() {
             // What waits for a number would wait for one of before.
             lane.forget_numbers();
             lane.loss.restart();
@@ -42,17 +42,17 @@ impl Sender {
 
     /// Whether all messages of some streams (none listed: of all) that may have numbers have left.
     pub(crate) fn have_left(&self, streams: &[u16]) -> bool {
-        let queued = self.subflows.rows().iter().any(|subflow| match streams {
+        let queued = self.tables.subflows.rows().iter().any(|subflow| match streams {
             [] => !subflow.out.is_empty(),
             _ => streams.iter().any(|stream| subflow.out.waits(*stream)),
         });
         // The last TSN, which the request names, says nothing of other sequence spaces: what went there must be acknowledged.
-        !queued && !self.spaces.rows().iter().skip(1).any(|space| space.flight.carries(streams))
+        !queued && !self.tables.spaces.rows().iter().skip(1).any(|space| space.flight.carries(streams))
     }
 
     /// Nothing of ours that may have a number waits or is under way.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.have_left(&[]) && self.spaces.rows().iter().all(|space| space.flight.is_empty())
+        self.have_left(&[]) && self.tables.spaces.rows().iter().all(|space| space.flight.is_empty())
     }
 
     /// The peer is asked to reset streams of ours, after all that has a number by now.

@@ -5,6 +5,7 @@ use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
 use super::flight::Counted;
+use super::tables::Scope;
 use super::timer_kind::SenderTimer;
 use crate::config::FastRecovery;
 use crate::context::Context;
@@ -16,12 +17,12 @@ impl Sender {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
     #[inline]
     pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SenderTimer)) {
-        self.lanes.for_each(|id, lane| {
+        self.tables.lanes.for_each(|id, lane| {
             visit(lane.t3(), Timer::T3Rtx, SenderTimer::T3(id));
             visit(lane.rack_tlp.expires_at(), Timer::Lane, SenderTimer::Loss(id));
             visit(lane.paced_until(), Timer::Pacer, SenderTimer::Pacer(id));
         });
-        self.spaces.for_each(|at, space| {
+        self.tables.spaces.for_each(|at, space| {
             visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
         });
         if let Some(special) = &self.special {
@@ -34,7 +35,7 @@ impl Sender {
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[inline]
     pub(crate) fn has_t3_by(&self, then: Instant) -> bool {
-        self.lanes.rows().iter().any(|lane| lane.t3().is_some_and(|at| at <= then))
+        self.tables.lanes.rows().iter().any(|lane| lane.t3().is_some_and(|at| at <= then))
     }
 
     /// A timer has expired. A path on which that is an error is given back.
@@ -53,12 +54,12 @@ impl Sender {
             SenderTimer::Loss(lane) => self.on_loss_timer(cx, lane),
             // What the pacer kept back leaves when the association is asked for packets next.
             SenderTimer::Pacer(lane) => {
-                if let Some(lane) = self.lanes.get_mut(lane) {
+                if let Some(lane) = self.tables.lanes.get_mut(lane) {
                     lane.stop_pacing();
                 }
             }
             SenderTimer::WindowProbe(at) => {
-                if let Some(space) = self.spaces.get_mut(at) {
+                if let Some(space) = self.tables.spaces.get_mut(at) {
                     space.probe.at = None;
                     space.probe.due = true;
                 }
@@ -70,18 +71,17 @@ impl Sender {
     /// T3-rtx expired (6.3.3, 7.2.3). The path, where it is another error of it.
     // rfc9260:6.1-6 rfc9260:6.1-8 rfc9260:7.2.1-2 rfc9260:7.2.3-2
     fn on_t3(&mut self, cx: &mut Context, id: LaneId) -> Option<PathId> {
-        let several = self.lanes.len() > 1;
-        let lane = self.lanes.get_mut(id)?;
+        let several = self.tables.lanes.len() > 1;
+        let Scope { lane, space, counters } = self.tables.scope(id)?;
         lane.t3_expired();
         let (path, subflow) = (lane.path(), lane.subflow());
         cx.stats.timeouts = cx.stats.timeouts.saturating_add(1);
-        if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.counters.timeouts = subflow.counters.timeouts.saturating_add(1);
+        if let Some(counters) = counters {
+            counters.timeouts = counters.timeouts.saturating_add(1);
         }
         // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
         // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
         // increment the error counter" (6.1 A).
-        let space = self.spaces.get_mut(lane.space())?;
         let earliest = space.flight.get(space.flight.first());
         let holds_earliest = earliest.is_some_and(|chunk| chunk.lane == id);
         let probe = space.probe.in_flight && holds_earliest;
@@ -128,7 +128,7 @@ impl Sender {
             self.suspect_lost_sizes(cx, id);
         }
         self.mark_all_lost(cx, id);
-        if let Some(lane) = self.lanes.get_mut(id) {
+        if let Some(lane) = self.tables.lanes.get_mut(id) {
             lane.permits.timed_out();
         }
         cx.record(subflow, path, TraceEvent::Timeout { rto });
@@ -140,8 +140,7 @@ impl Sender {
     /// ([`Sender::after_marking`]).
     // rfc9260:6.3.3-2
     pub(super) fn mark_all_lost(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space()) else { return };
+        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
         let mut all = Counted::default();
         lane.loss.mark_lane(&mut space.flight, id, |chunk| {
             all.add(chunk);
@@ -152,7 +151,7 @@ impl Sender {
 
     /// Everything unacknowledged leaves again, but for what must not.
     pub(crate) fn mark_every_lane_lost(&mut self, cx: &mut Context) {
-        for id in self.lanes.ids() {
+        for id in self.tables.lanes.ids() {
             self.mark_all_lost(cx, id);
         }
         self.after_marking(cx);

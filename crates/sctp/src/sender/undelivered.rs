@@ -16,7 +16,7 @@ impl Sender {
     pub(crate) fn take_undelivered(&mut self, cx: &mut Context, returned: &mut Returned) {
         // The end of a message that has begun to leave waits in its queue, and the whole of it is there.
         let mut begun = BTreeMap::new();
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             for (message, number) in subflow.out.take_all() {
                 match number {
                     Some(number) => {
@@ -29,7 +29,7 @@ impl Sender {
         for message in self.deferred.take().map(|deferred| deferred.into_messages()).unwrap_or_default() {
             returned.unsent.push_back(Undelivered::unsent(message));
         }
-        for space in self.spaces.rows() {
+        for space in self.tables.spaces.rows() {
             take_flight(&space.flight, &mut begun, returned);
         }
         self.note_gone();
@@ -42,7 +42,7 @@ impl Sender {
     pub(crate) fn drop_ungranted_streams(&mut self, cx: &mut Context) -> Vec<Undelivered> {
         let limit = self.streams;
         let mut dropped = Vec::new();
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             dropped.append(&mut subflow.out.drop_streams_from(limit));
         }
         if !dropped.is_empty() {

@@ -10,7 +10,7 @@ use super::flight::ChunkState;
 use super::lane::Lane;
 use super::next::Next;
 use super::peer_buffer::WINDOW_HEADER;
-use super::space::WindowProbe;
+use super::space::{SendSpace, WindowProbe};
 use super::windows::Windows;
 use crate::context::Context;
 use crate::ids::SpaceId;
@@ -22,11 +22,11 @@ impl Sender {
     /// space is probed for itself.
     // rfc9260:6.1-3 rfc9260:6.1-4 rfc9260:6.1-5 rfc9260:6.1-7
     pub(super) fn window_probe(&mut self, cx: &Context, next: &Next) -> bool {
-        let Some(subflow) = self.subflows.get(next.subflow) else { return false };
-        let Some(lane) = self.lanes.get(next.lane) else { return false };
+        let Some(subflow) = self.tables.subflows.get(next.subflow) else { return false };
+        let Some(lane) = self.tables.lanes.get(next.lane) else { return false };
         let lanes_quiet =
-            self.lanes.rows().iter().all(|l| l.space() != next.space || l.in_flight.unacked() == 0);
-        let Some(space) = self.spaces.get_mut(next.space) else { return false };
+            self.tables.lanes.rows().iter().all(|l| l.space() != next.space || l.in_flight.unacked() == 0);
+        let Some(space) = self.tables.spaces.get_mut(next.space) else { return false };
         let quiet = match space.flight.first_reserved() {
             None => space.flight.is_empty(),
             // Only what comes next for the peer can make it move. If that is the earliest number of all, whatever else is under way
@@ -53,7 +53,7 @@ impl Sender {
 
     /// A chunk leaves although the window is closed.
     pub(super) fn begin_probe(&mut self, cx: &mut Context, at: SpaceId) {
-        let Some(space) = self.spaces.get_mut(at) else { return };
+        let Some(space) = self.tables.spaces.get_mut(at) else { return };
         // It has waited for one RTO: "SHOULD increase the probe interval exponentially afterwards" (6.1 A).
         space.probe.backoff = u8::from(space.probe.due);
         space.probe.due = false;
@@ -64,7 +64,9 @@ impl Sender {
 
     /// The chunk has left. As to cwnd its lane is as idle as it was: data was last sent at that time.
     pub(super) fn probe_has_left(&mut self, cx: &Context, next: &Next, last_sent: Option<Instant>) {
-        let (Some(lane), Some(space)) = (self.lanes.get_mut(next.lane), self.spaces.get(next.space)) else {
+        let (Some(lane), Some(space)) =
+            (self.tables.lanes.get_mut(next.lane), self.tables.spaces.get(next.space))
+        else {
             return;
         };
         lane.sent_probe(last_sent);
@@ -75,7 +77,7 @@ impl Sender {
 
     /// The window is open again: meanwhile nothing was sent but probes.
     fn end_of_idleness(&mut self, cx: &Context, at: SpaceId) {
-        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
+        for lane in self.tables.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
             lane.decay(cx);
         }
     }
@@ -99,9 +101,8 @@ impl Sender {
         };
         let wide = |window: Option<u32>| window.is_none_or(|window| window >= full);
         let open = wide(windows.a_rwnd) && wide(windows.a_fwnd);
-        let calm =
-            |space: &super::SendSpace| !(space.probe.waits() || space.probe.in_flight || space.probe.closed);
-        if !open || !self.spaces.rows().iter().all(calm) {
+        let calm = |space: &SendSpace| !(space.probe.waits() || space.probe.in_flight || space.probe.closed);
+        if !open || !self.tables.spaces.rows().iter().all(calm) {
             self.look_at_probes(cx, at, windows, advanced);
         }
     }
@@ -111,12 +112,12 @@ impl Sender {
         if windows.a_rwnd.is_none() && windows.a_fwnd.is_none() {
             return; // SHUTDOWN speaks of no window
         }
-        for id in self.spaces.ids() {
+        for id in self.tables.spaces.ids() {
             // A window below the chunk that waits is closed. SACKs that say so again, or speak of other subflows, do not put
             // the probe off.
             let opened =
-                self.spaces.get(id).is_some_and(|space| space.probe.waits()) && self.fits_next(cx, id);
-            let Some(space) = self.spaces.get_mut(id) else { continue };
+                self.tables.spaces.get(id).is_some_and(|space| space.probe.waits()) && self.fits_next(cx, id);
+            let Some(space) = self.tables.spaces.get_mut(id) else { continue };
             if opened {
                 space.probe.at = None;
                 space.probe.due = false;
@@ -130,7 +131,7 @@ impl Sender {
             }
         }
         let room = self.fits_earliest(cx, at, windows);
-        let Some(space) = self.spaces.get_mut(at) else { return };
+        let Some(space) = self.tables.spaces.get_mut(at) else { return };
         // Beside a hole the window may be closed by what waits behind it: what fills it finds room.
         space.probe.closed = !room && space.flight.highest_gap_acked().is_none();
         if !room || !space.probe.in_flight {
@@ -143,16 +144,16 @@ impl Sender {
         // If it moved the cumulative point the probe has arrived.
         let Some(id) = lane.filter(|_| !advanced) else { return };
         self.mark_all_lost(cx, id);
-        if let Some(lane) = self.lanes.get_mut(id) {
+        if let Some(lane) = self.tables.lanes.get_mut(id) {
             lane.permits.window_opened();
         }
     }
 
     /// Whether the peer has room for the next chunk of a space.
     fn fits_next(&self, cx: &Context, at: SpaceId) -> bool {
-        let waiting = self.subflows.rows().iter().filter(|subflow| subflow.space == at);
+        let waiting = self.tables.subflows.rows().iter().filter(|subflow| subflow.space == at);
         let next = |subflow: &super::Subflow| {
-            let path = self.lanes.get(subflow.lane).map(Lane::path).unwrap_or_default();
+            let path = self.tables.lanes.get(subflow.lane).map(Lane::path).unwrap_or_default();
             subflow.out.peek(subflow.cut_at(self.max_payload(cx, path)))
         };
         waiting.filter_map(next).min().is_none_or(|payload| self.fits_peer_window(cx, at, payload))
@@ -160,9 +161,9 @@ impl Sender {
 
     /// Whether windows that the peer has just announced have room for the earliest chunk that it has not acknowledged.
     fn fits_earliest(&mut self, cx: &Context, at: SpaceId, windows: Windows) -> bool {
-        let (all, own) = (self.outstanding(cx, None), self.outstanding(cx, Some(at)));
-        let only = windows.a_fwnd.filter(|_| self.spaces.len() == 1);
-        let Some(space) = self.spaces.get_mut(at) else { return true };
+        let (all, own) = (self.tables.outstanding(cx, None), self.tables.outstanding(cx, Some(at)));
+        let only = windows.a_fwnd.filter(|_| self.tables.spaces.len() == 1);
+        let Some(space) = self.tables.spaces.get_mut(at) else { return true };
         let Some(chunk) = space.flight.get(space.flight.first()) else { return true };
         if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
             return true;
@@ -180,7 +181,7 @@ impl Sender {
         }
         let room = self.has_room(at, bytes);
         self.peer_rwnd = known.0;
-        if let Some(space) = self.spaces.get_mut(at) {
+        if let Some(space) = self.tables.spaces.get_mut(at) {
             space.allowance = known.1;
         }
         room

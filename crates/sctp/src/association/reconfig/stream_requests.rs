@@ -228,7 +228,7 @@ impl Association {
 
     /// Whether all subflows share the TSN space.
     fn has_one_space(&self) -> bool {
-        !self.sender.has_several_spaces() && self.encoding != Encoding::Sf2007
+        !self.sender.tables().has_several_spaces() && self.encoding != Encoding::Sf2007
     }
 
     /// An SSN/TSN reset that the peer has asked for: RFC 6525, 5.2.4, G1 to G7.
