@@ -66,7 +66,7 @@ impl Association {
     ) -> Result<u8, SubflowError> {
         self.cx.set_now(now);
         self.check_changeable()?;
-        self.sender.check_stream(stream)?;
+        self.sender.stream_map().check_stream(stream)?;
         match self.sender.with_dscp(dscp) {
             Some(id) => {
                 self.sender.move_stream(&self.cx, stream, id);
@@ -115,7 +115,7 @@ impl Association {
     ) -> Result<(), SubflowError> {
         self.cx.set_now(now);
         self.check_changeable()?;
-        self.sender.check_stream(stream)?;
+        self.sender.stream_map().check_stream(stream)?;
         let id = SubflowId::new(subflow);
         self.sender.tables().check_open(id)?;
         self.sender.move_stream(&self.cx, stream, id);

@@ -194,7 +194,7 @@ impl Association {
         self.enter(Phase::Established);
         self.clear_errors(PathId::FIRST);
         self.cx.tell(Event::Established {
-            outbound_streams: self.sender.streams(),
+            outbound_streams: self.sender.stream_map().streams(),
             inbound_streams: self.receiver.streams(),
         });
         self.tell_adaptation(adaptation);

@@ -132,7 +132,7 @@ impl Association {
     /// Streams that messages may be sent on: ids 0 to this - 1.
     #[must_use]
     pub fn outbound_streams(&self) -> u16 {
-        self.sender.streams()
+        self.sender.stream_map().streams()
     }
 
     /// Bytes that the peer has room for, as far as is known: what it has said less what is under way.

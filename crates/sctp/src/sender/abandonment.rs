@@ -233,7 +233,7 @@ impl Sender {
         let Some(special) = &mut self.special else { return };
         let Some(ticket) = special.close(number) else { return };
         special.count(&ticket);
-        let subflow = self.subflow_of(ticket.stream);
+        let subflow = self.stream_map.subflow_of(ticket.stream);
         if let Some(subflow) = self.tables.subflows.get_mut(subflow) {
             let [unsent, sent] = &mut subflow.counters.abandoned;
             let count = if ticket.sent { sent } else { unsent };
@@ -266,7 +266,7 @@ impl Sender {
         let Some(Removed { begun: Some(mid), unordered }) = self.remove_queued(ticket.stream, number) else {
             return;
         };
-        let id = self.subflow_of(ticket.stream);
+        let id = self.stream_map.subflow_of(ticket.stream);
         let Some(subflow) = self.tables.subflows.get_mut(id) else { return };
         let Some(space) = self.tables.spaces.get_mut(subflow.space) else { return };
         let mut end = SentChunk::reserved(subflow.lane, id);
@@ -284,8 +284,8 @@ impl Sender {
                 space.flight.abandon_reserved(seq, &end);
             }
         }
-        if !self.moves.is_empty() {
-            self.move_waiting_stream(cx, ticket.stream);
+        if self.stream_map.any_moves() {
+            self.stream_map.move_waiting_stream(&mut self.tables, cx, ticket.stream);
         }
     }
 

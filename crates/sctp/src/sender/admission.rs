@@ -42,8 +42,8 @@ impl Sender {
         if len > limit {
             return Err(SendError::TooLong { len, limit });
         }
-        if stream >= self.streams {
-            return Err(SendError::NoSuchStream { stream, streams: self.streams });
+        if stream >= self.stream_map.streams() {
+            return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
         }
         Ok(())
     }
@@ -67,7 +67,7 @@ impl Sender {
         if !PLAIN && self.backpressure.is_some() {
             self.check_buffers(cx, &message)?;
         }
-        let id = self.subflow_of(stream);
+        let id = self.stream_map.subflow_of(stream);
         let mut ticket = 0;
         if !PLAIN && (message.options.is_some() || self.special.is_some()) {
             ticket = self.admit(cx, id, &message)?;
@@ -166,7 +166,7 @@ impl Sender {
         if counts_all {
             self.count_by_stream();
         }
-        let id = self.subflow_of(stream);
+        let id = self.stream_map.subflow_of(stream);
         let beyond = |bytes: usize, limit: usize| (bytes + 1).saturating_sub(limit);
         let of_stream = if most == 0 { 0 } else { beyond(self.buffered_bytes(cx, Some(stream)), most) };
         let of_all = if counts_all {
@@ -233,8 +233,8 @@ impl Sender {
             let (payload, messages) = (payload.saturating_sub(less), messages.saturating_sub(fewer));
             Queued::weight(payload, messages, all) < buffer
         };
-        let Some(less) =
-            self.less_important(wanted, enough, &[], |ticket| self.subflow_of(ticket.stream) == id)
+        let Some(less) = self
+            .less_important(wanted, enough, &[], |ticket| self.stream_map.subflow_of(ticket.stream) == id)
         else {
             return self.has_minimum(cx, message, Queued::weight(payload, messages, all), buffer);
         };

@@ -49,7 +49,7 @@ impl Sender {
     /// `send` has refused a message because others of its stream are under way with another code point: Writable is owed.
     pub(crate) fn owe_idle(&mut self, stream: u16) {
         self.count_by_stream();
-        let dscp = self.dscp_of_stream(stream);
+        let dscp = self.stream_map.dscp_of_stream(&self.tables, stream);
         self.backpressure.get_or_insert_default().busy.insert(stream, dscp);
     }
 
@@ -58,7 +58,8 @@ impl Sender {
     fn tell_idle_streams(&mut self, cx: &mut Context, busy: &mut BTreeMap<u16, Dscp>) {
         self.count_by_stream();
         busy.retain(|stream, before| {
-            let waits = self.dscp_of_stream(*stream) == *before && self.is_under_way(*stream);
+            let waits = self.stream_map.dscp_of_stream(&self.tables, *stream) == *before
+                && self.is_under_way(*stream);
             if !waits {
                 cx.tell(Event::Writable { stream: Some(*stream) });
             }
@@ -76,8 +77,8 @@ impl Sender {
         stream: Option<u16>,
         threshold: Option<usize>,
     ) -> Result<(), SendError> {
-        if let Some(stream) = stream.filter(|stream| *stream >= self.streams) {
-            return Err(SendError::NoSuchStream { stream, streams: self.streams });
+        if let Some(stream) = stream.filter(|stream| *stream >= self.stream_map.streams()) {
+            return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
         }
         let above = threshold.is_some_and(|threshold| self.buffered_bytes(cx, stream) > threshold);
         let backpressure = self.backpressure.get_or_insert_default();

@@ -151,8 +151,8 @@ impl Sender {
         stream: Option<u16>,
         reliability: Reliability,
     ) -> Result<(), SendError> {
-        if let Some(stream) = stream.filter(|stream| *stream >= self.streams) {
-            return Err(SendError::NoSuchStream { stream, streams: self.streams });
+        if let Some(stream) = stream.filter(|stream| *stream >= self.stream_map.streams()) {
+            return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
         }
         if let Some(why) = self.why_reliable(cx).filter(|_| reliability != Reliability::Full) {
             return Err(SendError::Reliable { why });

@@ -7,10 +7,10 @@ use super::Sender;
 use super::flight::AckOutcome;
 use super::scheduler::SubflowScheduler;
 use super::space::WindowProbe;
+use super::stream_map::StreamMap;
 use super::tables::Tables;
 use crate::context::Context;
 use crate::encoding::Encoding;
-use crate::ids::SubflowId;
 use crate::stream::numbering::Numbering;
 
 impl Sender {
@@ -19,25 +19,21 @@ impl Sender {
         let mut new = Self {
             peer_rwnd: 0,
             encoding: Encoding::Rfc9260,
-            streams: cx.config.streams.outbound,
             writable_owed: false,
             beside_data: 0,
             tables: Tables::new(base),
-            numbering: Numbering::default(),
+            numbering: Numbering::new(base),
             outcome: AckOutcome::default(),
             scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
             is_tight: false,
             weighs_all: cx.config.limits.stream_send_minimum != 0,
             lent_to_receiver: 0,
-            stream_map: Box::default(),
-            unmapped: SubflowId::FIRST,
-            moves: Vec::new(),
+            stream_map: StreamMap::new(cx.config.streams.outbound),
             coupler: None,
             deferred: None,
             backpressure: None,
             credit: None,
             window_peak: 0,
-            next_asn: base,
             shutdown_at: Instant::ZERO,
             resettable: false,
             partial_reliability: false,
@@ -67,11 +63,9 @@ impl Sender {
     pub(crate) fn restart(&mut self, cx: &mut Context, base: Tsn, peer_rwnd: u32) {
         let before = std::mem::replace(&mut self.tables, Tables::new(base));
         cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(before.chunks_lost());
-        self.moves.clear();
-        self.numbering.restart();
+        self.numbering.restart(base);
         self.forget_extensions(cx);
         self.forget_special();
-        self.next_asn = base;
         if let Some(table) = &mut cx.streams {
             table.forget_numbers();
         }
@@ -92,7 +86,7 @@ impl Sender {
         for subflow in self.tables.subflows.rows_mut() {
             subflow.out.clear();
         }
-        self.moves.clear();
+        self.stream_map.forget_moves();
         self.deferred = None;
         self.forget_special();
         for space in self.tables.spaces.rows_mut() {

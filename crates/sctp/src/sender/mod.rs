@@ -51,8 +51,7 @@ mod views;
 mod window_probe;
 mod windows;
 
-use anabranch_base::Instant;
-use anabranch_wire::Tsn;
+use anabranch_base::{Dscp, Instant};
 
 use crate::context::Context;
 use crate::encoding::Encoding;
@@ -67,6 +66,7 @@ use flight::AckOutcome;
 use lane::Lane;
 use reset_bounds::ResetBounds;
 use scheduler::SubflowScheduler;
+use stream_map::StreamMap;
 use subflow::Subflow;
 use tables::Tables;
 use tickets::Special;
@@ -84,8 +84,6 @@ pub(crate) struct Sender {
     /// Our view of the peer's free receive buffer, bytes.
     peer_rwnd: u64,
     encoding: Encoding,
-    /// Streams on which messages may be sent.
-    streams: u16,
     /// `send` said Full: Writable is owed.
     writable_owed: bool,
     /// Bytes of a chunk that must ride with every packet of data.
@@ -102,12 +100,7 @@ pub(crate) struct Sender {
     weighs_all: bool,
     /// So many bytes less may be kept of what was sent, as the receiver holds more than one window.
     lent_to_receiver: u64,
-    /// The subflow of each stream; streams beyond the end belong to `unmapped`.
-    stream_map: Box<[SubflowId]>,
-    /// The subflow of streams that nobody has named: the first, or the one that took its streams when it was removed.
-    unmapped: SubflowId,
-    /// Streams that move to a subflow as soon as the message that has begun to leave has left whole.
-    moves: Vec<(u16, SubflowId)>,
+    stream_map: StreamMap,
     /// What makes the lanes' windows hold together, where that changes from SACK to SACK.
     coupler: Option<Box<Coupler>>,
     /// Messages that wait for the answer to a stream reset.
@@ -118,8 +111,6 @@ pub(crate) struct Sender {
     credit: Option<Box<Credit>>,
     /// Largest window of all lanes together, where there are several.
     window_peak: u64,
-    /// The association sequence number of the next chunk (encoding of 2007).
-    next_asn: Tsn,
     /// When the user asked for a shutdown.
     shutdown_at: Instant,
     /// Old acknowledgements may come, of before an SSN/TSN reset.
@@ -135,18 +126,29 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
+    /// Which streams there are, and whose they are.
+    pub(crate) fn stream_map(&self) -> &StreamMap {
+        &self.stream_map
+    }
+
+    /// Streams on which messages may be sent, from now on.
+    pub(crate) fn set_streams(&mut self, streams: u16) {
+        self.stream_map.set_streams(streams);
+    }
+
+    /// Messages on a stream leave on a subflow from now on.
+    pub(crate) fn move_stream(&mut self, cx: &Context, stream: u16, to: SubflowId) {
+        self.stream_map.move_stream(&mut self.tables, cx, stream, to);
+    }
+
+    /// Code point with which the next message of a stream leaves.
+    pub(crate) fn dscp_of_stream(&self, stream: u16) -> Dscp {
+        self.stream_map.dscp_of_stream(&self.tables, stream)
+    }
+
     /// Subflows, lanes and spaces, to be looked at.
     pub(crate) fn tables(&self) -> &Tables {
         &self.tables
-    }
-
-    /// Streams on which messages may be sent.
-    pub(crate) fn streams(&self) -> u16 {
-        self.streams
-    }
-
-    pub(crate) fn set_streams(&mut self, streams: u16) {
-        self.streams = streams;
     }
 
     /// The user has asked for a shutdown.

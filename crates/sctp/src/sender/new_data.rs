@@ -171,8 +171,8 @@ impl Sender {
             }
             if several {
                 self.keep_contiguous(cx, next.subflow);
-                if let Some(stream) = run.ended.filter(|_| !self.moves.is_empty()) {
-                    self.move_waiting_stream(cx, stream);
+                if let Some(stream) = run.ended.filter(|_| self.stream_map.any_moves()) {
+                    self.stream_map.move_waiting_stream(&mut self.tables, cx, stream);
                 }
             }
             if !run.undecided {
@@ -240,8 +240,7 @@ impl Sender {
             let Some(mut fragment) = fragment else { break };
             match framing {
                 Framing::Sf2007 { .. } => {
-                    fragment.number = self.next_asn.get();
-                    self.next_asn = self.next_asn.next();
+                    fragment.number = self.numbering.take_asn().get();
                 }
                 Framing::IData if cx.config.emulation.quirks.fsn_from_second => {
                     fragment.number = fragment.number.wrapping_sub(1);

@@ -39,8 +39,8 @@ impl Sender {
         stream: u16,
         value: u16,
     ) -> Result<(), SendError> {
-        if stream >= self.streams {
-            return Err(SendError::NoSuchStream { stream, streams: self.streams });
+        if stream >= self.stream_map.streams() {
+            return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
         }
         // Subflows that are opened later begin with it, too.
         let values = &mut Arc::make_mut(&mut cx.config).streams.values;
@@ -55,7 +55,7 @@ impl Sender {
     /// Takes a message, or the rest of one, out of its queue.
     pub(super) fn remove_queued(&mut self, stream: u16, number: u32) -> Option<Removed> {
         let interleaves = self.numbering.identifies();
-        let subflow = self.subflow_of(stream);
+        let subflow = self.stream_map.subflow_of(stream);
         let removed = self.tables.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
         if let Some((_, removed)) = removed {
             return Some(removed);
@@ -67,7 +67,7 @@ impl Sender {
     /// Takes a message of which nothing has left out of its queue.
     pub(super) fn take_queued(&mut self, stream: u16, number: u32) -> Option<Queued> {
         let interleaves = self.numbering.identifies();
-        let subflow = self.subflow_of(stream);
+        let subflow = self.stream_map.subflow_of(stream);
         let removed = self.tables.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
         removed.map(|(message, _)| message).or_else(|| self.deferred.as_mut()?.remove(number))
     }
@@ -104,7 +104,7 @@ impl Sender {
                 deferred.push(message);
                 continue;
             }
-            let subflow = self.subflow_of(message.stream);
+            let subflow = self.stream_map.subflow_of(message.stream);
             if let Some(subflow) = self.tables.subflows.get_mut(subflow) {
                 subflow.out.push(message, arrival);
             }

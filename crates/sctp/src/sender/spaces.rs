@@ -34,7 +34,7 @@ impl Sender {
             (None, None) => None,
         };
         self.ecn = agreed.ecn.then(|| Box::new(EcnState::new(agreed)));
-        self.next_asn = self.tables.base();
+        self.numbering.begin_asn(self.tables.base());
         let header = counted_header(&cx.config, self.encoding);
         for id in self.tables.lanes.ids() {
             let Some(lane) = self.tables.lanes.get_mut(id) else { continue };

@@ -55,7 +55,7 @@ impl Sender {
         if id == to {
             return Err(SubflowError::Same { index: id.get() });
         }
-        self.move_all_streams(cx, id, to);
+        self.stream_map.move_all_streams(&mut self.tables, cx, id, to);
         let lane_of = |subflow| self.tables.subflows.get(subflow).map(|s| s.lane);
         if lane_of(id) == lane_of(to) {
             self.tables.relabel(id, to);
@@ -255,14 +255,5 @@ impl Sender {
     /// What a peer is told of a subflow for which it opens a FID: code point and weight.
     pub(crate) fn treatment(&self, id: SubflowId) -> (u8, u16) {
         self.tables.subflows.get(id).map_or((0, 1), |subflow| (subflow.dscp.get(), subflow.weight))
-    }
-
-    /// # Errors
-    /// When there is no such stream.
-    pub(crate) fn check_stream(&self, stream: u16) -> Result<(), SubflowError> {
-        if stream < self.streams {
-            return Ok(());
-        }
-        Err(SubflowError::NoSuchStream { stream, streams: self.streams })
     }
 }

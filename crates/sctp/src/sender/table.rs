@@ -19,22 +19,7 @@ impl Sender {
         for spec in config.subflows.open.iter().take(usize::from(config.subflows.max.max(1))) {
             self.place_subflow(cx, spec);
         }
-        self.stream_map = Box::default();
-        self.unmapped = SubflowId::FIRST;
-        let specs = &config.subflows.open[..];
-        if specs.iter().all(|spec| spec.streams.is_empty()) {
-            let count = self.tables.subflows.len();
-            if count > 1 {
-                let streams = usize::from(config.streams.outbound);
-                self.stream_map = (0..streams).map(|stream| SubflowId::at(stream % count)).collect();
-            }
-        } else {
-            for (id, spec) in self.tables.subflows.ids().zip(specs) {
-                for &stream in &spec.streams {
-                    self.map_stream(stream, id);
-                }
-            }
-        }
+        self.stream_map.begin(&config, self.tables.subflows.len());
     }
 
     /// A subflow in a free place, with a lane unless all share one.

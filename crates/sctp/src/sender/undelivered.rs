@@ -40,7 +40,7 @@ impl Sender {
 
     /// Messages on streams that the peer did not grant can never be sent (5.1.1): they are handed back.
     pub(crate) fn drop_ungranted_streams(&mut self, cx: &mut Context) -> Vec<Undelivered> {
-        let limit = self.streams;
+        let limit = self.stream_map.streams();
         let mut dropped = Vec::new();
         for subflow in self.tables.subflows.rows_mut() {
             dropped.append(&mut subflow.out.drop_streams_from(limit));

@@ -172,13 +172,6 @@ impl Sender {
         on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.window.ssthresh()))
     }
 
-    /// Code point with which the next message of a stream leaves: that of its subflow, or of the one that it is about to move to.
-    pub(crate) fn dscp_of_stream(&self, stream: u16) -> Dscp {
-        let moving = self.moves.iter().find(|(moving, _)| *moving == stream).map(|(_, to)| *to);
-        let id = moving.unwrap_or_else(|| self.subflow_of(stream));
-        self.tables.subflows.get(id).map(|subflow| subflow.dscp).unwrap_or_default()
-    }
-
     /// Whether something of a stream waits, or is not acknowledged cumulatively and not given up. Where flights do not count by stream
     /// it looks at all of them.
     pub(crate) fn is_under_way(&self, stream: u16) -> bool {
