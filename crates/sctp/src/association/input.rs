@@ -23,7 +23,7 @@ impl Association {
     /// is received has room whatever the sender has, and then it gives back what it had of the sender's.
     #[cold]
     fn share_memory(&mut self) {
-        self.sender.lend_to_receiver(self.receiver.held_beyond_window(&self.cx));
+        self.sender.reserve_for_receiver(self.receiver.held_beyond_window(&self.cx));
         self.receiver.lend_to_sender(&self.cx, self.sender.kept_beyond_buffers(&self.cx));
     }
 

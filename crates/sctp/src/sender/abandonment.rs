@@ -65,7 +65,7 @@ impl Sender {
         }
         self.abandon(cx, &ended);
         self.tell_if_dry(cx);
-        self.tell_writable(cx);
+        self.buffer.tell_writable(&mut self.tables, &self.stream_map, cx);
     }
 
     /// What has outlived its lifetime in flight is given up once a SACK reports it missing: it is not worth to be waited for until it
@@ -239,7 +239,7 @@ impl Sender {
             let count = if ticket.sent { sent } else { unsent };
             *count = count.saturating_add(1);
         }
-        self.note_gone();
+        self.buffer.note_gone();
         if ticket.queued {
             self.abandon_rest(cx, number, &ticket);
         }
@@ -263,7 +263,13 @@ impl Sender {
     /// What has not left of it. Where a part has, the peer may have all of that part, and a FORWARD-TSN must name a TSN beyond: the
     /// numbers that are kept for the rest, or one that nothing else will have.
     fn abandon_rest(&mut self, cx: &Context, number: u32, ticket: &Ticket) {
-        let Some(Removed { begun: Some(mid), unordered }) = self.remove_queued(ticket.stream, number) else {
+        let Some(Removed { begun: Some(mid), unordered }) = self.buffer.remove_queued(
+            &mut self.tables,
+            &self.stream_map,
+            self.numbering.identifies(),
+            ticket.stream,
+            number,
+        ) else {
             return;
         };
         let id = self.stream_map.subflow_of(ticket.stream);

@@ -103,7 +103,7 @@ impl Sender {
         }
         self.encoding = Encoding::Rfc9260;
         self.credit = None;
-        self.deferred = None;
+        self.buffer.drop_deferred();
         self.beside_data = 0;
         self.resettable = false;
         self.partial_reliability = false;

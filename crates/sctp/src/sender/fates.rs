@@ -119,7 +119,7 @@ impl Sender {
         let given_up = |space: &SendSpace| space.flight.abandoned() == space.flight.span();
         self.tables.spaces.rows().iter().all(given_up)
             && self.tables.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
-            && self.deferred_bytes() == 0
+            && self.buffer.deferred_bytes() == 0
     }
 
     /// Whether the fate of every message is told that does not say otherwise.

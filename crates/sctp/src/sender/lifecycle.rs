@@ -6,6 +6,7 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::flight::AckOutcome;
 use super::scheduler::SubflowScheduler;
+use super::send_buffer::SendBuffer;
 use super::space::WindowProbe;
 use super::stream_map::StreamMap;
 use super::tables::Tables;
@@ -19,19 +20,14 @@ impl Sender {
         let mut new = Self {
             peer_rwnd: 0,
             encoding: Encoding::Rfc9260,
-            writable_owed: false,
             beside_data: 0,
             tables: Tables::new(base),
             numbering: Numbering::new(base),
             outcome: AckOutcome::default(),
             scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
-            is_tight: false,
-            weighs_all: cx.config.limits.stream_send_minimum != 0,
-            lent_to_receiver: 0,
+            buffer: SendBuffer::new(&cx.config),
             stream_map: StreamMap::new(cx.config.streams.outbound),
             coupler: None,
-            deferred: None,
-            backpressure: None,
             credit: None,
             window_peak: 0,
             shutdown_at: Instant::ZERO,
@@ -42,13 +38,13 @@ impl Sender {
             special: None,
         };
         new.open_subflows(cx);
-        new.follow_buffers(cx);
+        new.buffer.follow_buffers(&mut new.tables, cx);
         new
     }
 
     /// What the peer's INIT or INIT ACK said of its window.
     pub(crate) fn learn_peer(&mut self, cx: &mut Context, a_rwnd: u32) {
-        self.peer_rwnd = u64::from(a_rwnd).min(self.retention_left(cx));
+        self.peer_rwnd = u64::from(a_rwnd).min(self.buffer.retention_left(&self.tables, cx));
         for id in self.tables.lanes.ids() {
             // The first ssthresh may be the peer's window, which is known only now.
             if self.tables.lanes.get(id).is_some_and(|lane| lane.in_flight.unacked() == 0) {
@@ -74,7 +70,7 @@ impl Sender {
             self.renew_lane(cx, id, peer_rwnd);
         }
         if let Some(first) = self.tables.subflows.first_mut() {
-            first.writable_owed = self.writable_owed;
+            first.writable_owed = self.buffer.owes_writable();
         }
     }
 
@@ -87,7 +83,7 @@ impl Sender {
             subflow.out.clear();
         }
         self.stream_map.forget_moves();
-        self.deferred = None;
+        self.buffer.drop_deferred();
         self.forget_special();
         for space in self.tables.spaces.rows_mut() {
             space.flight.restart();

@@ -7,7 +7,6 @@ mod abandonment;
 mod acknowledgement;
 mod admission;
 mod allowance;
-mod backpressure;
 mod buffer_watch;
 mod by_time;
 mod choose;
@@ -30,10 +29,11 @@ mod new_data;
 mod next;
 mod path_mtu;
 mod peer_buffer;
-mod queue;
 mod reset_bounds;
+mod retention;
 mod retransmission;
 mod scheduler;
+mod send_buffer;
 mod space;
 mod spaces;
 mod ssn;
@@ -57,15 +57,14 @@ use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SubflowId, any_of};
 use crate::stream::numbering::Numbering;
-use buffer_watch::Backpressure;
 use coupling::Coupler;
 use credit::Credit;
-use deferred::Deferred;
 use ecn_state::EcnState;
 use flight::AckOutcome;
 use lane::Lane;
 use reset_bounds::ResetBounds;
 use scheduler::SubflowScheduler;
+use send_buffer::SendBuffer;
 use stream_map::StreamMap;
 use subflow::Subflow;
 use tables::Tables;
@@ -84,8 +83,6 @@ pub(crate) struct Sender {
     /// Our view of the peer's free receive buffer, bytes.
     peer_rwnd: u64,
     encoding: Encoding,
-    /// `send` said Full: Writable is owed.
-    writable_owed: bool,
     /// Bytes of a chunk that must ride with every packet of data.
     beside_data: u16,
     tables: Tables,
@@ -93,20 +90,10 @@ pub(crate) struct Sender {
     /// What one SACK changed: kept for its memory.
     outcome: AckOutcome,
     scheduler: SubflowScheduler,
-    /// What is kept of what was sent has nearly reached its limit.
-    is_tight: bool,
-    /// All that messages take counts against the send buffer: where it is tight, and where streams have a least part of a full buffer.
-    /// Otherwise it is payload, or what is kept besides if that is more.
-    weighs_all: bool,
-    /// So many bytes less may be kept of what was sent, as the receiver holds more than one window.
-    lent_to_receiver: u64,
+    buffer: SendBuffer,
     stream_map: StreamMap,
     /// What makes the lanes' windows hold together, where that changes from SACK to SACK.
     coupler: Option<Box<Coupler>>,
-    /// Messages that wait for the answer to a stream reset.
-    deferred: Option<Box<Deferred>>,
-    /// What the user wants to learn of the send buffer.
-    backpressure: Option<Box<Backpressure>>,
     /// FIDs under which we send, where subflows have spaces of their own.
     credit: Option<Box<Credit>>,
     /// Largest window of all lanes together, where there are several.
@@ -160,7 +147,7 @@ impl Sender {
     pub(crate) fn has_nothing_outstanding(&self) -> bool {
         self.tables.has_nothing_sent()
             && self.tables.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
-            && self.deferred.as_ref().is_none_or(|deferred| deferred.bytes() == 0)
+            && self.buffer.deferred_bytes() == 0
     }
 
     /// Whether data might leave. Cheap; may be wrong in favour of asking: a pacer, the peer's window and other subflows have their

@@ -111,7 +111,7 @@ impl Sender {
                 }
             }
         }
-        self.tell_writable(cx);
+        self.buffer.tell_writable(&mut self.tables, &self.stream_map, cx);
     }
 
     /// New chunks, while they fit and may leave; how many.
@@ -201,7 +201,7 @@ impl Sender {
         let pending = cx.state == State::ShutdownPending;
         let whole_packet = self.packet_room(cx, next.path);
         let most = cx.config.limits.most_payload(whole_packet);
-        let mut left = self.retention_left(cx);
+        let mut left = self.buffer.retention_left(&self.tables, cx);
         let Some(subflow) = self.tables.subflows.get_mut(next.subflow) else { return Run::default() };
         let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
         let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return Run::default() };
@@ -253,10 +253,7 @@ impl Sender {
             framing.emit(&fragment, space.tsn_of(seq), immediate, packet.buffer());
             let len = fragment.payload.len() as u64;
             let (stream, ending) = (fragment.stream, fragment.ending);
-            if let Some(backpressure) = &mut self.backpressure {
-                rare();
-                backpressure.left(stream);
-            }
+            self.buffer.chunk_left(stream);
             subflow.begun = !ending;
             let chunk = SentChunk {
                 fragment,
@@ -307,7 +304,7 @@ impl Sender {
                 let first_of_all = last + 1 == u64::from(run.chunks);
                 self.sent_with_loss_timer(cx, next.lane, first_of_all);
             }
-            self.note_retention_left(cx, left);
+            self.buffer.note_retention_left(&self.tables, cx, left);
         }
         run
     }

@@ -7,6 +7,7 @@ use super::scheduler::SubflowScheduler;
 use super::subflow::{Life, Subflow};
 use crate::config::{Config, Coupling, SubflowSpec};
 use crate::context::Context;
+use crate::error::SendError;
 use crate::ids::{Id, LaneId, PathId, SubflowId};
 
 impl Sender {
@@ -111,7 +112,7 @@ impl Sender {
                 first.dscp = config.dscp;
             }
         }
-        self.follow_buffers(cx);
+        self.buffer.follow_buffers(&mut self.tables, cx);
     }
 
     /// Begins a lane anew, but for its round-trip estimate and what it has sent.
@@ -121,5 +122,28 @@ impl Sender {
             coupler.renew(id);
         }
         self.set_phi(cx);
+    }
+
+    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub(crate) fn set_stream_value(
+        &mut self,
+        cx: &mut Context,
+        stream: u16,
+        value: u16,
+    ) -> Result<(), SendError> {
+        if stream >= self.stream_map.streams() {
+            return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
+        }
+        // Subflows that are opened later begin with it, too.
+        let values = &mut Arc::make_mut(&mut cx.config).streams.values;
+        values.retain(|(id, _)| *id != stream);
+        values.push((stream, value));
+        for subflow in self.tables.subflows.rows_mut() {
+            subflow.out.set_stream_value(stream, value);
+        }
+        Ok(())
     }
 }

@@ -26,13 +26,13 @@ impl Sender {
                 }
             }
         }
-        for message in self.deferred.take().map(|deferred| deferred.into_messages()).unwrap_or_default() {
+        for message in self.buffer.take_deferred() {
             returned.unsent.push_back(Undelivered::unsent(message));
         }
         for space in self.tables.spaces.rows() {
             take_flight(&space.flight, &mut begun, returned);
         }
-        self.note_gone();
+        self.buffer.note_gone();
         // Whatever of these was sent has been acknowledged.
         returned.unacknowledged.extend(begun.into_values());
         self.name_all_returned(cx, returned);
@@ -47,7 +47,7 @@ impl Sender {
         }
         if !dropped.is_empty() {
             cx.tell(Event::StreamsReduced { messages_dropped: dropped.len() });
-            self.note_gone();
+            self.buffer.note_gone();
         }
         let mut dropped: Vec<Undelivered> = dropped.into_iter().map(Undelivered::unsent).collect();
         self.name_returned(cx, dropped.iter_mut());
@@ -70,12 +70,18 @@ impl Sender {
             let Some(ticket) = special.get(number).cloned() else { continue };
             if ticket.or_reliable || ticket.sent {
                 special.make_reliable(number);
-            } else if let Some(message) = self.take_queued(ticket.stream, number) {
+            } else if let Some(message) = self.buffer.take_queued(
+                &mut self.tables,
+                &self.stream_map,
+                self.numbering.identifies(),
+                ticket.stream,
+                number,
+            ) {
                 refused.push(Undelivered::unsent(message));
             }
         }
         if !refused.is_empty() {
-            self.note_gone();
+            self.buffer.note_gone();
         }
         self.name_returned(cx, refused.iter_mut());
         refused

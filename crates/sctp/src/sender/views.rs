@@ -7,6 +7,7 @@ use anabranch_base::{Dscp, Duration, TraceEvent};
 use super::Sender;
 use super::flight::{CHUNK, ChunkState, Counted};
 use super::lane::Lane;
+use super::retention::most_retained;
 use super::subflow::{Life, Subflow};
 use crate::context::Context;
 use crate::ids::{Id as _, LaneId, PathId, SpaceId, SubflowId};
@@ -36,7 +37,7 @@ impl Sender {
         stats.chunks_lost +=
             self.tables.lanes.rows().iter().map(|lane| u64::from(lane.loss.count())).sum::<u64>();
         stats.flight = self.flight_bytes();
-        stats.queued_bytes = self.queued_bytes() as u64;
+        stats.queued_bytes = self.buffer.queued_bytes(&self.tables) as u64;
         stats.peer_window = self.peer_window();
     }
 
@@ -172,14 +173,6 @@ impl Sender {
         on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.window.ssthresh()))
     }
 
-    /// Whether something of a stream waits, or is not acknowledged cumulatively and not given up. Where flights do not count by stream
-    /// it looks at all of them.
-    pub(crate) fn is_under_way(&self, stream: u16) -> bool {
-        self.tables.subflows.rows().iter().any(|subflow| subflow.out.queued_on(stream) > 0)
-            || self.deferred.as_ref().is_some_and(|deferred| deferred.bytes_of(stream) > 0)
-            || self.tables.spaces.rows().iter().any(|space| space.flight.bytes_of(stream) > 0)
-    }
-
     /// The peer has reported so many duplicates in a space.
     pub(crate) fn count_duplicates(&mut self, at: SpaceId, count: u32) {
         if let Some(subflow) = self.tables.subflows.rows_mut().iter_mut().find(|subflow| subflow.space == at)
@@ -209,7 +202,7 @@ impl Sender {
         // receiver has no buffer space" (RFC 9260, 6.1 A). The packet may have left when the MTU of its path was the configured one; the user may have said since that a
         // path carries more. Twice the limit is what the whole association may have.
         let packet = cx.paths.rows().iter().map(Path::mtu).fold(cx.config.mtu, u16::max);
-        let most = 2 * Self::retention_limit(cx) + u64::from(packet) * self.tables.spaces.len() as u64;
+        let most = 2 * most_retained(&cx.config) + u64::from(packet) * self.tables.spaces.len() as u64;
         let retained = self.tables.retained() - self.numbers_of_the_last_given_up() * CHUNK;
         if retained > most {
             return Err(format!("{retained} bytes are kept until they are acknowledged; {most} are allowed"));
@@ -270,7 +263,7 @@ impl Sender {
             }
         }
         let waiting = self.tables.subflows.rows().iter().flat_map(|subflow| subflow.out.tickets());
-        for ticket in waiting.chain(self.deferred.iter().flat_map(|deferred| deferred.tickets())) {
+        for ticket in waiting.chain(self.buffer.deferred_tickets()) {
             chunks.entry(ticket).or_default().1 = true;
         }
         for (number, ticket) in self.special.iter().flat_map(|special| special.iter()) {
@@ -302,5 +295,45 @@ impl Sender {
             }
         }
         Ok((unacked, flight))
+    }
+
+    /// Memory of what was accepted and has not left, payload and bookkeeping, bytes.
+    pub(crate) fn waiting_memory(&self) -> usize {
+        self.buffer.waiting_memory(&self.tables)
+    }
+
+    /// Bytes accepted and not yet sent.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.buffer.queued_bytes(&self.tables)
+    }
+
+    /// Bytes of messages that wait for a stream reset.
+    pub(crate) fn deferred_bytes(&self) -> usize {
+        self.buffer.deferred_bytes()
+    }
+
+    /// Bytes that count against the send buffer: of a stream, or of all.
+    pub(crate) fn buffered_bytes(&self, cx: &Context, stream: Option<u16>) -> usize {
+        self.buffer.buffered_bytes(&self.tables, cx, stream)
+    }
+
+    /// Whether something of a stream waits, or is not acknowledged cumulatively and not given up.
+    pub(crate) fn is_under_way(&self, stream: u16) -> bool {
+        self.buffer.is_under_way(&self.tables, stream)
+    }
+
+    /// The send buffers of all subflows, as large as they may grow, bytes.
+    pub(crate) fn send_buffers(&self, cx: &Context) -> u64 {
+        self.buffer.send_buffers(&self.tables, cx)
+    }
+
+    /// The most that can be undelivered at a time, and is kept of what is handed back, bytes.
+    pub(crate) fn most_undelivered(&self, cx: &Context) -> u64 {
+        self.buffer.most_undelivered(&self.tables, cx)
+    }
+
+    /// What is kept beyond the send buffers of all subflows, bytes: that much less may the receiver hold.
+    pub(crate) fn kept_beyond_buffers(&self, cx: &Context) -> u64 {
+        self.buffer.kept_beyond_buffers(&self.tables, cx)
     }
 }
