@@ -40,7 +40,7 @@ impl Association {
 
     /// Makes the spaces of the FIDs that are open from the start, and moves the subflows into theirs.
     fn open_spaces(&mut self, ours: Tsn, theirs: Tsn) {
-        let (our_fids, peer_fids) = (self.sender.open_fids(), self.receiver.open_fids());
+        let (our_fids, peer_fids) = (self.sender.peer().open_fids(), self.receiver.open_fids());
         for fid in &our_fids {
             self.open_sending(*fid, 0, ours);
         }

@@ -107,7 +107,10 @@ impl Sender {
             self.update_allowance(cx, at, a_fwnd);
         }
         if let Some(a_rwnd) = windows.a_rwnd {
-            self.update_peer_window(cx, a_rwnd);
+            let outstanding = self.tables.outstanding(cx, None);
+            let left = self.buffer.retention_left(&self.tables, cx);
+            self.peer.update(a_rwnd, outstanding, left);
+            self.buffer.note_retention_left(&self.tables, cx, left);
         }
         self.look_at_windows(cx, at, windows, outcome.advanced);
         let news = outcome.payload > 0;
@@ -381,9 +384,15 @@ impl Sender {
         if let Some(space) = self.tables.spaces.get_mut(at) {
             space.allowance.set(a_fwnd, outstanding);
         }
-        if self.encoding == Encoding::Sf2007 {
+        if self.format.encoding() == Encoding::Sf2007 {
             self.forget_peer_window(cx);
         }
+    }
+
+    /// The peer's window is not spoken of (encoding of 2007).
+    pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
+        let left = self.buffer.retention_left(&self.tables, cx);
+        self.peer.forget(&self.tables, left);
     }
 }
 

@@ -71,7 +71,7 @@ impl Sender {
             in_recovery,
             acked_above: sent.saturating_sub(u64::from(lane.in_flight.unacked())),
         };
-        let (header, path) = (self.encoding.header_len(), lane.path());
+        let (header, path) = (self.format.header_len(), lane.path());
         let Some(rack) = lane.rack_tlp.rack_mut() else { return };
         let ack = outcome.and_then(|outcome| outcome.lanes.get(id.row()));
         let mut probe = ProbeAnswer::Open;
@@ -189,7 +189,7 @@ impl Sender {
         let path = lane.path();
         let Some(rack) = lane.rack_tlp.rack_mut() else { return };
         let packet = cx.paths.get(path).map_or(0, |path| u64::from(path.mtu()));
-        if waits && self.peer_rwnd >= packet {
+        if waits && self.peer.bytes() >= packet {
             rack.probe(&space.flight, None);
             lane.permits.probe_with_new(1);
         } else {

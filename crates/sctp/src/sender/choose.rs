@@ -83,7 +83,7 @@ impl Sender {
             return None;
         }
         // A wide open window needs no closer look.
-        if self.has_room(at, u64::from(on.mtu())) {
+        if self.peer.has_room(&self.tables, at, u64::from(on.mtu())) {
             let waits = paced && self.waits_for_pacer(cx, lane_id);
             return (!waits).then(|| (next(First::New { roomy: true }), since));
         }
@@ -91,7 +91,7 @@ impl Sender {
         let room = on.max_packet() - CommonHeader::LEN;
         let next = next(First::New { roomy: false });
         let payload = self.next_new_payload(cx, &next, room, false)?;
-        let probe = !self.fits_peer_window(cx, at, payload);
+        let probe = !self.peer.fits(&self.tables, cx, at, payload);
         let may = !paced || probe || !self.waits_for_pacer(cx, lane_id);
         may.then_some((next, since))
     }
@@ -104,7 +104,7 @@ impl Sender {
             return false;
         };
         // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
-        let (room, header) = (self.packet_room(cx, path), self.encoding.header_len());
+        let (room, header) = (self.format.packet_room(cx, path), self.format.header_len());
         let most = subflow.cut_at(cx.config.limits.most_payload(room));
         self.tables.has_data_in_flight()
             && subflow.out.queued_bytes() < room
@@ -123,9 +123,9 @@ impl Sender {
             First::Lost(seq) => self.tables.spaces.get(next.space)?.flight.get(seq)?.fragment.payload.len(),
             First::New { .. } => {
                 let subflow = self.tables.subflows.get(next.subflow)?;
-                subflow.out.peek(subflow.cut_at(self.max_payload(cx, next.path)))?
+                subflow.out.peek(subflow.cut_at(self.format.max_payload(cx, next.path)))?
             }
         };
-        Some(padded(self.encoding.header_len() + payload))
+        Some(padded(self.format.header_len() + payload))
     }
 }

@@ -28,7 +28,7 @@ impl Sender {
             return false; // what it took over from another may still be sent again
         }
         let Some(space) = self.tables.spaces.get(subflow.space) else { return false };
-        if !self.encoding.needs_sequence() {
+        if !self.format.encoding().needs_sequence() {
             return subflow.begun || space.fid != 0 || self.may_begin_beside(cx, id, subflow);
         }
         if space.exclusive_subflow.is_some_and(|exclusive| exclusive != id) {
@@ -36,9 +36,9 @@ impl Sender {
         }
         let (most, next) = (self.max_payload_of(cx, subflow), subflow.out.peek(usize::MAX).unwrap_or(0));
         let keeps = next > most && subflow.reserved.is_empty();
-        if self.peer_rwnd < SCARCE {
+        if self.peer.bytes() < SCARCE {
             let lost = self.tables.lost_of_others(subflow.lane, subflow.space);
-            if lost > 0 && lost * most as u64 >= self.peer_rwnd {
+            if lost > 0 && lost * most as u64 >= self.peer.bytes() {
                 return false;
             }
         }
@@ -64,7 +64,7 @@ impl Sender {
                     self.tables.subflows.iter().filter(|(other, s)| *other != id && s.space == subflow.space);
                 let promised: u64 =
                     begun.map(|(_, s)| (s.reserved.end - s.reserved.start) * most as u64).sum();
-                need as u64 + promised <= self.peer_rwnd
+                need as u64 + promised <= self.peer.bytes()
             }
         }
     }
@@ -74,7 +74,7 @@ impl Sender {
     // rfc8260:2.2.2-6
     fn may_begin_beside(&self, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
         // A wide open window needs no closer look.
-        if self.peer_rwnd >= self.tables.subflows.len() as u64 * cx.config.limits.max_message as u64 {
+        if self.peer.bytes() >= self.tables.subflows.len() as u64 * cx.config.limits.max_message as u64 {
             return true;
         }
         let begun = self
@@ -84,13 +84,13 @@ impl Sender {
             .filter(|(other, s)| s.begun && *other != id && s.space == subflow.space);
         let promised: u64 = begun.map(|(_, s)| s.out.peek(usize::MAX).unwrap_or(0) as u64).sum();
         let need = subflow.out.peek(usize::MAX).unwrap_or(0) as u64;
-        promised == 0 || need + promised <= self.peer_rwnd
+        promised == 0 || need + promised <= self.peer.bytes()
     }
 
     /// Most payload of a chunk of a subflow, bytes.
     fn max_payload_of(&self, cx: &Context, subflow: &Subflow) -> usize {
         let path = self.tables.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
-        subflow.cut_at(self.max_payload(cx, path)).max(1)
+        subflow.cut_at(self.format.max_payload(cx, path)).max(1)
     }
 
     /// What both sides speak has changed, and with it the header of a chunk: "When determining when to fragment, the SCTP implementation
@@ -99,7 +99,7 @@ impl Sender {
     /// takes, and no longer have to be enough.
     // rfc9260:6.9-7
     pub(super) fn cut_rests_anew(&mut self, cx: &Context) {
-        if self.encoding.needs_sequence() {
+        if self.format.encoding().needs_sequence() {
             return;
         }
         for id in self.tables.subflows.ids() {
@@ -108,7 +108,7 @@ impl Sender {
                 continue;
             };
             let path = self.tables.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
-            let most = self.max_payload(cx, path) as u16;
+            let most = self.format.max_payload(cx, path) as u16;
             if let Some(subflow) = self.tables.subflows.get_mut(id) {
                 subflow.reserved_size = subflow.reserved_size.min(most);
             }
@@ -122,7 +122,7 @@ impl Sender {
         let Some(subflow) = self.tables.subflows.get(id) else { return };
         let (begun, at) = (subflow.begun, subflow.space);
         let needed = begun
-            && self.encoding.needs_sequence()
+            && self.format.encoding().needs_sequence()
             && self.tables.subflows.rows().iter().filter(|other| other.space == at).count() > 1;
         let most = self.max_payload_of(cx, subflow);
         let Some(space) = self.tables.spaces.get_mut(at) else { return };

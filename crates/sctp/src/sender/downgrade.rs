@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::flight::ChunkState;
+use super::format::Format;
 use super::subflow::Life;
 use crate::context::Context;
 use crate::encoding::Encoding;
@@ -13,8 +14,8 @@ impl Sender {
         self.mark_folded_lost(cx);
         self.after_marking(cx);
         let acknowledged = self.fold_spaces();
-        self.encoding = Encoding::Interleaved;
-        self.credit = None;
+        self.format.speak(Encoding::Interleaved);
+        self.peer.forget_fids();
         for subflow in self.tables.subflows.rows_mut() {
             if subflow.life == Life::Deleting {
                 subflow.life = Life::Free;
@@ -101,10 +102,9 @@ impl Sender {
             self.mark_folded_lost(cx);
             self.fold_spaces();
         }
-        self.encoding = Encoding::Rfc9260;
-        self.credit = None;
+        self.format = Format::PLAIN;
+        self.peer.forget_fids();
         self.buffer.drop_deferred();
-        self.beside_data = 0;
         self.resettable = false;
         self.partial_reliability = false;
         self.ecn = None;

@@ -38,7 +38,7 @@ impl Sender {
     fn why_reliable(&self, cx: &Context) -> Option<&'static str> {
         if self.partial_reliability {
             None
-        } else if self.encoding == Encoding::Sf2007 {
+        } else if self.format.encoding() == Encoding::Sf2007 {
             Some(
                 "the encoding of the thesis (subflow level sf2007) has no chunk that tells the peer what to skip",
             )

@@ -224,7 +224,7 @@ impl Sender {
         room: usize,
     ) -> Option<u64> {
         let space = self.tables.spaces.get(at)?;
-        let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let framing = self.format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let (header, entry) = match framing {
             Framing::Data => (ForwardTsn::HEADER, ENTRY / 2),
             Framing::IData => (IForwardTsn::HEADER, ENTRY),

@@ -5,22 +5,22 @@ use anabranch_wire::Tsn;
 
 use super::Sender;
 use super::flight::AckOutcome;
+use super::format::Format;
+use super::peer_window::PeerWindow;
 use super::scheduler::SubflowScheduler;
 use super::send_buffer::SendBuffer;
 use super::space::WindowProbe;
 use super::stream_map::StreamMap;
 use super::tables::Tables;
 use crate::context::Context;
-use crate::encoding::Encoding;
 use crate::stream::numbering::Numbering;
 
 impl Sender {
     /// With the subflows that the configuration asks for, or the one of RFC 9260.
     pub(crate) fn new(cx: &mut Context, base: Tsn) -> Self {
         let mut new = Self {
-            peer_rwnd: 0,
-            encoding: Encoding::Rfc9260,
-            beside_data: 0,
+            peer: PeerWindow::default(),
+            format: Format::PLAIN,
             tables: Tables::new(base),
             numbering: Numbering::new(base),
             outcome: AckOutcome::default(),
@@ -28,7 +28,6 @@ impl Sender {
             buffer: SendBuffer::new(&cx.config),
             stream_map: StreamMap::new(cx.config.streams.outbound),
             coupler: None,
-            credit: None,
             window_peak: 0,
             shutdown_at: Instant::ZERO,
             resettable: false,
@@ -44,7 +43,7 @@ impl Sender {
 
     /// What the peer's INIT or INIT ACK said of its window.
     pub(crate) fn learn_peer(&mut self, cx: &mut Context, a_rwnd: u32) {
-        self.peer_rwnd = u64::from(a_rwnd).min(self.buffer.retention_left(&self.tables, cx));
+        self.peer.learn(a_rwnd, self.buffer.retention_left(&self.tables, cx));
         for id in self.tables.lanes.ids() {
             // The first ssthresh may be the peer's window, which is known only now.
             if self.tables.lanes.get(id).is_some_and(|lane| lane.in_flight.unacked() == 0) {

@@ -117,4 +117,27 @@ impl Sender {
         cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
         self.record_window(cx, id);
     }
+
+    /// Chunks of a lane were found lost, or are taken for it, whatever has said so.
+    pub(super) fn lose(&mut self, cx: &Context, id: LaneId, lost: Counted) {
+        if let Some(lane) = self.tables.lanes.get_mut(id) {
+            lane.loss.count_more(lost.chunks);
+        }
+        self.take_out_of_flight(cx, id, lost);
+    }
+
+    /// Chunks of a lane are marked to leave again: "marked for retransmission" is not in flight any more, and is charged again when
+    /// it leaves: 6.2.1 C, "add the data size of those chunks to the rwnd". Its memory is kept all the same, and other lanes must
+    /// not fill its room with new data. Nothing else takes what is to leave again out of a flight; what is given up is
+    /// "finally acked" (RFC 3758, 3.5, A2), and the peer's next window speaks of that.
+    #[inline(never)]
+    pub(super) fn take_out_of_flight(&mut self, cx: &Context, id: LaneId, marked: Counted) {
+        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
+        lane.in_flight.marked_lost(marked);
+        let freed = marked.charged(cx.config.emulation.rwnd_counts_headers);
+        if let Some(space) = self.tables.spaces.get_mut(lane.space()) {
+            space.allowance.give_back(freed);
+        }
+        self.peer.give_back(freed, self.buffer.retention_left(&self.tables, cx));
+    }
 }

@@ -20,6 +20,7 @@ mod ecn;
 mod ecn_state;
 mod fates;
 mod flight;
+mod format;
 mod forward;
 mod forward_watch;
 pub(crate) mod lane;
@@ -28,7 +29,7 @@ mod loss_response;
 mod new_data;
 mod next;
 mod path_mtu;
-mod peer_buffer;
+mod peer_window;
 mod reset_bounds;
 mod retention;
 mod retransmission;
@@ -54,14 +55,15 @@ mod windows;
 use anabranch_base::{Dscp, Instant};
 
 use crate::context::Context;
-use crate::encoding::Encoding;
-use crate::ids::{PathId, SubflowId, any_of};
+use crate::ids::{PathId, SpaceId, SubflowId, any_of};
+use crate::negotiation::fids::Judged;
 use crate::stream::numbering::Numbering;
 use coupling::Coupler;
-use credit::Credit;
 use ecn_state::EcnState;
 use flight::AckOutcome;
+use format::Format;
 use lane::Lane;
+use peer_window::PeerWindow;
 use reset_bounds::ResetBounds;
 use scheduler::SubflowScheduler;
 use send_buffer::SendBuffer;
@@ -80,11 +82,8 @@ pub(crate) use windows::Windows;
 /// The sending half of an association.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    /// Our view of the peer's free receive buffer, bytes.
-    peer_rwnd: u64,
-    encoding: Encoding,
-    /// Bytes of a chunk that must ride with every packet of data.
-    beside_data: u16,
+    peer: PeerWindow,
+    format: Format,
     tables: Tables,
     numbering: Numbering,
     /// What one SACK changed: kept for its memory.
@@ -94,8 +93,6 @@ pub(crate) struct Sender {
     stream_map: StreamMap,
     /// What makes the lanes' windows hold together, where that changes from SACK to SACK.
     coupler: Option<Box<Coupler>>,
-    /// FIDs under which we send, where subflows have spaces of their own.
-    credit: Option<Box<Credit>>,
     /// Largest window of all lanes together, where there are several.
     window_peak: u64,
     /// When the user asked for a shutdown.
@@ -164,7 +161,7 @@ impl Sender {
 
     /// What the peer has room for, less what is under way.
     pub(crate) fn peer_window(&self) -> u64 {
-        self.peer_rwnd
+        self.peer.bytes()
     }
 
     /// Any packet has arrived: where a timeout lets one packet be in flight until then, more may follow.
@@ -179,21 +176,7 @@ impl Sender {
 
     /// Most user data that a message has that leaves in one chunk on the first path, bytes.
     pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
-        self.max_payload(cx, PathId::FIRST)
-    }
-
-    /// Most user data that one chunk of a subflow carries, bytes.
-    // rfc9260:6-9 rfc9260:6.9-7
-    #[inline]
-    fn max_payload(&self, cx: &Context, path: PathId) -> usize {
-        cx.config.limits.most_payload(self.packet_room(cx, path))
-    }
-
-    /// What a packet of a path has room for beside the header of one chunk, bytes.
-    #[inline]
-    fn packet_room(&self, cx: &Context, path: PathId) -> usize {
-        let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);
-        pmdcs.saturating_sub(self.encoding.header_len() + usize::from(self.beside_data))
+        self.format.max_payload(cx, PathId::FIRST)
     }
 
     /// Chunks visited in the flight so far.
@@ -206,5 +189,25 @@ impl Sender {
     #[cfg(test)]
     pub(crate) fn chunks_read(&self) -> u64 {
         self.tables.spaces.rows().iter().map(|space| space.flight.read()).sum()
+    }
+
+    /// The peer's window, and the FIDs under which we send.
+    pub(crate) fn peer(&self) -> &PeerWindow {
+        &self.peer
+    }
+
+    /// A FID is open from now on.
+    pub(crate) fn record_fid(&mut self, fid: u8, epoch: u8) {
+        self.peer.record_fid(fid, epoch);
+    }
+
+    /// The space of what the peer says of a FID, if it is open in that incarnation.
+    pub(crate) fn judge(&self, fid: u8, epoch: u8) -> Option<(Judged, Option<SpaceId>)> {
+        self.peer.judge(&self.tables, fid, epoch)
+    }
+
+    /// The space of a FID that is open, in the encoding of 2007, which has no incarnations.
+    pub(crate) fn open_space_of(&self, fid: u8) -> Option<SpaceId> {
+        self.peer.open_space_of(&self.tables, fid)
     }
 }

@@ -8,7 +8,7 @@ use super::Sender;
 use super::flight::{CHUNK, ChunkState, Flight, SentChunk};
 use super::lane::Lane;
 use super::next::{First, Next};
-use super::peer_buffer::WINDOW_HEADER;
+use super::peer_window::WINDOW_HEADER;
 use super::ssn;
 use super::subflow::Subflow;
 use crate::config::ImmediateBit;
@@ -159,7 +159,7 @@ impl Sender {
             }
             let roomy = std::mem::take(&mut roomy);
             let Some(payload) = self.next_new_payload(cx, next, room, roomy) else { break };
-            let probes = !roomy && !self.fits_peer_window(cx, next.space, payload);
+            let probes = !roomy && !self.peer.fits(&self.tables, cx, next.space, payload);
             let last_sent = self.tables.lanes.get(next.lane).and_then(|lane| lane.window.last_sent());
             if probes {
                 self.begin_probe(cx, next.space);
@@ -199,14 +199,14 @@ impl Sender {
         let header_charge = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let established = cx.state != State::CookieEchoed;
         let pending = cx.state == State::ShutdownPending;
-        let whole_packet = self.packet_room(cx, next.path);
+        let whole_packet = self.format.packet_room(cx, next.path);
         let most = cx.config.limits.most_payload(whole_packet);
         let mut left = self.buffer.retention_left(&self.tables, cx);
         let Some(subflow) = self.tables.subflows.get_mut(next.subflow) else { return Run::default() };
-        let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
+        let cut = Cut::of(subflow, self.format.header_len(), most, whole_packet);
         let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return Run::default() };
         let Some(space) = self.tables.spaces.get_mut(next.space) else { return Run::default() };
-        let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let framing = self.format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
             return Run::default();
@@ -228,7 +228,7 @@ impl Sender {
             {
                 break;
             }
-            let open = self.peer_rwnd;
+            let open = self.peer.bytes();
             let fragment = subflow.out.pop(&mut self.numbering, |whole| {
                 if let Some(decided) = first.take() {
                     return Some(decided.min(whole));
@@ -275,7 +275,7 @@ impl Sender {
             space.allowance.take(len + header_charge);
             // Bookkeeping counts as it comes: a flight of small messages is mostly that, and the next SACK would be too late.
             left = left.saturating_sub(len + CHUNK);
-            self.peer_rwnd = self.peer_rwnd.saturating_sub(len + header_charge).min(left);
+            self.peer.charge_new(len + header_charge, left);
             let (at, association) = (cx.now, cx.association);
             cx.trace.record(|| {
                 let event = TraceEvent::Sent { seq, len: len as u32, retransmit: None };
@@ -319,10 +319,10 @@ impl Sender {
         room: usize,
         roomy: bool,
     ) -> Option<usize> {
-        let whole_packet = self.packet_room(cx, next.path);
+        let whole_packet = self.format.packet_room(cx, next.path);
         let most = cx.config.limits.most_payload(whole_packet);
         let subflow = self.tables.subflows.get(next.subflow)?;
-        let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
+        let cut = Cut::of(subflow, self.format.header_len(), most, whole_packet);
         let lane = self.tables.lanes.get_mut(next.lane)?;
         let space = self.tables.spaces.get(next.space)?;
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
@@ -333,7 +333,8 @@ impl Sender {
             return None;
         }
         let payload = cut.payload(subflow.out.peek(usize::MAX)?, room)?;
-        let may = roomy || self.fits_peer_window(cx, next.space, payload) || self.window_probe(cx, next);
+        let may =
+            roomy || self.peer.fits(&self.tables, cx, next.space, payload) || self.window_probe(cx, next);
         may.then_some(payload)
     }
 }

@@ -75,7 +75,7 @@ impl Sender {
             return;
         }
         let Some(space) = self.tables.spaces.get(lane.space()) else { return };
-        let (header, room) = (self.encoding.header_len(), room_of(&cx.paths, lane.path()));
+        let (header, room) = (self.format.header_len(), room_of(&cx.paths, lane.path()));
         let mut lost = LostAgain::default();
         for chunk in space.flight.of_lane(id).filter_map(|seq| space.flight.get(seq)) {
             // T3-rtx expired before it was sent again, and now once more.
@@ -105,17 +105,14 @@ impl Sender {
         if ack.acked_chunks == 0 {
             return;
         }
-        let (once, resent) =
-            (self.packet_of(ack.longest_once as usize), self.packet_of(ack.longest_resent as usize));
+        let (once, resent) = (
+            self.format.packet_of(ack.longest_once as usize),
+            self.format.packet_of(ack.longest_resent as usize),
+        );
         let (now, config) = (cx.now, &cx.config);
         if let Some(path) = cx.paths.get_mut(lane.path()) {
             path.packets_arrived(now, config, once, resent);
         }
-    }
-
-    /// The packet of one chunk with so many bytes of payload, common header included, bytes.
-    pub(super) fn packet_of(&self, payload: usize) -> usize {
-        CommonHeader::LEN + padded(self.encoding.header_len() + payload)
     }
 
     /// The packets of a path have another size: what windows are counted in. "An update to the PLPMTU (or MPS) MUST NOT increase the
@@ -152,7 +149,7 @@ impl Sender {
         let room = room_of(&cx.paths, lane.path());
         // What was just sent again lets queues grow: the last round trip may be longer than the usual one.
         let round_trip = lane.srtt(cx).max(lane.round_trip.last()).unwrap_or_else(|| lane.rto(cx));
-        let header = self.encoding.header_len();
+        let header = self.format.header_len();
         let mut all = Counted::default();
         for seq in space.flight.of_lane(id).collect::<Vec<_>>() {
             let leaves_again = space.flight.get(seq).is_some_and(|chunk| {

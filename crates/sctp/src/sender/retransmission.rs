@@ -6,7 +6,7 @@ use anabranch_wire::{PacketBuilder, padded};
 use super::Sender;
 use super::flight::ChunkState;
 use super::next::{First, Next};
-use super::peer_buffer::WINDOW_HEADER;
+use super::peer_window::WINDOW_HEADER;
 use crate::config::RttSampling;
 use crate::context::Context;
 use crate::state::State;
@@ -28,7 +28,7 @@ impl Sender {
             First::New { .. } => None,
         };
         // Of the path, whatever fragments are to be from now on (`max_fragment`).
-        let empty = self.encoding.header_len() + self.packet_room(cx, next.path);
+        let empty = self.format.header_len() + self.format.packet_room(cx, next.path);
         loop {
             let room = limit.saturating_sub(packet.len());
             let Some(seq) = decided.take().or_else(|| self.next_lost(next)) else { break };
@@ -59,7 +59,7 @@ impl Sender {
 
     fn fits(&self, next: &Next, seq: u64, room: usize) -> bool {
         let chunk = self.tables.spaces.get(next.space).and_then(|space| space.flight.get(seq));
-        let header = self.encoding.header_len();
+        let header = self.format.header_len();
         chunk.is_some_and(|chunk| padded(header + chunk.fragment.payload.len()) <= room)
     }
 
@@ -68,7 +68,7 @@ impl Sender {
         let established = cx.state != State::CookieEchoed;
         let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return };
         let Some(space) = self.tables.spaces.get_mut(lane.space()) else { return };
-        let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let framing = self.format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let tsn = space.tsn_of(seq);
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;
@@ -120,7 +120,7 @@ impl Sender {
         }
         let charged = len as u64 + if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         space.allowance.take(charged);
-        self.peer_rwnd = self.peer_rwnd.saturating_sub(charged);
+        self.peer.charge(charged);
         cx.stats.chunks_sent += 1;
         cx.stats.reasons.count(reason);
         if let Some(table) = &mut cx.streams {

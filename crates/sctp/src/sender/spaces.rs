@@ -6,7 +6,6 @@ use anabranch_wire::{Mid, Tsn};
 
 use super::Sender;
 use super::allowance::Allowance;
-use super::credit::Credit;
 use super::ecn_state::EcnState;
 use super::flight::{ChunkState, Counted, SentChunk};
 use super::lane::counted_header;
@@ -22,20 +21,16 @@ impl Sender {
     /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
     /// then what was sent leaves again on subflow 0.
     pub(crate) fn adopt(&mut self, cx: &Context, agreed: &Extensions) {
-        self.encoding = Encoding::of(agreed);
-        if self.numbering.identify(self.encoding.identifies_messages()) {
+        self.format.speak(Encoding::of(agreed));
+        if self.numbering.identify(self.format.encoding().identifies_messages()) {
             self.number_unordered();
         }
         self.resettable = agreed.reconfiguration;
         self.partial_reliability = agreed.partial_reliability;
-        self.credit = match (&agreed.sf, agreed.sf2007) {
-            (_, Some((ours, _))) => Some(Box::new(Credit::of_sf2007(ours))),
-            (Some(sf), None) => Some(Box::new(Credit::new(sf))),
-            (None, None) => None,
-        };
+        self.peer.adopt(agreed);
         self.ecn = agreed.ecn.then(|| Box::new(EcnState::new(agreed)));
         self.numbering.begin_asn(self.tables.base());
-        let header = counted_header(&cx.config, self.encoding);
+        let header = counted_header(&cx.config, self.format.encoding());
         for id in self.tables.lanes.ids() {
             let Some(lane) = self.tables.lanes.get_mut(id) else { continue };
             if !lane.in_flight.change_header(header) {
@@ -80,11 +75,6 @@ impl Sender {
         self.partial_reliability = false;
     }
 
-    /// The FIDs that we have open, besides 0.
-    pub(crate) fn open_fids(&self) -> Vec<u8> {
-        self.credit.as_ref().map_or_else(Vec::new, |credit| credit.fids.each().collect())
-    }
-
     /// A space for a FID: both halves of a space have the same place in their tables.
     pub(crate) fn add_space(&mut self, fid: u8) -> SpaceId {
         self.tables.spaces.push(SendSpace::new(fid, Tsn::new(0)))
@@ -92,7 +82,7 @@ impl Sender {
 
     /// We may send under a FID, from `initial` on.
     pub(crate) fn open_space(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
-        let initial_credit = self.credit.as_ref().map_or(0, |credit| credit.initial);
+        let initial_credit = self.peer.initial_credit();
         if let Some(ecn) = &mut self.ecn {
             // The peer counts the packets of this incarnation from 0 on.
             self.tables
@@ -105,7 +95,7 @@ impl Sender {
         space.flight.restart();
         space.base = initial;
         space.epoch = epoch;
-        space.allowance = if self.encoding == Encoding::Sf2007 {
+        space.allowance = if self.format.encoding() == Encoding::Sf2007 {
             Allowance::UNLIMITED
         } else {
             Allowance { window: u64::from(initial_credit) }
@@ -165,6 +155,6 @@ impl Sender {
 
     /// Bytes of a chunk that must ride with every packet of data.
     pub(crate) fn keep_room_beside_data(&mut self, bytes: u16) {
-        self.beside_data = bytes;
+        self.format.keep_room_beside_data(bytes);
     }
 }

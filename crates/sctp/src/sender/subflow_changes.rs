@@ -31,7 +31,7 @@ impl Sender {
             return Err(SubflowError::TooMany { limit });
         }
         let id = self.place_subflow(cx, spec);
-        let rwnd = u32::try_from(self.peer_rwnd).unwrap_or(u32::MAX);
+        let rwnd = self.peer.on_wire();
         if cx.config.subflows.coupling != Coupling::Shared {
             if let Some(lane) = self.tables.subflows.get(id).map(|subflow| subflow.lane) {
                 self.renew_lane(cx, lane, rwnd);
@@ -169,21 +169,10 @@ impl Sender {
         }
     }
 
-    /// The epoch in which the peer is to be asked for the FID of a subflow that has none; `asked` requests for FIDs have no
-    /// answer yet. `None` where there is no extension, no FID left, or nothing to ask for: then the subflow goes on as at
-    /// level 0.
-    pub(crate) fn wanted_epoch(&self, id: SubflowId, asked: usize) -> Option<u8> {
-        let credit = self.credit.as_ref()?;
-        if usize::from(credit.fids.open()) + asked >= usize::from(credit.fids.limit()) {
-            return None;
-        }
-        credit.fids.next_epoch(id.get())
-    }
-
     /// Whether a subflow has no FID of its own, and does not wait for one.
     pub(crate) fn lacks_fid(&self, id: SubflowId) -> bool {
         let lacks = |s: &super::Subflow| !s.awaits_fid && s.space == SpaceId::FIRST;
-        self.credit.is_some() && id != SubflowId::FIRST && self.tables.subflows.get(id).is_some_and(lacks)
+        self.peer.has_fids() && id != SubflowId::FIRST && self.tables.subflows.get(id).is_some_and(lacks)
     }
 
     /// Open subflows besides the first that send in the TSN space.
@@ -222,19 +211,10 @@ impl Sender {
         false
     }
 
-    /// A FID is open from now on.
-    pub(crate) fn record_fid(&mut self, fid: u8, epoch: u8) {
-        if let Some(credit) = &mut self.credit {
-            credit.fids.add(fid, epoch);
-        }
-    }
-
     /// The peer knows that a FID is free. One that denies has lost count; the FID is not used in this incarnation any more
     /// either way.
     pub(crate) fn fid_closed(&mut self, cx: &mut Context, id: SubflowId, epoch: u8, last: Tsn) {
-        if let Some(credit) = &mut self.credit {
-            credit.fids.delete(id.get(), epoch, last, last);
-        }
+        self.peer.fid_closed(id.get(), epoch, last);
         if let Some(subflow) = self.tables.subflows.get_mut(id) {
             if subflow.life == Life::Deleting {
                 subflow.life = Life::Free;

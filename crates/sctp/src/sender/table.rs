@@ -28,8 +28,11 @@ impl Sender {
         let free = self.tables.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
         let id = free.map_or(SubflowId::at(self.tables.subflows.len()), |(id, _)| id);
         let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.tables.lanes.len() > 0;
-        let placed =
-            if one_lane { None } else { self.tables.place_lane(cx, self.encoding, id, PathId::FIRST) };
+        let placed = if one_lane {
+            None
+        } else {
+            self.tables.place_lane(cx, self.format.encoding(), id, PathId::FIRST)
+        };
         let lane = placed.unwrap_or(LaneId::FIRST);
         let before = self.tables.subflows.get(id);
         debug_assert!(
@@ -64,8 +67,10 @@ impl Sender {
             return false;
         }
         let space = lane.space();
-        let Some(on) =
-            self.tables.lane_on(id, path).or_else(|| self.tables.place_lane(cx, self.encoding, id, path))
+        let Some(on) = self
+            .tables
+            .lane_on(id, path)
+            .or_else(|| self.tables.place_lane(cx, self.format.encoding(), id, path))
         else {
             return false;
         };
@@ -76,7 +81,7 @@ impl Sender {
             subflow.lane = on;
         }
         self.tables.share_spaces();
-        let rwnd = u32::try_from(self.peer_rwnd).unwrap_or(u32::MAX);
+        let rwnd = self.peer.on_wire();
         self.renew_lane(cx, on, rwnd);
         true
     }
@@ -117,7 +122,7 @@ impl Sender {
 
     /// Begins a lane anew, but for its round-trip estimate and what it has sent.
     pub(super) fn renew_lane(&mut self, cx: &mut Context, id: LaneId, peer_rwnd: u32) {
-        self.tables.renew_lane(cx, self.encoding, id, peer_rwnd);
+        self.tables.renew_lane(cx, self.format.encoding(), id, peer_rwnd);
         if let Some(coupler) = &mut self.coupler {
             coupler.renew(id);
         }

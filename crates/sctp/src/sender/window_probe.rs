@@ -9,7 +9,7 @@ use super::Sender;
 use super::flight::ChunkState;
 use super::lane::Lane;
 use super::next::Next;
-use super::peer_buffer::WINDOW_HEADER;
+use super::peer_window::WINDOW_HEADER;
 use super::space::{SendSpace, WindowProbe};
 use super::windows::Windows;
 use crate::context::Context;
@@ -154,9 +154,9 @@ impl Sender {
         let waiting = self.tables.subflows.rows().iter().filter(|subflow| subflow.space == at);
         let next = |subflow: &super::Subflow| {
             let path = self.tables.lanes.get(subflow.lane).map(Lane::path).unwrap_or_default();
-            subflow.out.peek(subflow.cut_at(self.max_payload(cx, path)))
+            subflow.out.peek(subflow.cut_at(self.format.max_payload(cx, path)))
         };
-        waiting.filter_map(next).min().is_none_or(|payload| self.fits_peer_window(cx, at, payload))
+        waiting.filter_map(next).min().is_none_or(|payload| self.peer.fits(&self.tables, cx, at, payload))
     }
 
     /// Whether windows that the peer has just announced have room for the earliest chunk that it has not acknowledged.
@@ -172,17 +172,15 @@ impl Sender {
         let bytes = chunk.fragment.payload.len() as u64 + header;
         // It counts as outstanding, but the room that it needs is not taken.
         let counted = if chunk.state == ChunkState::InFlight { bytes } else { 0 };
-        let known = (self.peer_rwnd, space.allowance);
-        if let Some(a_rwnd) = windows.a_rwnd.or(only) {
-            self.peer_rwnd = u64::from(a_rwnd).saturating_sub(all.saturating_sub(counted));
-        }
+        let known = space.allowance;
+        let a_rwnd = windows.a_rwnd.or(only);
+        let rwnd = a_rwnd.map(|a_rwnd| u64::from(a_rwnd).saturating_sub(all.saturating_sub(counted)));
         if let Some(a_fwnd) = windows.a_fwnd {
             space.allowance.set(a_fwnd, own.saturating_sub(counted));
         }
-        let room = self.has_room(at, bytes);
-        self.peer_rwnd = known.0;
+        let room = self.peer.has_room_in(&self.tables, rwnd.unwrap_or(self.peer.bytes()), at, bytes);
         if let Some(space) = self.tables.spaces.get_mut(at) {
-            space.allowance = known.1;
+            space.allowance = known;
         }
         room
     }
