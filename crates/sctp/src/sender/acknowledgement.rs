@@ -3,13 +3,14 @@
 use anabranch_base::{TraceEvent, TraceRecord, rare};
 use anabranch_transport::congestion::{Acked, Timing};
 use anabranch_wire::Tsn;
-use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
+use anabranch_wire::chunk::{EcnCounters, ReceiveTime};
 
 use super::Sender;
 use super::flight::{AckOutcome, Counted, GapList, LaneAck, NotThere};
 use super::lane::Lane;
 use super::loss_response::NewlyLost;
+use super::next::Next;
 use super::tables::Scope;
 use super::windows::Windows;
 use crate::config::{FastRecovery, RttSampling};
@@ -91,13 +92,13 @@ impl Sender {
                 gaps: gap_count as u16,
             },
         });
-        self.couple(cx, at, &outcome, times);
+        self.coupling.couple(&mut self.tables, cx, at, &outcome, times);
         for id in self.tables.lanes.ids() {
             if self.tables.lanes.get(id).is_some_and(|lane| lane.space() == at) {
                 self.acknowledge_lane(cx, id, &outcome);
             }
         }
-        self.share_window();
+        self.coupling.share_window(&mut self.tables);
         if let Some(times) = times {
             rare();
             self.note_one_way_delay(&outcome, times);
@@ -286,7 +287,7 @@ impl Sender {
         lane.acknowledged(ack, paced && lane.loss.any());
         if ack.acked_chunks > 0 || advanced {
             let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off;
-            let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, first));
+            let reduced = self.ecn.has_reduced(id, first);
             // "MUST NOT advance the cwnd based on this 'abandoned' data chunk" (RFC 3758, 3.5, A2).
             let given_up = if cx.config.congestion.credit_given_up { ack.given_up.into() } else { 0 };
             let acked = Acked {
@@ -335,7 +336,7 @@ impl Sender {
         }
         // One lane needs nothing more than that where nobody records.
         if cx.trace.is_on() || changed && self.tables.lanes.len() > 1 {
-            self.record_window(cx, id);
+            self.coupling.record_window(&mut self.tables, cx, id);
         }
     }
 
@@ -393,6 +394,26 @@ impl Sender {
     pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
         let left = self.buffer.retention_left(&self.tables, cx);
         self.peer.forget(&self.tables, left);
+    }
+
+    /// ECNE: that packet and so many since the last CWR came marked. The path on which a CWR must leave, if one must.
+    pub(crate) fn on_ecne(&mut self, cx: &mut Context, tsn: Tsn, packets: u32) -> Option<PathId> {
+        self.ecn.on_ecne(&mut self.tables, &mut self.coupling, cx, tsn, packets)
+    }
+
+    /// The CWR that was asked for.
+    pub(crate) fn write_cwr(&mut self, cx: &Context, out: &mut Vec<u8>) {
+        self.ecn.write_cwr(cx, out);
+    }
+
+    /// How the peer has counted the packets of a space (level 1).
+    pub(crate) fn on_ecn_counters(&mut self, cx: &mut Context, at: SpaceId, counters: EcnCounters) {
+        self.ecn.on_ecn_counters(&mut self.tables, &mut self.coupling, cx, at, counters);
+    }
+
+    /// Whether a packet that was just written, and that begins with `next`, may be marked.
+    pub(crate) fn is_ecn_capable(&self, next: &Next) -> bool {
+        self.ecn.is_ecn_capable(&self.tables, next)
     }
 }
 

@@ -114,7 +114,7 @@ impl Sender {
                     !self.tables.spaces.get(at).is_some_and(|space| space.probe.waits()) && lane.decay(cx);
                 lane.open_burst();
                 if idle {
-                    self.couple_pause(cx, lane_id);
+                    self.coupling.couple_pause(&mut self.tables, cx, lane_id);
                 }
             }
         }

@@ -51,7 +51,7 @@ impl Sender {
             }
         }
         if let Some(id) = needless {
-            self.record_window(cx, id);
+            self.coupling.record_window(&mut self.tables, cx, id);
         }
     }
 
@@ -115,7 +115,7 @@ impl Sender {
         lane.window.cut(Congestion::FastRetransmit(Base::CWND));
         lane.open_burst();
         cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
-        self.record_window(cx, id);
+        self.coupling.record_window(&mut self.tables, cx, id);
     }
 
     /// After a SACK: the timer for a probe, or for KAME's early fast retransmit.

@@ -30,10 +30,10 @@ impl Sender {
     #[inline(never)]
     fn choose_among(&mut self, cx: &Context) -> Option<Next> {
         let mut candidates = self.scheduler.begin();
-        let one_flow = self.look_at_flights(cx);
+        let one_flow = self.coupling.look_at_flights(&mut self.tables, cx);
         for id in self.tables.subflows.ids() {
             let Some((next, since)) = self.may_send(cx, id) else { continue };
-            if one_flow && matches!(next.first, First::New { .. }) && self.is_out(next.lane) {
+            if one_flow && matches!(next.first, First::New { .. }) && self.coupling.is_out(next.lane) {
                 continue;
             }
             if let Some(subflow) = self.tables.subflows.get(id) {

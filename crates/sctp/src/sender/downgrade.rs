@@ -42,9 +42,7 @@ impl Sender {
     /// unordered one may then be delivered twice.
     fn fold_spaces(&mut self) -> Vec<u32> {
         let mut acknowledged = Vec::new();
-        if let Some(ecn) = &mut self.ecn {
-            ecn.forget_numbers();
-        }
+        self.ecn.forget_numbers();
         for space in &mut self.tables.spaces.split_off_first() {
             for mut chunk in space.flight.take_all() {
                 if chunk.state == ChunkState::GapAcked {
@@ -107,6 +105,6 @@ impl Sender {
         self.buffer.drop_deferred();
         self.resettable = false;
         self.partial_reliability = false;
-        self.ecn = None;
+        self.ecn.forget();
     }
 }

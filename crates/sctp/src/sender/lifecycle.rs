@@ -4,8 +4,10 @@ use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
 use super::Sender;
+use super::ecn::EcnSender;
 use super::flight::AckOutcome;
 use super::format::Format;
+use super::lane_coupling::LaneCoupling;
 use super::peer_window::PeerWindow;
 use super::scheduler::SubflowScheduler;
 use super::send_buffer::SendBuffer;
@@ -27,13 +29,12 @@ impl Sender {
             scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
             buffer: SendBuffer::new(&cx.config),
             stream_map: StreamMap::new(cx.config.streams.outbound),
-            coupler: None,
-            window_peak: 0,
+            coupling: LaneCoupling::default(),
             shutdown_at: Instant::ZERO,
             resettable: false,
             partial_reliability: false,
             reset_bounds: None,
-            ecn: None,
+            ecn: EcnSender::default(),
             special: None,
         };
         new.open_subflows(cx);
@@ -98,13 +99,13 @@ impl Sender {
             }
             lane.open_burst();
         }
-        self.begin_ect();
+        self.ecn.begin_ect(&self.tables);
     }
 
     /// The first windows, for traces.
     pub(crate) fn record_windows(&mut self, cx: &mut Context) {
         for id in self.tables.lanes.ids() {
-            self.record_window(cx, id);
+            self.coupling.record_window(&mut self.tables, cx, id);
         }
     }
 

@@ -94,7 +94,7 @@ impl Sender {
             // "reduced only once in response to a series of dropped and/or CE packets from a single window of data" (RFC 3168, 6.1.2).
             // A mark of L4S stands for less than a loss, and a model counts both.
             let once = cx.ect == Ecn::Ect0 && !lane.window.is_model();
-            let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, highest));
+            let reduced = self.ecn.has_reduced(id, highest);
             if lost_again {
                 lane.window.cut(Congestion::LostAgain(Base::CWND));
             } else if !(once && reduced) {
@@ -113,9 +113,9 @@ impl Sender {
             cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
         }
         let event = Congestion::FastRetransmit(Base::CWND);
-        self.couple_loss(cx, id, &Lost { cut, sent_at, event });
+        self.coupling.couple_loss(&mut self.tables, cx, id, &Lost { cut, sent_at, event });
         cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
-        self.record_window(cx, id);
+        self.coupling.record_window(&mut self.tables, cx, id);
     }
 
     /// Chunks of a lane were found lost, or are taken for it, whatever has said so.

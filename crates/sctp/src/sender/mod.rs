@@ -11,19 +11,18 @@ mod buffer_watch;
 mod by_time;
 mod choose;
 mod contiguity;
-mod coupled;
 mod coupling;
 mod credit;
 mod deferred;
 mod downgrade;
 mod ecn;
-mod ecn_state;
 mod fates;
 mod flight;
 mod format;
 mod forward;
 mod forward_watch;
 pub(crate) mod lane;
+mod lane_coupling;
 mod lifecycle;
 mod loss_response;
 mod new_data;
@@ -58,11 +57,11 @@ use crate::context::Context;
 use crate::ids::{PathId, SpaceId, SubflowId, any_of};
 use crate::negotiation::fids::Judged;
 use crate::stream::numbering::Numbering;
-use coupling::Coupler;
-use ecn_state::EcnState;
+use ecn::EcnSender;
 use flight::AckOutcome;
 use format::Format;
 use lane::Lane;
+use lane_coupling::LaneCoupling;
 use peer_window::PeerWindow;
 use reset_bounds::ResetBounds;
 use scheduler::SubflowScheduler;
@@ -91,10 +90,7 @@ pub(crate) struct Sender {
     scheduler: SubflowScheduler,
     buffer: SendBuffer,
     stream_map: StreamMap,
-    /// What makes the lanes' windows hold together, where that changes from SACK to SACK.
-    coupler: Option<Box<Coupler>>,
-    /// Largest window of all lanes together, where there are several.
-    window_peak: u64,
+    coupling: LaneCoupling,
     /// When the user asked for a shutdown.
     shutdown_at: Instant,
     /// Old acknowledgements may come, of before an SSN/TSN reset.
@@ -103,8 +99,7 @@ pub(crate) struct Sender {
     partial_reliability: bool,
     /// Resets that FORWARD-TSN must mind.
     reset_bounds: Option<Box<ResetBounds>>,
-    /// Where both sides are ECN capable.
-    ecn: Option<Box<EcnState>>,
+    ecn: EcnSender,
     /// What only messages with options need, and what is told only where it is asked for.
     special: Option<Box<Special>>,
 }

@@ -123,9 +123,7 @@ impl Sender {
         for lane in self.tables.lanes.rows_mut().iter_mut().filter(|lane| lane.path() == id) {
             lane.resize(unit, pmdcs);
         }
-        if let Some(coupler) = &mut self.coupler {
-            coupler.resize(u64::from(unit));
-        }
+        self.coupling.resize(u64::from(unit));
     }
 
     /// The network has said that packets larger than the path now carries did not arrive: chunks that fill such packets leave again

@@ -6,7 +6,6 @@ use anabranch_wire::{Mid, Tsn};
 
 use super::Sender;
 use super::allowance::Allowance;
-use super::ecn_state::EcnState;
 use super::flight::{ChunkState, Counted, SentChunk};
 use super::lane::counted_header;
 use super::space::SendSpace;
@@ -28,7 +27,7 @@ impl Sender {
         self.resettable = agreed.reconfiguration;
         self.partial_reliability = agreed.partial_reliability;
         self.peer.adopt(agreed);
-        self.ecn = agreed.ecn.then(|| Box::new(EcnState::new(agreed)));
+        self.ecn.adopt(agreed);
         self.numbering.begin_asn(self.tables.base());
         let header = counted_header(&cx.config, self.format.encoding());
         for id in self.tables.lanes.ids() {
@@ -83,13 +82,9 @@ impl Sender {
     /// We may send under a FID, from `initial` on.
     pub(crate) fn open_space(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
         let initial_credit = self.peer.initial_credit();
-        if let Some(ecn) = &mut self.ecn {
-            // The peer counts the packets of this incarnation from 0 on.
-            self.tables
-                .lanes
-                .iter()
-                .filter(|(_, lane)| lane.space() == at)
-                .for_each(|(id, _)| ecn.forget_lane(id));
+        // The peer counts the packets of this incarnation from 0 on.
+        for (id, _) in self.tables.lanes.iter().filter(|(_, lane)| lane.space() == at) {
+            self.ecn.forget_lane(id);
         }
         let Some(space) = self.tables.spaces.get_mut(at) else { return };
         space.flight.restart();
@@ -129,9 +124,7 @@ impl Sender {
         }
         subflow.space = at;
         lane.settle_in(at);
-        if let Some(ecn) = &mut self.ecn {
-            ecn.forget_lane(subflow.lane);
-        }
+        self.ecn.forget_lane(subflow.lane);
         self.tables.share_spaces();
     }
 

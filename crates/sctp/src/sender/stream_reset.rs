@@ -25,9 +25,7 @@ impl Sender {
         if let Some(table) = &mut cx.streams {
             table.forget_numbers();
         }
-        if let Some(ecn) = &mut self.ecn {
-            ecn.forget_numbers();
-        }
+        self.ecn.forget_numbers();
         if let Some(space) = self.tables.spaces.first_mut() {
             space.flight.restart();
             space.probe = WindowProbe::default();

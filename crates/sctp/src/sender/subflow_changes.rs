@@ -63,7 +63,7 @@ impl Sender {
         if let Some(subflow) = self.tables.subflows.get_mut(id) {
             subflow.life = Life::Closing;
         }
-        self.set_phi(cx);
+        self.coupling.set_phi(&mut self.tables, cx);
         Ok(())
     }
 
@@ -165,7 +165,7 @@ impl Sender {
             }
         }
         if gone {
-            self.set_phi(cx);
+            self.coupling.set_phi(&mut self.tables, cx);
         }
     }
 
@@ -229,7 +229,7 @@ impl Sender {
             }
         }
         self.tables.share_spaces();
-        self.set_phi(cx);
+        self.coupling.set_phi(&mut self.tables, cx);
     }
 
     /// What a peer is told of a subflow for which it opens a FID: code point and weight.

@@ -45,10 +45,8 @@ impl Sender {
         self.tables.subflows.set(id, subflow);
         self.tables.share_spaces();
         self.tables.keep_arrivals(self.scheduler.wants_arrivals());
-        if let Some(coupler) = &mut self.coupler {
-            coupler.renew(lane);
-        }
-        self.set_phi(cx);
+        self.coupling.renew(lane);
+        self.coupling.set_phi(&mut self.tables, cx);
         // A message that was leaving all by itself has company now.
         for begun in self.tables.subflows.ids() {
             self.keep_contiguous(cx, begun);
@@ -107,9 +105,8 @@ impl Sender {
         if (now.coupling, now.fcc_count, now.adaptive_cut)
             != (then.coupling, then.fcc_count, then.adaptive_cut)
         {
-            self.divide_window();
-            self.coupler = None;
-            self.set_phi(cx);
+            self.coupling.begin_anew(&mut self.tables);
+            self.coupling.set_phi(&mut self.tables, cx);
         }
         // Subflows that were opened with a code point of their own keep it.
         if config.dscp != before.dscp && now.open.is_empty() {
@@ -123,10 +120,8 @@ impl Sender {
     /// Begins a lane anew, but for its round-trip estimate and what it has sent.
     pub(super) fn renew_lane(&mut self, cx: &mut Context, id: LaneId, peer_rwnd: u32) {
         self.tables.renew_lane(cx, self.format.encoding(), id, peer_rwnd);
-        if let Some(coupler) = &mut self.coupler {
-            coupler.renew(id);
-        }
-        self.set_phi(cx);
+        self.coupling.renew(id);
+        self.coupling.set_phi(&mut self.tables, cx);
     }
 
     /// Sets the value (priority or weight) of a stream for the scheduling of streams.

@@ -95,10 +95,8 @@ impl Sender {
         }
         if !probe {
             lane.window.cut(Congestion::Timeout(Some(Base::CWND)));
-            if let Some(coupler) = &mut self.coupler {
-                let own = space.flight.get(lane.loss.first(&space.flight));
-                coupler.on_timeout(cx.now, id, own.map_or(cx.now, |chunk| chunk.sent_at));
-            }
+            let own = space.flight.get(lane.loss.first(&space.flight));
+            self.coupling.timed_out(cx.now, id, own.map_or(cx.now, |chunk| chunk.sent_at));
         }
         let waited = lane.rto(cx);
         // A probe that is answered says that the path is well: its interval grows, not the RTO.
@@ -121,8 +119,8 @@ impl Sender {
         }
         lane.open_burst();
         let rto = lane.rto(cx);
-        if self.ecn.is_some() {
-            self.doubt_ect(cx, id, probe);
+        if self.ecn.is_on() {
+            self.ecn.doubt_ect(&mut self.tables, cx, id, probe);
         }
         if !probe {
             self.suspect_lost_sizes(cx, id);
@@ -132,7 +130,7 @@ impl Sender {
             lane.permits.timed_out();
         }
         cx.record(subflow, path, TraceEvent::Timeout { rto });
-        self.record_window(cx, id);
+        self.coupling.record_window(&mut self.tables, cx, id);
         (!probing && cx.is_another_error(path, waited, several)).then_some(path)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_base::{Dscp, Duration, TraceEvent};
+use anabranch_base::{Dscp, Duration};
 
 use super::Sender;
 use super::flight::{CHUNK, ChunkState, Counted};
@@ -32,7 +32,7 @@ impl Sender {
             stats.cwnd = self.tables.total_window();
             stats.ssthresh = lane.window.ssthresh();
             stats.cwnd_peak =
-                if self.tables.lanes.len() == 1 { lane.window.peak() } else { self.window_peak };
+                if self.tables.lanes.len() == 1 { lane.window.peak() } else { self.coupling.window_peak() };
         }
         stats.chunks_lost +=
             self.tables.lanes.rows().iter().map(|lane| u64::from(lane.loss.count())).sum::<u64>();
@@ -55,7 +55,7 @@ impl Sender {
         for lane in self.tables.lanes.rows_mut() {
             lane.window.reset_peak();
         }
-        self.window_peak = self.tables.total_window();
+        self.coupling.reset_peak(&self.tables);
     }
 
     /// Code point of a packet that acknowledges what came in a space, or nothing: that of the subflow which sends in the space,
@@ -111,18 +111,10 @@ impl Sender {
             stats.cwnd_peak = lane.window.peak();
             stats.ssthresh = lane.window.ssthresh();
         }
-        if self.coupler.is_some() {
-            stats.window_of = self.coupled_window(subflow.lane).unwrap_or(stats.window_of);
+        if let Some(window_of) = self.coupling.first_window(&self.tables, subflow.lane) {
+            stats.window_of = window_of;
         }
         Some(stats)
-    }
-
-    /// The first subflow of those that are one flow with that of a lane.
-    #[cold]
-    #[inline(never)]
-    fn coupled_window(&self, lane: LaneId) -> Option<u8> {
-        let first = self.coupler.as_ref()?.first_of(lane);
-        self.tables.lanes.get(first).map(|lane| lane.subflow().row() as u8)
     }
 
     /// The sequence space of a subflow; that of several belongs to the first of them.
@@ -179,18 +171,6 @@ impl Sender {
         {
             subflow.counters.spurious = subflow.counters.spurious.saturating_add(count);
         }
-    }
-
-    /// Notes the window of a lane in trace and peak.
-    pub(super) fn record_window(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
-        let (cwnd, ssthresh, flight) = (lane.window.cwnd(), lane.window.ssthresh(), lane.in_flight.bytes());
-        let (subflow, path) = (lane.subflow(), lane.path());
-        lane.window.note_peak();
-        if self.tables.lanes.len() > 1 {
-            self.window_peak = self.window_peak.max(self.tables.total_window());
-        }
-        cx.record(subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
     }
 
     /// Whether every lane's counts agree with what is in flight, and no window is above the largest: for tests, after every step of a life.

@@ -1,30 +1,76 @@
-//! What the coupling of the lanes is told, and what it answers.
+//! How the windows of the lanes hold together: what the coupling is told, what it answers, and the windows of all lanes together.
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, TraceEvent};
 use anabranch_transport::congestion::{Congestion, Growth};
 use anabranch_wire::chunk::ReceiveTime;
 
-use super::Sender;
 use super::coupling::{Coupler, Delay, Heard, LaneView, Lost};
 use super::flight::AckOutcome;
 use super::subflow::Life;
+use super::tables::Tables;
 use crate::context::Context;
 use crate::encoding::micros;
 use crate::ids::{Id, LaneId, SpaceId};
 
-impl Sender {
+/// The coupling of the lanes of an association.
+#[derive(Debug, Default)]
+pub(super) struct LaneCoupling {
+    /// What makes the windows hold together, where that changes from SACK to SACK.
+    coupler: Option<Box<Coupler>>,
+    /// Largest window of all lanes together, where there are several.
+    window_peak: u64,
+}
+
+impl LaneCoupling {
+    /// Largest window of all lanes together, where there are several.
+    pub(super) fn window_peak(&self) -> u64 {
+        self.window_peak
+    }
+
+    /// The largest window counts from now on.
+    pub(super) fn reset_peak(&mut self, tables: &Tables) {
+        self.window_peak = tables.total_window();
+    }
+
+    /// A lane begins anew.
+    pub(super) fn renew(&mut self, lane: LaneId) {
+        if let Some(coupler) = &mut self.coupler {
+            coupler.renew(lane);
+        }
+    }
+
+    /// Windows are counted in so many bytes.
+    pub(super) fn resize(&mut self, unit: u64) {
+        if let Some(coupler) = &mut self.coupler {
+            coupler.resize(unit);
+        }
+    }
+
+    /// The user has chosen another coupling: lanes that have acted as one flow part.
+    pub(super) fn begin_anew(&mut self, tables: &mut Tables) {
+        self.divide_window(tables);
+        self.coupler = None;
+    }
+
+    /// T3-rtx of a lane has expired, whose earliest chunk left then.
+    pub(super) fn timed_out(&mut self, now: Instant, lane: LaneId, sent_at: Instant) {
+        if let Some(coupler) = &mut self.coupler {
+            coupler.on_timeout(now, lane, sent_at);
+        }
+    }
+
     /// How every lane grows, after subflows were opened or closed.
-    pub(super) fn set_phi(&mut self, cx: &Context) {
-        let single = self.tables.open_subflow_count() <= 1;
+    pub(super) fn set_phi(&mut self, tables: &mut Tables, cx: &Context) {
+        let single = tables.open_subflow_count() <= 1;
         if single {
             self.coupler = None;
         } else if self.coupler.is_none() {
             let pmdcs = cx.paths.first().map_or(0, crate::path::Path::pmdcs);
-            let lane = self.tables.lanes.first();
+            let lane = tables.lanes.first();
             self.coupler = lane.and_then(|lane| Coupler::new(&cx.config, pmdcs, lane.window.controller()));
         }
-        let phi = cx.config.subflows.coupling.phi(self.tables.open_subflow_count());
-        for lane in self.tables.lanes.rows_mut() {
+        let phi = cx.config.subflows.coupling.phi(tables.open_subflow_count());
+        for lane in tables.lanes.rows_mut() {
             lane.window.set_growth(Growth::Phi(phi));
         }
     }
@@ -32,18 +78,19 @@ impl Sender {
     /// A SACK has come: lanes look at each other before any of them grows.
     pub(super) fn couple(
         &mut self,
+        tables: &mut Tables,
         cx: &Context,
         at: SpaceId,
         outcome: &AckOutcome,
         times: Option<ReceiveTime>,
     ) {
-        self.show_lanes(cx);
+        self.show_lanes(tables, cx);
         let Some(coupler) = &mut self.coupler else { return };
         // Of what a SACK speaks of, only the newest was acknowledged at once: the rest has waited for it.
         let acked = outcome.lanes.iter().filter(|ack| ack.acked_chunks > 0);
         let newest = acked.clone().filter_map(|ack| ack.newest_once).map(|(_, sent_at)| sent_at).max();
         let alone = acked.map(|ack| ack.cumulative + ack.gap).sum::<u64>() <= coupler.unit();
-        for (id, _) in self.tables.lanes.iter().filter(|(_, lane)| lane.space() == at) {
+        for (id, _) in tables.lanes.iter().filter(|(_, lane)| lane.space() == at) {
             let Some(ack) = outcome.lanes.get(id.row()) else { continue };
             if ack.acked_chunks == 0 {
                 continue;
@@ -60,7 +107,7 @@ impl Sender {
             coupler.on_ack(cx.now, id, &heard);
         }
         coupler.review(cx.now);
-        for (id, lane) in self.tables.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
+        for (id, lane) in tables.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
             if outcome.lanes.get(id.row()).is_some_and(|ack| ack.acked_chunks > 0) {
                 lane.window.set_growth(coupler.growth(id));
             }
@@ -68,11 +115,11 @@ impl Sender {
     }
 
     /// The coupling sees all lanes as they are now.
-    fn show_lanes(&mut self, cx: &Context) {
+    fn show_lanes(&mut self, tables: &mut Tables, cx: &Context) {
         let Some(coupler) = &mut self.coupler else { return };
         coupler.views.clear();
-        for lane in self.tables.lanes.rows() {
-            let subflow = self.tables.subflows.get(lane.subflow());
+        for lane in tables.lanes.rows() {
+            let subflow = tables.subflows.get(lane.subflow());
             coupler.views.push(LaneView {
                 open: subflow.is_some_and(|s| s.life == Life::Open),
                 active: lane.in_flight.bytes() > 0 || subflow.is_some_and(|s| !s.out.is_empty()),
@@ -86,23 +133,23 @@ impl Sender {
     }
 
     /// Lanes that act as one flow have its window.
-    pub(super) fn share_window(&mut self) {
+    pub(super) fn share_window(&mut self, tables: &mut Tables) {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else { return };
-        for (id, lane) in self.tables.lanes.iter_mut() {
+        for (id, lane) in tables.lanes.iter_mut() {
             // After T3-rtx a lane has a packet until something is acknowledged.
             if let Some(bytes) = coupler.window_of(id).filter(|_| !lane.permits.is_single_packet()) {
                 lane.window.share(bytes);
             }
         }
-        self.window_peak = self.window_peak.max(self.tables.total_window());
+        self.window_peak = self.window_peak.max(tables.total_window());
     }
 
     /// Lanes that have acted as one flow will not any more: each has its part of the window.
-    pub(super) fn divide_window(&mut self) {
+    fn divide_window(&mut self, tables: &mut Tables) {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else { return };
-        let windows = self.tables.lanes.ids().map(|id| coupler.window_of(id)).collect::<Vec<_>>();
+        let windows = tables.lanes.ids().map(|id| coupler.window_of(id)).collect::<Vec<_>>();
         let count = windows.iter().flatten().count().max(1) as u64;
-        for (lane, window) in self.tables.lanes.rows_mut().iter_mut().zip(windows) {
+        for (lane, window) in tables.lanes.rows_mut().iter_mut().zip(windows) {
             if let Some(window) = window {
                 lane.window.divide(window / count);
             }
@@ -111,16 +158,16 @@ impl Sender {
 
     /// Lanes that act as one flow may have something to send and a window of their own that is open, and yet must wait. To be asked
     /// before a packet, once.
-    pub(super) fn look_at_flights(&mut self, cx: &Context) -> bool {
+    pub(super) fn look_at_flights(&mut self, tables: &mut Tables, cx: &Context) -> bool {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else {
             return false;
         };
-        if coupler.views.len() == self.tables.lanes.len() {
-            for (view, lane) in coupler.views.iter_mut().zip(self.tables.lanes.rows()) {
+        if coupler.views.len() == tables.lanes.len() {
+            for (view, lane) in coupler.views.iter_mut().zip(tables.lanes.rows()) {
                 view.flight = lane.in_flight.bytes();
             }
         } else {
-            self.show_lanes(cx);
+            self.show_lanes(tables, cx);
         }
         true
     }
@@ -132,30 +179,50 @@ impl Sender {
 
     /// A lane sends after a pause of an RTO and more.
     #[inline(never)]
-    pub(super) fn couple_pause(&mut self, cx: &Context, id: LaneId) {
-        if !self.look_at_flights(cx) {
+    pub(super) fn couple_pause(&mut self, tables: &mut Tables, cx: &Context, id: LaneId) {
+        if !self.look_at_flights(tables, cx) {
             return;
         }
-        let Some(rto) = self.tables.lanes.get(id).map(|lane| lane.rto(cx)) else { return };
+        let Some(rto) = tables.lanes.get(id).map(|lane| lane.rto(cx)) else { return };
         if let Some(coupler) = &mut self.coupler {
             coupler.on_pause(cx.now, id, rto);
         }
     }
 
     /// A lane has lost chunks; others may have to shrink with it.
-    pub(super) fn couple_loss(&mut self, cx: &mut Context, id: LaneId, lost: &Lost) {
+    pub(super) fn couple_loss(&mut self, tables: &mut Tables, cx: &mut Context, id: LaneId, lost: &Lost) {
         let Some(coupler) = &mut self.coupler else { return };
         if !coupler.on_loss(cx.now, id, lost) {
-            self.share_window();
+            self.share_window(tables);
             return;
         }
-        for other in self.tables.lanes.ids().filter(|other| *other != id) {
+        for other in tables.lanes.ids().filter(|other| *other != id) {
             let shares = self.coupler.as_ref().is_some_and(|coupler| coupler.share(id, other));
-            if let (true, Some(lane)) = (shares, self.tables.lanes.get_mut(other)) {
+            if let (true, Some(lane)) = (shares, tables.lanes.get_mut(other)) {
                 lane.window.cut(Congestion::OtherLane);
-                self.record_window(cx, other);
+                self.record_window(tables, cx, other);
             }
         }
+    }
+
+    /// Notes the window of a lane in trace and peak.
+    pub(super) fn record_window(&mut self, tables: &mut Tables, cx: &mut Context, id: LaneId) {
+        let Some(lane) = tables.lanes.get_mut(id) else { return };
+        let (cwnd, ssthresh, flight) = (lane.window.cwnd(), lane.window.ssthresh(), lane.in_flight.bytes());
+        let (subflow, path) = (lane.subflow(), lane.path());
+        lane.window.note_peak();
+        if tables.lanes.len() > 1 {
+            self.window_peak = self.window_peak.max(tables.total_window());
+        }
+        cx.record(subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
+    }
+
+    /// The first subflow of those that are one flow with that of a lane.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn first_window(&self, tables: &Tables, lane: LaneId) -> Option<u8> {
+        let first = self.coupler.as_ref()?.first_of(lane);
+        tables.lanes.get(first).map(|lane| lane.subflow().row() as u8)
     }
 }
 
