@@ -234,17 +234,18 @@ impl Sender {
             Reliability::Priority(value) => Some(value),
             _ => None,
         };
-        let candidates = self.special.as_ref()?.iter().filter_map(|(number, ticket)| match ticket.limit {
-            Limit::Priority(theirs)
-                if !ticket.sent
-                    && value.is_none_or(|value| theirs > value)
-                    && among(ticket)
-                    && !besides.contains(&number) =>
-            {
-                Some((theirs, ticket.id, number, ticket.len))
-            }
-            _ => None,
-        });
+        let candidates =
+            self.special.as_ref()?.fates.iter().filter_map(|(number, ticket)| match ticket.limit {
+                Limit::Priority(theirs)
+                    if !ticket.sent
+                        && value.is_none_or(|value| theirs > value)
+                        && among(ticket)
+                        && !besides.contains(&number) =>
+                {
+                    Some((theirs, ticket.id, number, ticket.len))
+                }
+                _ => None,
+            });
         let mut candidates: Vec<_> = candidates.collect();
         candidates.sort_unstable();
         let (mut chosen, mut payload) = (Vec::new(), 0);
@@ -259,7 +260,7 @@ impl Sender {
     /// Bytes of messages with these tickets.
     fn bytes_of_tickets(&self, numbers: &[u32]) -> usize {
         let Some(special) = &self.special else { return 0 };
-        numbers.iter().filter_map(|number| special.get(*number)).map(|ticket| ticket.len).sum()
+        numbers.iter().filter_map(|number| special.fates.get(*number)).map(|ticket| ticket.len).sum()
     }
 
     /// `send` said Full and there is room again: tells the user once.

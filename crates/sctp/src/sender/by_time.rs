@@ -197,7 +197,8 @@ impl Sender {
             // What must not be sent again probes nothing. T3-rtx runs on as it was: nothing has left.
             let forbidden = |chunk: &SentChunk| {
                 let special = self.special.as_ref();
-                special.is_some_and(|all| all.forbids(chunk.fragment.ticket, cx.now, chunk.transmissions))
+                special
+                    .is_some_and(|all| all.fates.forbids(chunk.fragment.ticket, cx.now, chunk.transmissions))
             };
             if space.flight.get(seq).is_some_and(forbidden) {
                 return;

@@ -22,9 +22,11 @@ impl Sender {
             }
         }
         for ticket in acknowledged {
-            self.chunk_acknowledged(cx, ticket);
+            if let Some(special) = &mut self.special {
+                special.fates.chunk_acknowledged(cx, ticket);
+            }
         }
-        self.advance_forwards(cx, false);
+        self.advance_forwards(cx);
     }
 
     /// What is in flight under other FIDs is to leave again: it is marked where it is, so that what must not leave again has no other
@@ -86,9 +88,9 @@ impl Sender {
         }
         if let Some(special) = &mut self.special {
             if let Some(zero) = self.tables.spaces.first() {
-                special.renumber(SpaceId::FIRST, &zero.flight);
+                special.fates.renumber(SpaceId::FIRST, &zero.flight);
             }
-            special.forget_forwards();
+            special.reliability.forget_forwards();
         }
         acknowledged.retain(|ticket| *ticket != 0);
         acknowledged

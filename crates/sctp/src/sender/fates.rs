@@ -1,15 +1,18 @@
 //! Messages with options: how reliable they are to be, and what is told of their fate.
 
+use anabranch_wire::PacketBuilder;
+
 use super::Sender;
+use super::abandonment::{Queues, Special};
 use super::space::SendSpace;
 use super::tickets::{Limit, Ticket};
+use super::timer_kind::SenderTimer;
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::error::SendError;
-use crate::event::Event;
+use crate::ids::{PathId, SpaceId};
 use crate::message::Message;
 use crate::options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
-use crate::undelivered::{Returned, Undelivered};
 
 impl Sender {
     /// Whether there is anything besides plain messages.
@@ -21,7 +24,8 @@ impl Sender {
     /// Looks at the options of a message, before anything has changed; how reliable it is to be.
     pub(crate) fn check_options(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
         let options = message.options.as_deref().copied().unwrap_or_default();
-        let of_stream = || self.special.as_ref().map(|special| special.reliability_of(message.stream));
+        let of_stream =
+            || self.special.as_ref().map(|special| special.reliability.reliability_of(message.stream));
         let reliability = options.reliability.or_else(of_stream).unwrap_or_default();
         if reliability == Reliability::Full {
             return Ok(reliability);
@@ -54,10 +58,10 @@ impl Sender {
     /// A ticket for a message that is being taken, if it needs one; else 0.
     pub(super) fn open_ticket(&mut self, cx: &Context, message: &Message, reliability: Reliability) -> u32 {
         let options: MessageOptions = message.options.as_deref().copied().unwrap_or_default();
-        let tells_all = self.special.as_ref().is_some_and(|special| special.tells_fates);
+        let tells_all = self.special.as_ref().is_some_and(|special| special.fates.tells_all());
         let tells = options.fate.unwrap_or(tells_all);
         if let Some(special) = &mut self.special {
-            special.wet = true;
+            special.fates.note_wet();
         }
         if !tells && options.context == 0 && reliability == Reliability::Full {
             return 0;
@@ -67,7 +71,7 @@ impl Sender {
         let ticket = Ticket::new(MessageId(cx.stats.messages_accepted), message.stream, limit);
         let (context, or_reliable) = (options.context, options.or_reliable || options.reliability.is_none());
         let len = message.payload.len();
-        special.open(Ticket { context, tells, or_reliable, len, ..ticket })
+        special.fates.open(Ticket { context, tells, or_reliable, len, ..ticket })
     }
 
     /// How reliable a message is to be.
@@ -79,38 +83,12 @@ impl Sender {
         if asks { self.check_options(cx, message) } else { Ok(Reliability::Full) }
     }
 
-    /// A SACK was read: messages of which nothing is missing any more were delivered.
-    pub(super) fn tell_delivered(&mut self, cx: &mut Context) {
-        let Some(special) = &mut self.special else { return };
-        let passed = std::mem::take(&mut special.passed);
-        for &number in &passed {
-            self.chunk_acknowledged(cx, number);
-        }
-        if let Some(special) = &mut self.special {
-            special.passed = passed;
-        }
-    }
-
-    /// A chunk of a message is acknowledged for good.
-    pub(super) fn chunk_acknowledged(&mut self, cx: &mut Context, number: u32) {
-        let Some(special) = &mut self.special else { return };
-        let Some(ticket) = special.get_mut(number) else { return };
-        ticket.chunks = ticket.chunks.saturating_sub(1);
-        if ticket.chunks > 0 || ticket.queued {
-            return;
-        }
-        if let Some(ticket) = special.close(number).filter(|ticket| ticket.tells) {
-            cx.tell(Event::Delivered { message: ticket.id, context: ticket.context });
-        }
-    }
-
     /// Tells the user once that nothing is left to send, where it wants to know.
     pub(super) fn tell_if_dry(&mut self, cx: &mut Context) {
-        let dry = self.is_dry();
-        let Some(special) = &mut self.special else { return };
-        if special.tells_dry && special.wet && dry {
-            special.wet = false;
-            cx.tell(Event::SenderDry);
+        if self.special.is_some() && self.is_dry() {
+            if let Some(special) = &mut self.special {
+                special.fates.dry(cx);
+            }
         }
     }
 
@@ -125,7 +103,7 @@ impl Sender {
     /// Whether the fate of every message is told that does not say otherwise.
     pub(crate) fn tell_fates(&mut self, on: bool) {
         if on || self.special.is_some() {
-            self.special.get_or_insert_default().tells_fates = on;
+            self.special.get_or_insert_default().fates.tell_fates(on);
         }
     }
 
@@ -135,9 +113,7 @@ impl Sender {
         if !on && self.special.is_none() {
             return;
         }
-        let special = self.special.get_or_insert_default();
-        special.tells_dry = on;
-        special.wet = true;
+        self.special.get_or_insert_default().fates.tell_when_dry(on);
         self.tell_if_dry(cx);
     }
 
@@ -157,59 +133,161 @@ impl Sender {
         if let Some(why) = self.why_reliable(cx).filter(|_| reliability != Reliability::Full) {
             return Err(SendError::Reliable { why });
         }
-        let special = self.special.get_or_insert_default();
-        match stream {
-            Some(stream) => {
-                special.streams.insert(stream, reliability);
-            }
-            None => special.every_stream = reliability,
-        }
+        self.special.get_or_insert_default().reliability.set_policy(stream, reliability);
         Ok(())
     }
 
     /// How many messages were given up, under a policy or any, on a stream or any.
     pub(crate) fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
-        self.special.as_ref().map_or(Abandonments::default(), |special| special.abandoned(stream, policy))
-    }
-
-    /// What is handed back is named, and its fate told.
-    pub(super) fn name_returned<'a>(
-        &mut self,
-        cx: &mut Context,
-        returned: impl Iterator<Item = &'a mut Undelivered>,
-    ) {
-        let Some(special) = &mut self.special else { return };
-        for message in returned {
-            let Some(ticket) = special.close(std::mem::take(&mut message.ticket)) else { continue };
-            (message.id, message.context) = (Some(ticket.id), ticket.context);
-            if ticket.tells {
-                let (message, context, sent) = (ticket.id, ticket.context, ticket.sent);
-                cx.tell(Event::Failed { message, context, sent });
-            }
-        }
-    }
-
-    /// Every message that is left is named, and its fate told.
-    pub(super) fn name_all_returned(&mut self, cx: &mut Context, returned: &mut Returned) {
-        let all = returned.unsent.iter_mut().chain(&mut returned.unacknowledged);
-        self.name_returned(cx, all);
-        // What gap blocks had acknowledged when spaces were folded into one is there.
-        let Some(special) = &mut self.special else { return };
-        let left: Vec<u32> = special.iter().map(|(number, _)| number).collect();
-        for number in left {
-            if let Some(ticket) = special.close(number).filter(|ticket| ticket.tells) {
-                cx.tell(Event::Delivered { message: ticket.id, context: ticket.context });
-            }
-        }
-        self.forget_special();
+        self.special
+            .as_ref()
+            .map_or(Abandonments::default(), |special| special.reliability.abandoned(stream, policy))
     }
 
     /// Numbers are gone, and with them what was to be skipped.
     pub(super) fn forget_special(&mut self) {
         self.reset_bounds = None;
         if let Some(special) = &mut self.special {
-            special.forget_forwards();
-            special.passed = Vec::new();
+            special.reliability.forget_forwards();
+            special.fates.forget_numbers();
         }
+    }
+
+    /// What only messages with options need, where there are any, and where messages are that may be given up.
+    fn special_and_queues(&mut self) -> Option<(&mut Special, Queues<'_>)> {
+        let queues = Queues {
+            tables: &mut self.tables,
+            map: &mut self.stream_map,
+            buffer: &mut self.buffer,
+            bounds: self.reset_bounds.as_deref(),
+            interleaves: self.numbering.identifies(),
+        };
+        Some((self.special.as_deref_mut()?, queues))
+    }
+
+    /// Whether the lifetime of something has ended.
+    #[inline]
+    pub(crate) fn has_ended(&self, cx: &Context) -> bool {
+        self.special.as_ref().is_some_and(|special| special.fates.next_end().is_some_and(|end| end <= cx.now))
+    }
+
+    /// Gives up what has outlived its lifetime, but for what is only in flight.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn end_lifetimes(&mut self, cx: &mut Context) {
+        if let Some((special, mut queues)) = self.special_and_queues() {
+            special.end_lifetimes(&mut queues, cx);
+        }
+        self.tell_if_dry(cx);
+        self.buffer.tell_writable(&mut self.tables, &self.stream_map, cx);
+    }
+
+    /// Gives messages up, to make room for others.
+    pub(super) fn abandon(&mut self, cx: &mut Context, numbers: &[u32]) {
+        if let Some((special, mut queues)) = self.special_and_queues() {
+            special.abandon(&mut queues, cx, numbers);
+        }
+    }
+
+    /// Chunks may have been marked for retransmission, for whatever reason: what must not be sent again is given up. Whatever marks
+    /// chunks ends here, if not through [`Sender::on_timer`] or with a SACK ([`Sender::after_acknowledgement`]).
+    pub(crate) fn after_marking(&mut self, cx: &mut Context) {
+        // Before the INIT ACK nobody knows whether the peer skips anything, and nothing leaves.
+        if cx.state.is_before_init_ack() {
+            return;
+        }
+        if let Some((special, mut queues)) = self.special_and_queues() {
+            special.review_losses(&mut queues, cx);
+            self.tell_if_dry(cx);
+        }
+    }
+
+    /// A SACK for a space was read.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn after_acknowledgement(&mut self, cx: &mut Context, at: SpaceId) {
+        if let Some(special) = &mut self.special {
+            special.fates.tell_delivered(cx);
+        }
+        self.review_watched(cx, at);
+        if let Some((special, mut queues)) = self.special_and_queues() {
+            special.review_losses(&mut queues, cx);
+            special.review_overdue(&mut queues, cx);
+            if special.reliability.passes_abandoned() {
+                // The peer has answered, if not to data.
+                for lane in queues.tables.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
+                    lane.heard();
+                }
+            }
+            special.reliability.advance_forwards(queues.tables, queues.bounds, cx, false);
+        }
+        self.tell_if_dry(cx);
+    }
+
+    /// After a timer.
+    // rfc3758:3.5-14
+    pub(super) fn review_timer(&mut self, cx: &mut Context, timer: SenderTimer) {
+        let Some((special, mut queues)) = self.special_and_queues() else { return };
+        match timer {
+            // "Any time the T3-rtx timer expires, on any destination, the sender SHOULD try to advance" (RFC 3758, 3.5, A5).
+            SenderTimer::T3(_) => {
+                special.review_losses(&mut queues, cx);
+                special.reliability.advance_forwards(queues.tables, queues.bounds, cx, true);
+            }
+            SenderTimer::Loss(_) => special.review_losses(&mut queues, cx),
+            _ => {}
+        }
+        self.tell_if_dry(cx);
+    }
+
+    /// How far the peer may be told to go on has changed, perhaps.
+    pub(super) fn advance_forwards(&mut self, cx: &Context) {
+        if let Some((special, queues)) = self.special_and_queues() {
+            special.reliability.advance_forwards(queues.tables, queues.bounds, cx, false);
+        }
+    }
+
+    /// Whether a FORWARD-TSN must leave.
+    #[inline]
+    pub(crate) fn owes_forward(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| special.reliability.owes_forward())
+    }
+
+    /// The path on which a FORWARD-TSN must leave, if one must.
+    #[cold]
+    pub(crate) fn forward_path(&self) -> Option<PathId> {
+        self.special.as_ref()?.reliability.forward_path()
+    }
+
+    /// Writes what is due on a path, as much as fits. False when something is left for the next packet.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn write_forwards(
+        &mut self,
+        cx: &Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        path: PathId,
+    ) -> bool {
+        let Some(special) = &mut self.special else { return true };
+        let how = (self.reset_bounds.as_deref(), self.format);
+        special.reliability.write_forwards(&mut self.tables, how, cx, packet, limit, path)
+    }
+
+    /// The peer has answered the request to reset streams of ours; they (all, if none is listed) count from 0 if it has performed it.
+    pub(crate) fn reset_is_answered(&mut self, cx: &Context, streams: &[u16], performed: bool) {
+        if performed {
+            self.numbering.begin_anew(streams);
+        }
+        let first = self.tables.spaces.first().map_or(0, |space| space.flight.first());
+        let Some(bounds) = &mut self.reset_bounds else { return };
+        bounds.performed.retain(|(end, _)| *end > first);
+        if let Some(end) = bounds.unanswered.take().filter(|end| performed && *end > first) {
+            bounds.performed.push((end, streams.to_vec()));
+        }
+        if bounds.performed.is_empty() {
+            self.reset_bounds = None;
+        }
+        self.advance_forwards(cx);
     }
 }

@@ -10,7 +10,8 @@ use super::lane::Fall;
 use super::tables::Scope;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
-use crate::ids::LaneId;
+use crate::ids::{LaneId, SpaceId};
+use crate::stats::count_lost;
 
 /// Chunks that were found lost together.
 #[derive(Clone, Copy, Debug)]
@@ -139,5 +140,30 @@ impl Sender {
             space.allowance.give_back(freed);
         }
         self.peer.give_back(freed, self.buffer.retention_left(&self.tables, cx));
+    }
+
+    /// Chunks that were given up in flight and turn out to be lost: the window shrinks as if they had to be sent again (RFC 3758, 3.5,
+    /// F5).
+    // rfc3758:3.5-20
+    pub(super) fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
+        let reports = cx.config.congestion.fast_retransmit_threshold;
+        let (Some(special), Some(space)) = (&mut self.special, self.tables.spaces.get(at)) else { return };
+        let mut cut = Vec::new();
+        for (id, seq) in special.reliability.watched_lost(at, &space.flight, &self.outcome, reports) {
+            let Some(lane) = self.tables.lanes.get_mut(id) else { continue };
+            lane.loss.count_more(1);
+            if let Some(chunk) = self.tables.spaces.get(at).and_then(|space| space.flight.get(seq)) {
+                count_lost(&mut cx.streams, chunk.fragment.stream);
+            }
+            // Those of one SACK are one loss to the window.
+            if cut.contains(&id) {
+                continue;
+            }
+            cut.push(id);
+            let first = self.tables.spaces.get(at).map_or(0, |space| lane.loss.first(&space.flight));
+            let recovers =
+                cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
+            self.after_losses(cx, id, &NewlyLost::only(seq), recovers);
+        }
     }
 }

@@ -293,7 +293,11 @@ impl Sender {
         if run.chunks > 0 {
             if let Some(special) = &mut self.special {
                 rare();
-                special.have_left(next.space, &space.flight, last + 1 - u64::from(run.chunks)..last + 1);
+                special.fates.have_left(
+                    next.space,
+                    &space.flight,
+                    last + 1 - u64::from(run.chunks)..last + 1,
+                );
             }
             count_run(cx, subflow, u64::from(run.chunks), bytes, (packet.len() - before) as u64);
             if let Some(path) = cx.paths.get_mut(next.path) {

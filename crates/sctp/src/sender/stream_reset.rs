@@ -5,7 +5,6 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::space::WindowProbe;
 use crate::context::Context;
-use crate::ids::SpaceId;
 
 impl Sender {
     /// All streams are numbered anew, or those that are listed (stream reset).
@@ -59,16 +58,5 @@ impl Sender {
             let end = self.next_tsn().0;
             self.reset_bounds.get_or_insert_default().unanswered = Some(end);
         }
-    }
-
-    /// How far a FORWARD-TSN may reach for the sake of resets.
-    pub(super) fn forward_bound(&self, at: SpaceId) -> u64 {
-        let unanswered = self.reset_bounds.as_ref().and_then(|bounds| bounds.unanswered);
-        unanswered.filter(|_| at == SpaceId::FIRST).unwrap_or(u64::MAX)
-    }
-
-    /// Whether the peer knows a message's number no more.
-    pub(super) fn is_of_before_reset(&self, at: SpaceId, seq: u64, stream: u16) -> bool {
-        at == SpaceId::FIRST && self.reset_bounds.as_ref().is_some_and(|bounds| bounds.is_old(seq, stream))
     }
 }

@@ -112,9 +112,7 @@ impl Sender {
                 old.loss.find_earliest(&space.flight);
             }
         }
-        if self.special.is_some() {
-            self.advance_forwards(cx, false);
-        }
+        self.advance_forwards(cx);
     }
 
     /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within

@@ -223,4 +223,20 @@ impl Tables {
     pub(super) fn chunks_lost(&self) -> u32 {
         self.lanes.rows().iter().fold(0, |sum, lane| sum.saturating_add(lane.loss.count()))
     }
+
+    /// "If a FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running" (RFC 3758, 3.5, C5).
+    // rfc3758:3.5-13
+    pub(super) fn keep_t3(&mut self, cx: &Context, at: SpaceId) {
+        if !cx.state.sends_data() {
+            return;
+        }
+        let Some(space) = self.spaces.get(at) else { return };
+        if self.lanes.rows().iter().any(|lane| lane.space() == at && lane.t3().is_some()) {
+            return;
+        }
+        let first = space.flight.get(space.flight.first()).map(|chunk| chunk.lane);
+        if let Some(lane) = first.and_then(|lane| self.lanes.get_mut(lane)) {
+            lane.arm_t3(cx);
+        }
+    }
 }

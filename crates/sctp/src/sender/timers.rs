@@ -27,7 +27,7 @@ impl Sender {
         });
         if let Some(special) = &self.special {
             rare();
-            visit(special.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
+            visit(special.fates.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
         }
     }
 

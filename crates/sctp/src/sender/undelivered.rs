@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Sender;
 use super::flight::{ChunkState, Flight};
-use super::tickets::{Limit, Special};
+use super::tickets::Limit;
 use crate::context::Context;
 use crate::event::Event;
 use crate::undelivered::{Returned, Undelivered};
@@ -35,7 +35,10 @@ impl Sender {
         self.buffer.note_gone();
         // Whatever of these was sent has been acknowledged.
         returned.unacknowledged.extend(begun.into_values());
-        self.name_all_returned(cx, returned);
+        if let Some(special) = &mut self.special {
+            special.fates.name_all_returned(cx, returned);
+            self.forget_special();
+        }
     }
 
     /// Messages on streams that the peer did not grant can never be sent (5.1.1): they are handed back.
@@ -50,7 +53,9 @@ impl Sender {
             self.buffer.note_gone();
         }
         let mut dropped: Vec<Undelivered> = dropped.into_iter().map(Undelivered::unsent).collect();
-        self.name_returned(cx, dropped.iter_mut());
+        if let Some(special) = &mut self.special {
+            special.fates.name_returned(cx, dropped.iter_mut());
+        }
         dropped
     }
 
@@ -63,13 +68,13 @@ impl Sender {
         }
         let Some(special) = &self.special else { return Vec::new() };
         let all: Vec<u32> =
-            special.iter().filter(|(_, t)| t.limit != Limit::None).map(|(number, _)| number).collect();
+            special.fates.iter().filter(|(_, t)| t.limit != Limit::None).map(|(number, _)| number).collect();
         let mut refused = Vec::new();
         for number in all {
             let Some(special) = &mut self.special else { break };
-            let Some(ticket) = special.get(number).cloned() else { continue };
+            let Some(ticket) = special.fates.get(number).cloned() else { continue };
             if ticket.or_reliable || ticket.sent {
-                special.make_reliable(number);
+                special.fates.make_reliable(number);
             } else if let Some(message) = self.buffer.take_queued(
                 &mut self.tables,
                 &self.stream_map,
@@ -83,19 +88,10 @@ impl Sender {
         if !refused.is_empty() {
             self.buffer.note_gone();
         }
-        self.name_returned(cx, refused.iter_mut());
-        refused
-    }
-}
-
-impl Special {
-    /// A message is not given up any more.
-    fn make_reliable(&mut self, number: u32) {
-        let Some(ticket) = self.get(number).cloned() else { return };
-        self.forget_end(number, ticket.limit);
-        if let Some(ticket) = self.get_mut(number) {
-            ticket.limit = Limit::None;
+        if let Some(special) = &mut self.special {
+            special.fates.name_returned(cx, refused.iter_mut());
         }
+        refused
     }
 }
 

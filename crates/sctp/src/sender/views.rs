@@ -246,7 +246,7 @@ impl Sender {
         for ticket in waiting.chain(self.buffer.deferred_tickets()) {
             chunks.entry(ticket).or_default().1 = true;
         }
-        for (number, ticket) in self.special.iter().flat_map(|special| special.iter()) {
+        for (number, ticket) in self.special.iter().flat_map(|special| special.fates.iter()) {
             let found = chunks.remove(&number).unwrap_or_default();
             if found != (ticket.chunks, ticket.queued) {
                 return Err(format!("{ticket:?} has (chunks, waits) {found:?}"));
