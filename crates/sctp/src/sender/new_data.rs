@@ -106,7 +106,7 @@ impl Sender {
                     rare();
                     lane.count_paced(cx, flight_before);
                     if lane.window.is_model() {
-                        self.tell_model(cx, next.lane, flight_before);
+                        self.tables.tell_model(cx, next.lane, flight_before);
                     }
                 }
             }
@@ -306,7 +306,9 @@ impl Sender {
             if cx.config.needs_loss_timer() {
                 rare();
                 let first_of_all = last + 1 == u64::from(run.chunks);
-                self.sent_with_loss_timer(cx, next.lane, first_of_all);
+                if let Some(mut scope) = self.tables.scope(next.lane) {
+                    scope.sent_with_loss_timer(cx, first_of_all);
+                }
             }
             self.buffer.note_retention_left(&self.tables, cx, left);
         }

@@ -2,13 +2,14 @@
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
+use anabranch_wire::chunk::ReceiveTime;
 
-use super::flight::{CHUNK, Flight};
+use super::flight::{AckOutcome, CHUNK, Flight};
 use super::lane::Lane;
 use super::space::SendSpace;
 use super::subflow::{Life, Subflow};
 use crate::context::Context;
-use crate::encoding::Encoding;
+use crate::encoding::{Encoding, micros};
 use crate::error::SubflowError;
 use crate::ids::{Id, LaneId, PathId, SpaceId, SubflowId, Table};
 use crate::stats::SubflowCounters;
@@ -24,6 +25,7 @@ pub(crate) struct Tables {
 
 /// A lane with all that what happens to it may change: the space under which it sends, and what is counted of its subflow.
 pub(super) struct Scope<'a> {
+    pub(super) id: LaneId,
     pub(super) lane: &'a mut Lane,
     pub(super) space: &'a mut SendSpace,
     pub(super) counters: Option<&'a mut SubflowCounters>,
@@ -45,7 +47,7 @@ impl Tables {
         let lane = self.lanes.get_mut(id)?;
         let space = self.spaces.get_mut(lane.space())?;
         let counters = self.subflows.get_mut(lane.subflow()).map(|subflow| &mut subflow.counters);
-        Some(Scope { lane, space, counters })
+        Some(Scope { id, lane, space, counters })
     }
 
     /// Our Initial TSN.
@@ -237,6 +239,26 @@ impl Tables {
         let first = space.flight.get(space.flight.first()).map(|chunk| chunk.lane);
         if let Some(lane) = first.and_then(|lane| self.lanes.get_mut(lane)) {
             lane.arm_t3(cx);
+        }
+    }
+
+    /// A packet of the lane left: its controller keeps a model of the path, and hears of every departure.
+    #[inline(never)]
+    pub(super) fn tell_model(&mut self, cx: &Context, id: LaneId, flight_before: u64) {
+        let waiting = self.queued_on(id) > 0;
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        let dry = !waiting && !lane.loss.any();
+        lane.window.packet_left(cx.now, flight_before, lane.in_flight.bytes(), dry);
+    }
+
+    /// A one-way delay, less the difference of the clocks: when the peer had the newest chunk that was sent once, and when we
+    /// sent it.
+    pub(super) fn note_one_way_delay(&mut self, outcome: &AckOutcome, times: ReceiveTime) {
+        let lanes = outcome.lanes.iter().enumerate();
+        let newest = lanes.filter_map(|(lane, ack)| Some((ack.newest_once?, lane))).max();
+        let Some(((_, sent_at), lane)) = newest else { return };
+        if let Some(lane) = self.lanes.get_mut(LaneId::at(lane)) {
+            lane.round_trip.note_one_way(times.received_us.wrapping_sub(micros(sent_at)) as i32);
         }
     }
 }

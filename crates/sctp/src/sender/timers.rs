@@ -1,17 +1,15 @@
 //! The timers of the sender. A timer is a line in [`Sender::timers`] and one in [`Sender::on_timer`].
 
 use anabranch_base::{Instant, TraceEvent, rare};
-use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
-use super::flight::Counted;
-use super::tables::Scope;
+use super::effect::Effect;
+use super::lane::LossTimer;
+use super::timeout::TimedOut;
 use super::timer_kind::SenderTimer;
-use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Timer;
 use crate::ids::{LaneId, PathId};
-use crate::stats::count_lost;
 
 impl Sender {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
@@ -68,90 +66,74 @@ impl Sender {
         None
     }
 
-    /// T3-rtx expired (6.3.3, 7.2.3). The path, where it is another error of it.
-    // rfc9260:6.1-6 rfc9260:6.1-8 rfc9260:7.2.1-2 rfc9260:7.2.3-2
-    fn on_t3(&mut self, cx: &mut Context, id: LaneId) -> Option<PathId> {
-        let several = self.tables.lanes.len() > 1;
-        let Scope { lane, space, counters } = self.tables.scope(id)?;
-        lane.t3_expired();
-        let (path, subflow) = (lane.path(), lane.subflow());
-        cx.stats.timeouts = cx.stats.timeouts.saturating_add(1);
-        if let Some(counters) = counters {
-            counters.timeouts = counters.timeouts.saturating_add(1);
-        }
-        // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
-        // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
-        // increment the error counter" (6.1 A).
-        let earliest = space.flight.get(space.flight.first());
-        let holds_earliest = earliest.is_some_and(|chunk| chunk.lane == id);
-        let probe = space.probe.in_flight && holds_earliest;
-        let probing = probe && space.probe.answered;
-        if probing {
-            space.probe.backoff = space.probe.backoff.saturating_add(1);
-        }
-        if holds_earliest {
-            space.probe.answered = false;
-            space.probe.in_flight |= space.probe.closed;
-        }
-        if !probe {
-            lane.window.cut(Congestion::Timeout(Some(Base::CWND)));
-            let own = space.flight.get(lane.loss.first(&space.flight));
-            self.coupling.timed_out(cx.now, id, own.map_or(cx.now, |chunk| chunk.sent_at));
-        }
-        let waited = lane.rto(cx);
-        // A probe that is answered says that the path is well: its interval grows, not the RTO.
-        if !probing && !cx.config.emulation.quirks.faulty_recovery {
-            if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
-                rtt.back_off();
-            }
-        }
-        lane.round_trip.stop_timing();
-        // "SCTP SHOULD perform slow start" (7.2.3), in which the window grows with every SACK; in Fast Recovery it
-        // would not. Slow start takes its place.
-        if cx.config.congestion.fast_recovery == FastRecovery::UntilExit {
-            lane.recovery.end();
-            if cx.config.congestion.timeout_keeps_exit && !probe {
-                // "After a retransmit timeout, record the highest sequence number transmitted" (RFC 6582, 3.2, step 4): what is
-                // found lost below it was lost with the rest, and makes no second cut.
-                let exit = lane.loss.newest(&space.flight);
-                lane.begin_recovery(cx, exit, None);
-            }
-        }
-        lane.open_burst();
-        let rto = lane.rto(cx);
-        if self.ecn.is_on() {
-            self.ecn.doubt_ect(&mut self.tables, cx, id, probe);
-        }
-        if !probe {
-            self.suspect_lost_sizes(cx, id);
-        }
-        self.mark_all_lost(cx, id);
-        if let Some(lane) = self.tables.lanes.get_mut(id) {
-            lane.permits.timed_out();
-        }
-        cx.record(subflow, path, TraceEvent::Timeout { rto });
-        self.coupling.record_window(&mut self.tables, cx, id);
-        (!probing && cx.is_another_error(path, waited, several)).then_some(path)
-    }
-
-    /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
-    /// ([`Sender::after_marking`]).
-    // rfc9260:6.3.3-2
-    pub(super) fn mark_all_lost(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
-        let mut all = Counted::default();
-        lane.loss.mark_lane(&mut space.flight, id, |chunk| {
-            all.add(chunk);
-            count_lost(&mut cx.streams, chunk.fragment.stream);
-        });
-        self.lose(cx, id, all);
-    }
-
     /// Everything unacknowledged leaves again, but for what must not.
     pub(crate) fn mark_every_lane_lost(&mut self, cx: &mut Context) {
         for id in self.tables.lanes.ids() {
             self.mark_all_lost(cx, id);
         }
         self.after_marking(cx);
+    }
+
+    /// T3-rtx expired (6.3.3, 7.2.3). The path, where it is another error of it.
+    fn on_t3(&mut self, cx: &mut Context, id: LaneId) -> Option<PathId> {
+        let several = self.tables.lanes.len() > 1;
+        let mut scope = self.tables.scope(id)?;
+        let (path, subflow) = (scope.lane.path(), scope.lane.subflow());
+        let TimedOut { probe, probing, waited, rto, sent_at } = scope.time_out(cx);
+        if !probe {
+            self.coupling.timed_out(cx.now, id, sent_at);
+        }
+        if self.ecn.is_on() {
+            self.ecn.doubt_ect(&mut self.tables, cx, id, probe);
+        }
+        if !probe {
+            self.suspect_lost_sizes(cx, id);
+        }
+        let mut scope = self.tables.scope(id)?;
+        let freed = scope.mark_all_lost(cx);
+        scope.lane.permits.timed_out();
+        self.settle(cx, id, &Effect::freed(freed));
+        cx.record(subflow, path, TraceEvent::Timeout { rto });
+        self.coupling.record_window(&mut self.tables, cx, id);
+        (!probing && cx.is_another_error(path, waited, several)).then_some(path)
+    }
+
+    /// The timer besides T3-rtx expired.
+    fn on_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(mut scope) = self.tables.scope(id) else { return };
+        let Some(kind) = scope.lane.rack_tlp.expired() else { return };
+        let effect = match kind {
+            LossTimer::Reordering => scope.detect_by_time(cx, (&self.ecn, self.format), None),
+            LossTimer::Probe => return self.probe_tail(cx, id),
+            LossTimer::EarlyRetransmit => scope.retransmit_early(cx, &self.ecn),
+            LossTimer::Burst => return scope.begin_burst(),
+        };
+        self.settle(cx, id, &effect);
+    }
+
+    /// A probe of the tail is due: new data if there is some that the peer has room for, else the last chunk once more.
+    fn probe_tail(&mut self, cx: &mut Context, id: LaneId) {
+        let waits = self.tables.has_queued_on(id);
+        let Some(mut scope) = self.tables.scope(id) else { return };
+        let packet = cx.paths.get(scope.lane.path()).map_or(0, |path| u64::from(path.mtu()));
+        let with_new = waits && self.peer.bytes() >= packet;
+        let effect = scope.probe_tail(cx, with_new, self.special.as_deref());
+        self.settle(cx, id, &effect);
+    }
+
+    /// A COOKIE ECHO is sent once more, or comes once more, and what was sent beside it may be lost. One probe for each lane at a time.
+    pub(crate) fn probe_every_lane(&mut self, cx: &mut Context) {
+        if !cx.config.congestion.tail_loss_probe {
+            return;
+        }
+        for id in self.tables.lanes.ids() {
+            let Some(lane) = self.tables.lanes.get_mut(id).filter(|lane| lane.in_flight.chunks() > 0) else {
+                continue;
+            };
+            lane.rack_tlp.stop();
+            if lane.rack_tlp.rack().is_some_and(|rack| !rack.probes()) {
+                self.probe_tail(cx, id);
+            }
+        }
     }
 }

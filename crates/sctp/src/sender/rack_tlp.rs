@@ -4,18 +4,18 @@ use anabranch_base::Duration;
 use anabranch_transport::congestion::{Base, Congestion};
 use anabranch_transport::rack::ProbeAnswer;
 use anabranch_transport::rtt::RttEstimator;
-use anabranch_wire::Tsn;
 
-use super::Sender;
-use super::flight::{AckOutcome, Counted, LaneAck, SentChunk};
+use super::abandonment::Special;
+use super::ecn::EcnSender;
+use super::effect::{Effect, NewlyLost};
+use super::flight::{Counted, LaneAck, SentChunk};
+use super::format::Format;
 use super::lane::LossTimer;
 use super::lane::rack::{Circumstances, Rack};
-use super::loss_response::NewlyLost;
 use super::path_mtu::{LostAgain, room_of};
 use super::tables::Scope;
 use crate::config::{FastRecovery, ImmediateBit};
 use crate::context::Context;
-use crate::ids::{Id, LaneId, SpaceId};
 use crate::state::State;
 use crate::stats::count_lost;
 
@@ -27,37 +27,15 @@ const KAME_BURST: u8 = 3;
 /// What has left so often and is lost all the same may be too long for its path.
 const LOST_AGAIN: u16 = 3;
 
-impl Sender {
-    /// Duplicate TSNs of a SACK: something arrived twice.
-    pub(crate) fn note_duplicates(
+impl Scope<'_> {
+    /// RACK, with a SACK or when its timer has expired.
+    pub(super) fn detect_by_time(
         &mut self,
         cx: &mut Context,
-        at: SpaceId,
-        duplicates: impl Iterator<Item = Tsn>,
-    ) {
-        let Some(space) = self.tables.spaces.get(at) else { return };
-        let mut needless = None;
-        for tsn in duplicates {
-            // `unwrap_ack` gives one past the TSN.
-            let Some(seq) = space.unwrap_ack(tsn).and_then(|next| next.checked_sub(1)) else { continue };
-            for (id, lane) in self.tables.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
-                if let Some(rack) = lane.rack_tlp.rack_mut() {
-                    rack.duplicate(&space.flight, seq);
-                }
-                if lane.recovery.on_duplicate(seq) && !lane.loss.any() {
-                    lane.undo();
-                    needless = Some(id);
-                }
-            }
-        }
-        if let Some(id) = needless {
-            self.coupling.record_window(&mut self.tables, cx, id);
-        }
-    }
-
-    /// RACK, with a SACK or when its timer has expired.
-    pub(super) fn detect_by_time(&mut self, cx: &mut Context, id: LaneId, outcome: Option<&AckOutcome>) {
-        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
+        (ecn, format): (&EcnSender, Format),
+        ack: Option<&LaneAck>,
+    ) -> Effect {
+        let Self { lane, space, .. } = self;
         let first = lane.loss.first(&space.flight);
         let in_recovery =
             cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
@@ -71,9 +49,8 @@ impl Sender {
             in_recovery,
             acked_above: sent.saturating_sub(u64::from(lane.in_flight.unacked())),
         };
-        let (header, path) = (self.format.header_len(), lane.path());
-        let Some(rack) = lane.rack_tlp.rack_mut() else { return };
-        let ack = outcome.and_then(|outcome| outcome.lanes.get(id.row()));
+        let (header, path) = (format.header_len(), lane.path());
+        let Some(rack) = lane.rack_tlp.rack_mut() else { return Effect::default() };
         let mut probe = ProbeAnswer::Open;
         if let Some(ack) = ack {
             rack.delivered(&circumstances, ack);
@@ -96,31 +73,31 @@ impl Sender {
         });
         let soonest = cx.now + cx.config.clock().granularity();
         lane.rack_tlp.look_again(again.map(|at| at.max(soonest)));
+        let mut effect = Effect::default();
         if let Some(mut marked) = marked {
             marked.newly = ack.map(LaneAck::delivered);
             marked.again = ack.map_or(0, |ack| ack.again);
-            self.after_losses(cx, id, &marked, in_recovery);
-            if lost_again.any() {
-                self.suspect_black_hole(cx, id, &lost_again);
-            }
+            effect = self.after_losses(cx, ecn, &marked, in_recovery);
+            effect.lost_again = lost_again.longest();
         } else if probe == ProbeAnswer::Repaired && !in_recovery {
-            self.cut_after_probe(cx, id);
+            self.cut_after_probe(cx);
+            effect.window_changed = true;
         }
-        self.arm_loss_timer(cx, id);
+        self.arm_loss_timer(cx);
+        effect
     }
 
     /// The probe repaired a loss that nothing else has shown: the window shrinks as if it had been seen.
-    fn cut_after_probe(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
+    fn cut_after_probe(&mut self, cx: &mut Context) {
+        let lane = &mut *self.lane;
         lane.window.cut(Congestion::FastRetransmit(Base::CWND));
         lane.open_burst();
         cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
-        self.coupling.record_window(&mut self.tables, cx, id);
     }
 
     /// After a SACK: the timer for a probe, or for KAME's early fast retransmit.
-    pub(super) fn arm_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
+    pub(super) fn arm_loss_timer(&mut self, cx: &Context) {
+        let Self { lane, space, .. } = self;
         if let Some(least) = cx.config.emulation.early_fast_retransmit {
             let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
             let wait = least.max(variation);
@@ -131,7 +108,6 @@ impl Sender {
             return;
         }
         lane.rack_tlp.stop();
-        let Some(space) = self.tables.spaces.get(lane.space()) else { return };
         let first = lane.loss.first(&space.flight);
         let probing = lane.rack_tlp.rack().is_none_or(Rack::probes);
         let recovering = lane.loss.any() || lane.recovery.is_at(first) || lane.permits.is_single_packet();
@@ -155,86 +131,48 @@ impl Sender {
 
     /// A new chunk has left.
     #[inline(never)]
-    pub(super) fn sent_with_loss_timer(&mut self, cx: &mut Context, id: LaneId, first_of_all: bool) {
+    pub(super) fn sent_with_loss_timer(&mut self, cx: &Context, first_of_all: bool) {
         if cx.config.congestion.tail_loss_probe {
-            self.arm_loss_timer(cx, id);
+            self.arm_loss_timer(cx);
         } else if first_of_all {
-            if let Some(lane) = self.tables.lanes.get_mut(id) {
-                lane.rack_tlp.start(cx.now + cx.config.timers.rto_min * 2, LossTimer::Burst);
-            }
+            self.lane.rack_tlp.start(cx.now + cx.config.timers.rto_min * 2, LossTimer::Burst);
         }
     }
 
-    /// The timer besides T3-rtx expired.
-    pub(super) fn on_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.tables.lanes.get_mut(id) else { return };
-        let Some(kind) = lane.rack_tlp.expired() else { return };
-        match kind {
-            LossTimer::Reordering => self.detect_by_time(cx, id, None),
-            LossTimer::Probe => self.probe_tail(cx, id),
-            LossTimer::EarlyRetransmit => self.retransmit_early(cx, id),
-            LossTimer::Burst => {
-                let Some(space) = self.tables.spaces.get(lane.space()) else { return };
-                if space.flight.first() == 0 && !space.flight.is_empty() {
-                    lane.permits.probe_with_new(KAME_BURST);
-                }
-            }
-        }
-    }
-
-    /// TLP_send_probe (RFC 8985, 7.3): new data if there is some, else the last chunk once more.
-    fn probe_tail(&mut self, cx: &mut Context, id: LaneId) {
-        let waits = self.tables.has_queued_on(id);
-        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
-        let path = lane.path();
-        let Some(rack) = lane.rack_tlp.rack_mut() else { return };
-        let packet = cx.paths.get(path).map_or(0, |path| u64::from(path.mtu()));
-        if waits && self.peer.bytes() >= packet {
+    /// TLP_send_probe (RFC 8985, 7.3): new data if there is some (`with_new`), else the last chunk once more.
+    pub(super) fn probe_tail(&mut self, cx: &Context, with_new: bool, special: Option<&Special>) -> Effect {
+        let Self { lane, space, .. } = self;
+        let Some(rack) = lane.rack_tlp.rack_mut() else { return Effect::default() };
+        if with_new {
             rack.probe(&space.flight, None);
             lane.permits.probe_with_new(1);
         } else {
-            let Some(seq) = lane.loss.newest_in_flight(&space.flight) else { return };
+            let Some(seq) = lane.loss.newest_in_flight(&space.flight) else { return Effect::default() };
             // What must not be sent again probes nothing. T3-rtx runs on as it was: nothing has left.
             let forbidden = |chunk: &SentChunk| {
-                let special = self.special.as_ref();
                 special
                     .is_some_and(|all| all.fates.forbids(chunk.fragment.ticket, cx.now, chunk.transmissions))
             };
             if space.flight.get(seq).is_some_and(forbidden) {
-                return;
+                return Effect::default();
             }
             rack.probe(&space.flight, Some(seq));
-            let Some(chunk) = lane.loss.mark(&mut space.flight, seq) else { return };
+            let Some(chunk) = lane.loss.mark(&mut space.flight, seq) else { return Effect::default() };
             chunk.probe = true;
             let one = Counted::one(chunk);
             lane.permits.probe_with_marked();
             lane.arm_t3(cx);
-            return self.take_out_of_flight(cx, id, one);
+            return Effect::freed(self.take_out_of_flight(cx, one));
         }
         // "When the PTO fires ... rearm the RTO timer".
         lane.arm_t3(cx);
-    }
-
-    /// A COOKIE ECHO is sent once more, or comes once more, and what was sent beside it may be lost. One probe for each lane at a time.
-    pub(crate) fn probe_every_lane(&mut self, cx: &mut Context) {
-        if !cx.config.congestion.tail_loss_probe {
-            return;
-        }
-        for id in self.tables.lanes.ids() {
-            let Some(lane) = self.tables.lanes.get_mut(id).filter(|lane| lane.in_flight.chunks() > 0) else {
-                continue;
-            };
-            lane.rack_tlp.stop();
-            if lane.rack_tlp.rack().is_some_and(|rack| !rack.probes()) {
-                self.probe_tail(cx, id);
-            }
-        }
+        Effect::default()
     }
 
     /// KAME: what was reported missing and is old enough goes again.
-    fn retransmit_early(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(least) = cx.config.emulation.early_fast_retransmit else { return };
-        let Some(Scope { lane, space, .. }) = self.tables.scope(id) else { return };
+    pub(super) fn retransmit_early(&mut self, cx: &mut Context, ecn: &EcnSender) -> Effect {
+        let Some(least) = cx.config.emulation.early_fast_retransmit else { return Effect::default() };
+        let Self { lane, space, .. } = self;
         let first = lane.loss.first(&space.flight);
         let in_recovery =
             cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
@@ -247,8 +185,16 @@ impl Sender {
                 count_lost(&mut cx.streams, chunk.fragment.stream);
             }
         }
-        if let Some(marked) = marked {
-            self.after_losses(cx, id, &marked, in_recovery);
+        match marked {
+            Some(marked) => self.after_losses(cx, ecn, &marked, in_recovery),
+            None => Effect::default(),
+        }
+    }
+
+    /// KAME: packets leave without a SACK, if nothing was acknowledged yet.
+    pub(super) fn begin_burst(&mut self) {
+        if self.space.flight.first() == 0 && !self.space.flight.is_empty() {
+            self.lane.permits.probe_with_new(KAME_BURST);
         }
     }
 }
