@@ -56,7 +56,7 @@ impl Association {
     fn make_space(&mut self, fid: u8) -> SpaceId {
         self.sender.tables().space_of(fid).unwrap_or_else(|| {
             self.receiver.add_space(fid);
-            self.sender.add_space(fid)
+            self.sender.tables_mut().add_space(fid)
         })
     }
 

@@ -36,7 +36,7 @@ impl Association {
             let Some(epoch) = self.sender.peer().wanted_epoch(id, asked.len()) else { return };
             reconfig.ask_to_open(id.get(), epoch, initial);
         }
-        self.sender.await_fid(id);
+        self.sender.tables_mut().await_fid(id);
     }
 
     /// After the handshake: FIDs for subflows that were opened meanwhile.

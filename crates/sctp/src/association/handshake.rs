@@ -179,7 +179,7 @@ impl Association {
     fn sample_handshake(&mut self, sent: Instant) {
         self.receiver.note_round_trip(self.cx.now.saturating_since(sent));
         if self.cx.config.emulation.quirks.handshake_rto {
-            self.sender.sample_handshake(&mut self.cx, sent);
+            self.sender.tables_mut().sample_handshake(&mut self.cx, sent);
         }
     }
 

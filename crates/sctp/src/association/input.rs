@@ -419,7 +419,7 @@ impl Association {
             rare();
             self.advance_reconfig();
         }
-        self.sender.heard(&self.cx);
+        self.sender.tables_mut().heard(&self.cx);
         self.heard_in_shutdown_sent(has_data);
         self.sender.tell_writable(&mut self.cx);
     }

@@ -55,7 +55,7 @@ impl Association {
             let Some(at) = self.sender.tables().space_of(fid) else { continue };
             // The low 24 bits are all that counts.
             self.receiver.set_initial(at, anabranch_wire::Tsn::new(setup.initial_fsn.get()));
-            self.sender.set_initial_credit(at, setup.a_fwnd);
+            self.sender.tables_mut().set_initial_credit(at, setup.a_fwnd);
         }
         // There is no window of the association in this encoding.
         self.sender.forget_peer_window(&self.cx);

@@ -268,7 +268,7 @@ mod tests {
         cx.trace = Trace::on();
         let mut sender = Sender::new(&mut cx, Tsn::new(1));
         for (fid, row) in [(3, 1), (1, 2)] {
-            let at = sender.add_space(fid);
+            let at = sender.tables.add_space(fid);
             assert_eq!(at.get(), row);
             let (nothing, windows) = (Tsn::new(0).sub(1), Windows::default());
             sender

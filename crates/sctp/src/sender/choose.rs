@@ -8,7 +8,7 @@ use super::next::{First, Next};
 use super::scheduler::Candidate;
 use super::ssn;
 use crate::context::Context;
-use crate::ids::{LaneId, PathId, SubflowId};
+use crate::ids::{PathId, SubflowId};
 
 impl Sender {
     /// The subflow whose data the next packet carries, if any may leave.
@@ -74,7 +74,9 @@ impl Sender {
         if cx.config.congestion.nagle && self.waits_for_more(cx, id, path) {
             return None;
         }
-        if self.tables.subflows.len() > 1 && !self.may_begin_or_go_on(cx, id) {
+        if self.tables.subflows.len() > 1
+            && !self.tables.may_begin_or_go_on(self.format, self.peer.bytes(), cx, id)
+        {
             return None;
         }
         let on = cx.paths.get(path)?;
@@ -84,7 +86,7 @@ impl Sender {
         }
         // A wide open window needs no closer look.
         if self.peer.has_room(&self.tables, at, u64::from(on.mtu())) {
-            let waits = paced && self.waits_for_pacer(cx, lane_id);
+            let waits = paced && self.tables.waits_for_pacer(cx, lane_id);
             return (!waits).then(|| (next(First::New { roomy: true }), since));
         }
         rare();
@@ -92,7 +94,7 @@ impl Sender {
         let next = next(First::New { roomy: false });
         let payload = self.next_new_payload(cx, &next, room, false)?;
         let probe = !self.peer.fits(&self.tables, cx, at, payload);
-        let may = !paced || probe || !self.waits_for_pacer(cx, lane_id);
+        let may = !paced || probe || !self.tables.waits_for_pacer(cx, lane_id);
         may.then_some((next, since))
     }
 
@@ -109,12 +111,6 @@ impl Sender {
         self.tables.has_data_in_flight()
             && subflow.out.queued_bytes() < room
             && !subflow.out.fills(room + header, header, most)
-    }
-
-    /// Whether the pacer keeps the data of a lane back that may leave otherwise.
-    #[inline(never)]
-    fn waits_for_pacer(&mut self, cx: &Context, lane: LaneId) -> bool {
-        self.tables.lanes.get_mut(lane).is_some_and(|lane| lane.must_wait(cx))
     }
 
     /// Length of the chunk that goes first, padding included.

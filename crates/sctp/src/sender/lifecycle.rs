@@ -108,14 +108,4 @@ impl Sender {
             self.coupling.record_window(&mut self.tables, cx, id);
         }
     }
-
-    /// Where the round trip of the handshake is a sample.
-    pub(crate) fn sample_handshake(&mut self, cx: &mut Context, sent: Instant) {
-        let sample = cx.config.clock().elapsed(sent, cx.now);
-        for lane in self.tables.lanes.rows_mut() {
-            if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
-                rtt.sample(sample);
-            }
-        }
-    }
 }

@@ -164,16 +164,6 @@ impl Sender {
         self.peer.bytes()
     }
 
-    /// Any packet has arrived: where a timeout lets one packet be in flight until then, more may follow.
-    #[inline]
-    pub(crate) fn heard(&mut self, cx: &Context) {
-        if !cx.config.emulation.timeout_waits_for_ack {
-            for lane in self.tables.lanes.rows_mut() {
-                lane.permits.heard();
-            }
-        }
-    }
-
     /// Most user data that a message has that leaves in one chunk on the first path, bytes.
     pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
         self.format.max_payload(cx, PathId::FIRST)
@@ -209,5 +199,11 @@ impl Sender {
     /// The space of a FID that is open, in the encoding of 2007, which has no incarnations.
     pub(crate) fn open_space_of(&self, fid: u8) -> Option<SpaceId> {
         self.peer.open_space_of(&self.tables, fid)
+    }
+
+    /// Subflows, lanes and spaces, to be told of something that concerns them alone.
+    #[inline]
+    pub(crate) fn tables_mut(&mut self) -> &mut Tables {
+        &mut self.tables
     }
 }

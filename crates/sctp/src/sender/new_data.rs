@@ -154,7 +154,10 @@ impl Sender {
                 }
             }
             let room = limit.saturating_sub(packet.len());
-            if several && !std::mem::take(&mut decided) && !self.may_begin_or_go_on(cx, next.subflow) {
+            if several
+                && !std::mem::take(&mut decided)
+                && !self.tables.may_begin_or_go_on(self.format, self.peer.bytes(), cx, next.subflow)
+            {
                 break;
             }
             let roomy = std::mem::take(&mut roomy);
@@ -162,15 +165,15 @@ impl Sender {
             let probes = !roomy && !self.peer.fits(&self.tables, cx, next.space, payload);
             let last_sent = self.tables.lanes.get(next.lane).and_then(|lane| lane.window.last_sent());
             if probes {
-                self.begin_probe(cx, next.space);
+                self.tables.begin_probe(cx, next.space);
             }
             let run = self.write_run(cx, packet, limit, next, Some(payload));
             chunks += run.chunks;
             if probes {
-                self.probe_has_left(cx, next, last_sent);
+                self.tables.probe_has_left(cx, next, last_sent);
             }
             if several {
-                self.keep_contiguous(cx, next.subflow);
+                self.tables.keep_contiguous(self.format, cx, next.subflow);
                 if let Some(stream) = run.ended.filter(|_| self.stream_map.any_moves()) {
                     self.stream_map.move_waiting_stream(&mut self.tables, cx, stream);
                 }
@@ -339,8 +342,9 @@ impl Sender {
             return None;
         }
         let payload = cut.payload(subflow.out.peek(usize::MAX)?, room)?;
-        let may =
-            roomy || self.peer.fits(&self.tables, cx, next.space, payload) || self.window_probe(cx, next);
+        let may = roomy
+            || self.peer.fits(&self.tables, cx, next.space, payload)
+            || self.tables.window_probe(cx, next);
         may.then_some(payload)
     }
 }

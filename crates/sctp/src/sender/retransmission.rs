@@ -1,7 +1,7 @@
 //! Chunks that are sent again.
 
 use anabranch_base::{RetransmitReason, TraceEvent};
-use anabranch_wire::{PacketBuilder, padded};
+use anabranch_wire::PacketBuilder;
 
 use super::Sender;
 use super::flight::ChunkState;
@@ -31,10 +31,10 @@ impl Sender {
         let empty = self.format.header_len() + self.format.packet_room(cx, next.path);
         loop {
             let room = limit.saturating_sub(packet.len());
-            let Some(seq) = decided.take().or_else(|| self.next_lost(next)) else { break };
+            let Some(seq) = decided.take().or_else(|| self.tables.next_lost(next)) else { break };
             // "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP
             // fragmentation MUST be used" (6.9): a chunk that fits no packet any more leaves in one of its own.
-            if !self.fits(next, seq, room) && room < empty {
+            if !self.tables.fits(self.format, next, seq, room) && room < empty {
                 break;
             }
             self.retransmit(cx, next, seq, packet.buffer());
@@ -46,21 +46,6 @@ impl Sender {
             }
         }
         chunks
-    }
-
-    /// The marked chunk to send next, when it may leave. A packet carries data of one subflow.
-    fn next_lost(&mut self, next: &Next) -> Option<u64> {
-        let lane = self.tables.lanes.get_mut(next.lane)?;
-        let space = self.tables.spaces.get(next.space)?;
-        let seq = lane.loss.next_lost(&space.flight)?;
-        let mine = space.flight.get(seq)?.subflow == next.subflow;
-        (mine && lane.may_retransmit()).then_some(seq)
-    }
-
-    fn fits(&self, next: &Next, seq: u64, room: usize) -> bool {
-        let chunk = self.tables.spaces.get(next.space).and_then(|space| space.flight.get(seq));
-        let header = self.format.header_len();
-        chunk.is_some_and(|chunk| padded(header + chunk.fragment.payload.len()) <= room)
     }
 
     // rfc9260:6.1-19 rfc9260:6.1-20 rfc9260:6.3.1-5

@@ -8,7 +8,6 @@ use super::Sender;
 use super::allowance::Allowance;
 use super::flight::{ChunkState, Counted, SentChunk};
 use super::lane::counted_header;
-use super::space::SendSpace;
 use super::subflow::Life;
 use crate::config::Coupling;
 use crate::context::Context;
@@ -45,7 +44,7 @@ impl Sender {
                 }
             }
         }
-        self.cut_rests_anew(cx);
+        self.tables.cut_rests_anew(self.format, cx);
     }
 
     /// Messages have identifiers from now on, and what left as DATA leaves again with them. DATA has none for unordered messages; with
@@ -74,11 +73,6 @@ impl Sender {
         self.partial_reliability = false;
     }
 
-    /// A space for a FID: both halves of a space have the same place in their tables.
-    pub(crate) fn add_space(&mut self, fid: u8) -> SpaceId {
-        self.tables.spaces.push(SendSpace::new(fid, Tsn::new(0)))
-    }
-
     /// We may send under a FID, from `initial` on.
     pub(crate) fn open_space(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
         let initial_credit = self.peer.initial_credit();
@@ -95,13 +89,6 @@ impl Sender {
         } else {
             Allowance { window: u64::from(initial_credit) }
         };
-    }
-
-    /// What the peer grants a FID at first, where nothing was sent under it yet (encoding of 2007).
-    pub(crate) fn set_initial_credit(&mut self, at: SpaceId, a_fwnd: u32) {
-        if let Some(space) = self.tables.spaces.get_mut(at).filter(|space| space.flight.next() == 0) {
-            space.allowance = Allowance { window: u64::from(a_fwnd) };
-        }
     }
 
     /// The first number of a FID.

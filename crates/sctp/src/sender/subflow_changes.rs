@@ -179,20 +179,6 @@ impl Sender {
         open.filter(|(_, s)| s.space == SpaceId::FIRST).map(|(id, _)| id).collect()
     }
 
-    /// The peer was asked for the FID of a subflow: until it has answered the subflow sends nothing.
-    pub(crate) fn await_fid(&mut self, id: SubflowId) {
-        if let Some(subflow) = self.tables.subflows.get_mut(id) {
-            subflow.awaits_fid = true;
-        }
-    }
-
-    /// The peer does not open the FID of a subflow: it goes on without a space of its own, as at level 0.
-    pub(crate) fn fid_denied(&mut self, id: SubflowId) {
-        if let Some(subflow) = self.tables.subflows.get_mut(id) {
-            subflow.awaits_fid = false;
-        }
-    }
-
     /// The peer has opened a FID: its subflow may send under it. False when the subflow is gone by now: then the FID must be
     /// given back.
     pub(crate) fn fid_opened(&mut self, cx: &Context, id: SubflowId) -> bool {

@@ -49,7 +49,7 @@ impl Sender {
         self.coupling.set_phi(&mut self.tables, cx);
         // A message that was leaving all by itself has company now.
         for begun in self.tables.subflows.ids() {
-            self.keep_contiguous(cx, begun);
+            self.tables.keep_contiguous(self.format, cx, begun);
         }
         id
     }

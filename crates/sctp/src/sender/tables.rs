@@ -1,11 +1,14 @@
 //! The tables of the sender: subflows, lanes and sequence spaces, how their rows belong together, and what is asked of all of them.
 
 use anabranch_base::Instant;
-use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
+use anabranch_wire::{Tsn, padded};
 
+use super::allowance::Allowance;
 use super::flight::{AckOutcome, CHUNK, Flight};
+use super::format::Format;
 use super::lane::Lane;
+use super::next::Next;
 use super::space::SendSpace;
 use super::subflow::{Life, Subflow};
 use crate::context::Context;
@@ -259,6 +262,81 @@ impl Tables {
         let Some(((_, sent_at), lane)) = newest else { return };
         if let Some(lane) = self.lanes.get_mut(LaneId::at(lane)) {
             lane.round_trip.note_one_way(times.received_us.wrapping_sub(micros(sent_at)) as i32);
+        }
+    }
+
+    /// Whether the pacer keeps the data of a lane back that may leave otherwise.
+    #[inline(never)]
+    pub(super) fn waits_for_pacer(&mut self, cx: &Context, lane: LaneId) -> bool {
+        self.lanes.get_mut(lane).is_some_and(|lane| lane.must_wait(cx))
+    }
+
+    /// The marked chunk to send next, when it may leave. A packet carries data of one subflow.
+    pub(super) fn next_lost(&mut self, next: &Next) -> Option<u64> {
+        let lane = self.lanes.get_mut(next.lane)?;
+        let space = self.spaces.get(next.space)?;
+        let seq = lane.loss.next_lost(&space.flight)?;
+        let mine = space.flight.get(seq)?.subflow == next.subflow;
+        (mine && lane.may_retransmit()).then_some(seq)
+    }
+
+    /// Whether a chunk that was sent fits into so much room of a packet.
+    pub(super) fn fits(&self, format: Format, next: &Next, seq: u64, room: usize) -> bool {
+        let chunk = self.spaces.get(next.space).and_then(|space| space.flight.get(seq));
+        let header = format.header_len();
+        chunk.is_some_and(|chunk| padded(header + chunk.fragment.payload.len()) <= room)
+    }
+
+    /// A space for a FID: both halves of a space have the same place in their tables.
+    pub(crate) fn add_space(&mut self, fid: u8) -> SpaceId {
+        self.spaces.push(SendSpace::new(fid, Tsn::new(0)))
+    }
+
+    /// What the peer grants a FID at first, where nothing was sent under it yet (encoding of 2007).
+    pub(crate) fn set_initial_credit(&mut self, at: SpaceId, a_fwnd: u32) {
+        if let Some(space) = self.spaces.get_mut(at).filter(|space| space.flight.next() == 0) {
+            space.allowance = Allowance { window: u64::from(a_fwnd) };
+        }
+    }
+
+    /// The peer was asked for the FID of a subflow: until it has answered the subflow sends nothing.
+    pub(crate) fn await_fid(&mut self, id: SubflowId) {
+        if let Some(subflow) = self.subflows.get_mut(id) {
+            subflow.awaits_fid = true;
+        }
+    }
+
+    /// The peer does not open the FID of a subflow: it goes on without a space of its own, as at level 0.
+    pub(crate) fn fid_denied(&mut self, id: SubflowId) {
+        if let Some(subflow) = self.subflows.get_mut(id) {
+            subflow.awaits_fid = false;
+        }
+    }
+
+    /// The peer has reported so many duplicates in a space.
+    pub(crate) fn count_duplicates(&mut self, at: SpaceId, count: u32) {
+        if let Some(subflow) = self.subflows.rows_mut().iter_mut().find(|subflow| subflow.space == at) {
+            subflow.counters.spurious = subflow.counters.spurious.saturating_add(count);
+        }
+    }
+
+    /// Where the round trip of the handshake is a sample.
+    pub(crate) fn sample_handshake(&mut self, cx: &mut Context, sent: Instant) {
+        let sample = cx.config.clock().elapsed(sent, cx.now);
+        for lane in self.lanes.rows_mut() {
+            if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
+                rtt.sample(sample);
+            }
+        }
+    }
+
+    /// Any packet has arrived: where a timeout lets one packet be in flight until then, more may follow.
+    #[inline]
+    pub(crate) fn heard(&mut self, cx: &Context) {
+        if !cx.config.emulation.timeout_waits_for_ack {
+            for lane in self.lanes.rows_mut() {
+                lane.permits.heard();
+            }
         }
     }
 }

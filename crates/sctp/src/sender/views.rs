@@ -165,14 +165,6 @@ impl Sender {
         on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.window.ssthresh()))
     }
 
-    /// The peer has reported so many duplicates in a space.
-    pub(crate) fn count_duplicates(&mut self, at: SpaceId, count: u32) {
-        if let Some(subflow) = self.tables.subflows.rows_mut().iter_mut().find(|subflow| subflow.space == at)
-        {
-            subflow.counters.spurious = subflow.counters.spurious.saturating_add(count);
-        }
-    }
-
     /// Whether every lane's counts agree with what is in flight, and no window is above the largest: for tests, after every step of a life.
     ///
     /// # Errors
