@@ -144,7 +144,7 @@ impl Association {
 
     /// Whether the fate of every message is told.
     pub(crate) fn tell_fates(&mut self, on: bool) {
-        self.sender.tell_fates(on);
+        self.sender.special_mut().tell_fates(on);
     }
 
     /// Whether the user is told that nothing is left to send.
@@ -179,7 +179,7 @@ impl Association {
     /// ```
     #[must_use]
     pub fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
-        self.sender.abandoned(stream, policy)
+        self.sender.special().abandoned(stream, policy)
     }
 
     // rfc9260:9.2-8 rfc9260:9.2-21

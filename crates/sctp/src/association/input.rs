@@ -391,7 +391,7 @@ impl Association {
         // "the endpoint MUST just mark the association as not supporting partial reliability" (RFC 3758, 3.3.3).
         // rfc3758:3.3.3-1 rfc3758:3.3.3-2 rfc3758:3.3.3-3
         if causes::names_unknown_parameter(list, ForwardTsnSupported::KIND) {
-            self.sender.forget_partial_reliability();
+            self.sender.special_mut().forget_partial_reliability();
             self.settle_reliability();
         }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.

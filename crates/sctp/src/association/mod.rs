@@ -156,7 +156,7 @@ impl Association {
     /// Whether both sides speak partial reliability (RFC 3758): messages with a lifetime or another limit may be given up.
     #[must_use]
     pub fn is_partially_reliable(&self) -> bool {
-        self.sender.is_partially_reliable()
+        self.sender.special().is_partially_reliable()
     }
 
     /// Bytes accepted by `send` and not yet sent.

@@ -50,7 +50,7 @@ impl Sender {
         if next_expected - space.flight.first() > 1 << 30 && self.resettable {
             return Ok(Heard::Nothing);
         }
-        if let Some(special) = &mut self.special {
+        if let Some(special) = self.special.get_mut() {
             rare();
             if !special.collect(at, &space.flight, next_expected) {
                 return Err(Violation::Protocol("a SACK acknowledges a TSN that was never sent"));
@@ -112,7 +112,7 @@ impl Sender {
         self.look_at_windows(cx, at, windows, outcome.advanced);
         let news = outcome.payload > 0;
         self.outcome = outcome;
-        if self.special.is_some() {
+        if self.special.is_any() {
             rare();
             self.after_acknowledgement(cx, at);
         }

@@ -22,7 +22,7 @@ impl Sender {
         self.check_message(cx, &message)?;
         // Bit by bit: one branch for all of them.
         let rare = message.options.is_some()
-            | self.special.is_some()
+            | self.special.is_any()
             | self.buffer.is_watched()
             | self.buffer.defers_any()
             | cx.streams.is_some();
@@ -69,7 +69,7 @@ impl Sender {
         }
         let id = self.stream_map.subflow_of(stream);
         let mut ticket = 0;
-        if !PLAIN && (message.options.is_some() || self.special.is_some()) {
+        if !PLAIN && (message.options.is_some() || self.special.is_any()) {
             ticket = self.admit(cx, id, &message)?;
         }
         let Some(mut subflow) = self.tables.subflows.get_mut(id) else { return Err(SendError::Closing) };
@@ -153,7 +153,7 @@ impl Sender {
         if of_stream == 0 && of_all == 0 {
             return Ok(());
         }
-        let wanted = self.reliability_of(cx, message)?;
+        let wanted = self.special.reliability_of(self.format.encoding(), cx, message)?;
         let Some(mut less) =
             self.less_important(wanted, |less, _| less >= of_stream, &[], |ticket| ticket.stream == stream)
         else {
@@ -185,11 +185,11 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn admit(&mut self, cx: &mut Context, id: SubflowId, message: &Message) -> Result<u32, SendError> {
-        let reliability = self.check_options(cx, message)?;
+        let reliability = self.special.check_options(self.format.encoding(), cx, message)?;
         if !self.make_room(cx, id, message, reliability) {
             return Ok(0);
         }
-        Ok(self.open_ticket(cx, message, reliability))
+        Ok(self.special.open_ticket(cx, message, reliability))
     }
 
     /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether
@@ -234,18 +234,17 @@ impl Sender {
             Reliability::Priority(value) => Some(value),
             _ => None,
         };
-        let candidates =
-            self.special.as_ref()?.fates.iter().filter_map(|(number, ticket)| match ticket.limit {
-                Limit::Priority(theirs)
-                    if !ticket.sent
-                        && value.is_none_or(|value| theirs > value)
-                        && among(ticket)
-                        && !besides.contains(&number) =>
-                {
-                    Some((theirs, ticket.id, number, ticket.len))
-                }
-                _ => None,
-            });
+        let candidates = self.special.get()?.fates.iter().filter_map(|(number, ticket)| match ticket.limit {
+            Limit::Priority(theirs)
+                if !ticket.sent
+                    && value.is_none_or(|value| theirs > value)
+                    && among(ticket)
+                    && !besides.contains(&number) =>
+            {
+                Some((theirs, ticket.id, number, ticket.len))
+            }
+            _ => None,
+        });
         let mut candidates: Vec<_> = candidates.collect();
         candidates.sort_unstable();
         let (mut chosen, mut payload) = (Vec::new(), 0);
@@ -259,7 +258,7 @@ impl Sender {
 
     /// Bytes of messages with these tickets.
     fn bytes_of_tickets(&self, numbers: &[u32]) -> usize {
-        let Some(special) = &self.special else { return 0 };
+        let Some(special) = self.special.get() else { return 0 };
         numbers.iter().filter_map(|number| special.fates.get(*number)).map(|ticket| ticket.len).sum()
     }
 

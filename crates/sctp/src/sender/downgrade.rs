@@ -22,7 +22,7 @@ impl Sender {
             }
         }
         for ticket in acknowledged {
-            if let Some(special) = &mut self.special {
+            if let Some(special) = self.special.get_mut() {
                 special.fates.chunk_acknowledged(cx, ticket);
             }
         }
@@ -86,7 +86,7 @@ impl Sender {
                 lane.loss.find_earliest(&zero.flight);
             }
         }
-        if let Some(special) = &mut self.special {
+        if let Some(special) = self.special.get_mut() {
             if let Some(zero) = self.tables.spaces.first() {
                 special.fates.renumber(SpaceId::FIRST, &zero.flight);
             }
@@ -106,7 +106,7 @@ impl Sender {
         self.peer.forget_fids();
         self.buffer.drop_deferred();
         self.resettable = false;
-        self.partial_reliability = false;
+        self.special.forget_partial_reliability();
         self.ecn.forget();
     }
 }

@@ -12,6 +12,7 @@ use super::peer_window::PeerWindow;
 use super::scheduler::SubflowScheduler;
 use super::send_buffer::SendBuffer;
 use super::space::WindowProbe;
+use super::special_messages::SpecialMessages;
 use super::stream_map::StreamMap;
 use super::tables::Tables;
 use crate::context::Context;
@@ -32,10 +33,8 @@ impl Sender {
             coupling: LaneCoupling::default(),
             shutdown_at: Instant::ZERO,
             resettable: false,
-            partial_reliability: false,
-            reset_bounds: None,
             ecn: EcnSender::default(),
-            special: None,
+            special: SpecialMessages::default(),
         };
         new.open_subflows(cx);
         new.buffer.follow_buffers(&mut new.tables, cx);
@@ -61,7 +60,7 @@ impl Sender {
         cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(before.chunks_lost());
         self.numbering.restart(base);
         self.forget_extensions(cx);
-        self.forget_special();
+        self.special.forget_numbers();
         if let Some(table) = &mut cx.streams {
             table.forget_numbers();
         }
@@ -84,7 +83,7 @@ impl Sender {
         }
         self.stream_map.forget_moves();
         self.buffer.drop_deferred();
-        self.forget_special();
+        self.special.forget_numbers();
         for space in self.tables.spaces.rows_mut() {
             space.flight.restart();
             space.probe = WindowProbe::default();

@@ -40,6 +40,7 @@ mod send_buffer;
 mod settle;
 mod space;
 mod spaces;
+mod special_messages;
 mod ssn;
 mod stream_map;
 mod stream_reset;
@@ -62,16 +63,15 @@ use crate::context::Context;
 use crate::ids::{PathId, SpaceId, SubflowId, any_of};
 use crate::negotiation::fids::Judged;
 use crate::stream::numbering::Numbering;
-use abandonment::Special;
 use ecn::EcnSender;
 use flight::AckOutcome;
 use format::Format;
 use lane::Lane;
 use lane_coupling::LaneCoupling;
 use peer_window::PeerWindow;
-use reset_bounds::ResetBounds;
 use scheduler::SubflowScheduler;
 use send_buffer::SendBuffer;
+use special_messages::SpecialMessages;
 use stream_map::StreamMap;
 use subflow::Subflow;
 use tables::Tables;
@@ -100,16 +100,22 @@ pub(crate) struct Sender {
     shutdown_at: Instant,
     /// Old acknowledgements may come, of before an SSN/TSN reset.
     resettable: bool,
-    /// The peer lets us skip what we give up (RFC 3758).
-    partial_reliability: bool,
-    /// Resets that FORWARD-TSN must mind.
-    reset_bounds: Option<Box<ResetBounds>>,
     ecn: EcnSender,
     /// What only messages with options need, and what is told only where it is asked for.
-    special: Option<Box<Special>>,
+    special: SpecialMessages,
 }
 
 impl Sender {
+    /// Messages with options, where there are any.
+    pub(crate) fn special(&self) -> &SpecialMessages {
+        &self.special
+    }
+
+    /// Messages with options, to be told of something that concerns nothing else.
+    pub(crate) fn special_mut(&mut self) -> &mut SpecialMessages {
+        &mut self.special
+    }
+
     /// Which streams there are, and whose they are.
     pub(crate) fn stream_map(&self) -> &StreamMap {
         &self.stream_map
@@ -153,7 +159,7 @@ impl Sender {
     pub(crate) fn may_have_data(&self) -> bool {
         let waits = |subflow: &Subflow| {
             !subflow.out.is_empty()
-                && (self.special.is_some()
+                && (self.special.is_any()
                     || self.tables.lanes.get(subflow.lane).is_some_and(Lane::may_send_new))
         };
         any_of(self.tables.subflows.rows(), waits) || any_of(self.tables.lanes.rows(), |lane| lane.loss.any())

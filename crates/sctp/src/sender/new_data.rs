@@ -294,7 +294,7 @@ impl Sender {
             }
         }
         if run.chunks > 0 {
-            if let Some(special) = &mut self.special {
+            if let Some(special) = self.special.get_mut() {
                 rare();
                 special.fates.have_left(
                     next.space,

@@ -60,7 +60,7 @@ impl Sender {
         let Some(chunk) = space.flight.get_mut(seq) else { return };
         // Whatever marked it has asked whether it may leave again ([`Sender::after_marking`]).
         debug_assert!(
-            self.special.as_ref().is_none_or(|special| special.fates.may_leave_again(
+            self.special.get().is_none_or(|special| special.fates.may_leave_again(
                 chunk.fragment.ticket,
                 cx.now,
                 chunk.transmissions

@@ -47,7 +47,9 @@ impl Sender {
     // rfc3758:3.5-20
     pub(super) fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
         let reports = cx.config.congestion.fast_retransmit_threshold;
-        let (Some(special), Some(space)) = (&mut self.special, self.tables.spaces.get(at)) else { return };
+        let (Some(special), Some(space)) = (self.special.get_mut(), self.tables.spaces.get(at)) else {
+            return;
+        };
         let mut cut = Vec::new();
         for (id, seq) in special.reliability.watched_lost(at, &space.flight, &self.outcome, reports) {
             let Some(lane) = self.tables.lanes.get_mut(id) else { continue };

@@ -24,7 +24,7 @@ impl Sender {
             self.number_unordered();
         }
         self.resettable = agreed.reconfiguration;
-        self.partial_reliability = agreed.partial_reliability;
+        self.special.adopt(agreed.partial_reliability);
         self.peer.adopt(agreed);
         self.ecn.adopt(agreed);
         self.numbering.begin_asn(self.tables.base());
@@ -66,11 +66,6 @@ impl Sender {
         for subflow in self.tables.subflows.rows_mut() {
             of_streams.iter().for_each(|(stream, mid)| subflow.out.number_begun(*stream, *mid));
         }
-    }
-
-    /// The peer does not skip what we would give up, though its INIT or INIT ACK said so: from now on nothing may be.
-    pub(crate) fn forget_partial_reliability(&mut self) {
-        self.partial_reliability = false;
     }
 
     /// We may send under a FID, from `initial` on.

@@ -20,7 +20,7 @@ impl Sender {
     /// An SSN/TSN reset was performed: "new data MUST be sent from the Receiver's Next TSN" (RFC 6525, 5.2.7, H5).
     pub(crate) fn reset_all(&mut self, cx: &mut Context, base: Tsn) {
         self.numbering.begin_anew(&[]);
-        self.forget_special();
+        self.special.forget_numbers();
         if let Some(table) = &mut cx.streams {
             table.forget_numbers();
         }
@@ -54,9 +54,6 @@ impl Sender {
 
     /// The peer is asked to reset streams of ours, after all that has a number by now.
     pub(crate) fn asks_for_reset(&mut self) {
-        if self.partial_reliability {
-            let end = self.next_tsn().0;
-            self.reset_bounds.get_or_insert_default().unanswered = Some(end);
-        }
+        self.special.asks_for_reset(self.next_tsn().0);
     }
 }

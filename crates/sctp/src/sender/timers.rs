@@ -23,7 +23,7 @@ impl Sender {
         self.tables.spaces.for_each(|at, space| {
             visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
         });
-        if let Some(special) = &self.special {
+        if let Some(special) = self.special.get() {
             rare();
             visit(special.fates.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
         }
@@ -39,7 +39,7 @@ impl Sender {
     /// A timer has expired. A path on which that is an error is given back.
     pub(crate) fn on_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
         let error = self.run_timer(cx, timer);
-        if self.special.is_some() {
+        if self.special.is_any() {
             self.review_timer(cx, timer);
         }
         error
@@ -117,7 +117,7 @@ impl Sender {
         let Some(mut scope) = self.tables.scope(id) else { return };
         let packet = cx.paths.get(scope.lane.path()).map_or(0, |path| u64::from(path.mtu()));
         let with_new = waits && self.peer.bytes() >= packet;
-        let effect = scope.probe_tail(cx, with_new, self.special.as_deref());
+        let effect = scope.probe_tail(cx, with_new, self.special.get());
         self.settle(cx, id, &effect);
     }
 

@@ -35,9 +35,9 @@ impl Sender {
         self.buffer.note_gone();
         // Whatever of these was sent has been acknowledged.
         returned.unacknowledged.extend(begun.into_values());
-        if let Some(special) = &mut self.special {
+        if let Some(special) = self.special.get_mut() {
             special.fates.name_all_returned(cx, returned);
-            self.forget_special();
+            self.special.forget_numbers();
         }
     }
 
@@ -53,7 +53,7 @@ impl Sender {
             self.buffer.note_gone();
         }
         let mut dropped: Vec<Undelivered> = dropped.into_iter().map(Undelivered::unsent).collect();
-        if let Some(special) = &mut self.special {
+        if let Some(special) = self.special.get_mut() {
             special.fates.name_returned(cx, dropped.iter_mut());
         }
         dropped
@@ -63,15 +63,15 @@ impl Sender {
     /// back; the others are reliable.
     #[cold]
     pub(crate) fn settle_reliability(&mut self, cx: &mut Context) -> Vec<Undelivered> {
-        if self.partial_reliability {
+        if self.special.is_partially_reliable() {
             return Vec::new();
         }
-        let Some(special) = &self.special else { return Vec::new() };
+        let Some(special) = self.special.get() else { return Vec::new() };
         let all: Vec<u32> =
             special.fates.iter().filter(|(_, t)| t.limit != Limit::None).map(|(number, _)| number).collect();
         let mut refused = Vec::new();
         for number in all {
-            let Some(special) = &mut self.special else { break };
+            let Some(special) = self.special.get_mut() else { break };
             let Some(ticket) = special.fates.get(number).cloned() else { continue };
             if ticket.or_reliable || ticket.sent {
                 special.fates.make_reliable(number);
@@ -88,7 +88,7 @@ impl Sender {
         if !refused.is_empty() {
             self.buffer.note_gone();
         }
-        if let Some(special) = &mut self.special {
+        if let Some(special) = self.special.get_mut() {
             special.fates.name_returned(cx, refused.iter_mut());
         }
         refused

@@ -16,11 +16,6 @@ use crate::stats::{Stats, SubflowStats};
 use crate::stream::outbound::Fragment;
 
 impl Sender {
-    /// Whether the peer lets us skip what we give up (RFC 3758).
-    pub(crate) fn is_partially_reliable(&self) -> bool {
-        self.partial_reliability
-    }
-
     /// Fills in the gauges of the association.
     pub(crate) fn fill_stats(&self, cx: &Context, stats: &mut Stats) {
         if let Some(lane) = self.tables.lanes.first() {
@@ -238,7 +233,7 @@ impl Sender {
         for ticket in waiting.chain(self.buffer.deferred_tickets()) {
             chunks.entry(ticket).or_default().1 = true;
         }
-        for (number, ticket) in self.special.iter().flat_map(|special| special.fates.iter()) {
+        for (number, ticket) in self.special.get().into_iter().flat_map(|special| special.fates.iter()) {
             let found = chunks.remove(&number).unwrap_or_default();
             if found != (ticket.chunks, ticket.queued) {
                 return Err(format!("{ticket:?} has (chunks, waits) {found:?}"));
