@@ -161,10 +161,6 @@ impl<I: Id, T> Table<I, T> {
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.rows.clear();
-    }
-
     /// Takes every row but the first away.
     pub(crate) fn split_off_first(&mut self) -> Vec<T> {
         if self.rows.len() > 1 { self.rows.split_off(1) } else { Vec::new() }

@@ -52,7 +52,7 @@ impl Association {
             let count = u32::try_from(count).unwrap_or(u32::MAX);
             let spurious = &mut self.cx.stats.retransmissions_spurious;
             *spurious = spurious.saturating_add(count);
-            self.sender.count_duplicates(at, count);
+            self.sender.tables_mut().count_duplicates(at, count);
         }
     }
 }

@@ -66,7 +66,7 @@ impl Association {
     ) -> Result<u8, SubflowError> {
         self.cx.set_now(now);
         self.check_changeable()?;
-        self.sender.check_stream(stream)?;
+        self.sender.stream_map().check_stream(stream)?;
         match self.sender.with_dscp(dscp) {
             Some(id) => {
                 self.sender.move_stream(&self.cx, stream, id);
@@ -115,9 +115,9 @@ impl Association {
     ) -> Result<(), SubflowError> {
         self.cx.set_now(now);
         self.check_changeable()?;
-        self.sender.check_stream(stream)?;
+        self.sender.stream_map().check_stream(stream)?;
         let id = SubflowId::new(subflow);
-        self.sender.check_open(id)?;
+        self.sender.tables().check_open(id)?;
         self.sender.move_stream(&self.cx, stream, id);
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Association {
 
     /// Whether the fate of every message is told.
     pub(crate) fn tell_fates(&mut self, on: bool) {
-        self.sender.tell_fates(on);
+        self.sender.special_mut().tell_fates(on);
     }
 
     /// Whether the user is told that nothing is left to send.
@@ -179,7 +179,7 @@ impl Association {
     /// ```
     #[must_use]
     pub fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
-        self.sender.abandoned(stream, policy)
+        self.sender.special().abandoned(stream, policy)
     }
 
     // rfc9260:9.2-8 rfc9260:9.2-21

@@ -33,10 +33,10 @@ impl Association {
         // If it was asked for before, for a subflow that is gone again, this one takes it.
         let asked = reconfig.fids_asked_for();
         if !asked.contains(&id.get()) {
-            let Some(epoch) = self.sender.wanted_epoch(id, asked.len()) else { return };
+            let Some(epoch) = self.sender.peer().wanted_epoch(id, asked.len()) else { return };
             reconfig.ask_to_open(id.get(), epoch, initial);
         }
-        self.sender.await_fid(id);
+        self.sender.tables_mut().await_fid(id);
     }
 
     /// After the handshake: FIDs for subflows that were opened meanwhile.

@@ -179,7 +179,7 @@ impl Association {
     fn sample_handshake(&mut self, sent: Instant) {
         self.receiver.note_round_trip(self.cx.now.saturating_since(sent));
         if self.cx.config.emulation.quirks.handshake_rto {
-            self.sender.sample_handshake(&mut self.cx, sent);
+            self.sender.tables_mut().sample_handshake(&mut self.cx, sent);
         }
     }
 
@@ -194,7 +194,7 @@ impl Association {
         self.enter(Phase::Established);
         self.clear_errors(PathId::FIRST);
         self.cx.tell(Event::Established {
-            outbound_streams: self.sender.streams(),
+            outbound_streams: self.sender.stream_map().streams(),
             inbound_streams: self.receiver.streams(),
         });
         self.tell_adaptation(adaptation);

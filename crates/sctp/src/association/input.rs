@@ -23,7 +23,7 @@ impl Association {
     /// is received has room whatever the sender has, and then it gives back what it had of the sender's.
     #[cold]
     fn share_memory(&mut self) {
-        self.sender.lend_to_receiver(self.receiver.held_beyond_window(&self.cx));
+        self.sender.reserve_for_receiver(self.receiver.held_beyond_window(&self.cx));
         self.receiver.lend_to_sender(&self.cx, self.sender.kept_beyond_buffers(&self.cx));
     }
 
@@ -391,7 +391,7 @@ impl Association {
         // "the endpoint MUST just mark the association as not supporting partial reliability" (RFC 3758, 3.3.3).
         // rfc3758:3.3.3-1 rfc3758:3.3.3-2 rfc3758:3.3.3-3
         if causes::names_unknown_parameter(list, ForwardTsnSupported::KIND) {
-            self.sender.forget_partial_reliability();
+            self.sender.special_mut().forget_partial_reliability();
             self.settle_reliability();
         }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
@@ -419,7 +419,7 @@ impl Association {
             rare();
             self.advance_reconfig();
         }
-        self.sender.heard(&self.cx);
+        self.sender.tables_mut().heard(&self.cx);
         self.heard_in_shutdown_sent(has_data);
         self.sender.tell_writable(&mut self.cx);
     }

@@ -32,7 +32,7 @@ impl Association {
             unacknowledged: self.sender.unacknowledged_chunks(),
             pending: self.receiver.pending(),
             queued_bytes: self.sender.queued_bytes(),
-            streams: (self.sender.streams(), self.receiver.streams()),
+            streams: (self.sender.stream_map().streams(), self.receiver.streams()),
         }
     }
 

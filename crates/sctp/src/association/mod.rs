@@ -132,7 +132,7 @@ impl Association {
     /// Streams that messages may be sent on: ids 0 to this - 1.
     #[must_use]
     pub fn outbound_streams(&self) -> u16 {
-        self.sender.streams()
+        self.sender.stream_map().streams()
     }
 
     /// Bytes that the peer has room for, as far as is known: what it has said less what is under way.
@@ -156,7 +156,7 @@ impl Association {
     /// Whether both sides speak partial reliability (RFC 3758): messages with a lifetime or another limit may be given up.
     #[must_use]
     pub fn is_partially_reliable(&self) -> bool {
-        self.sender.is_partially_reliable()
+        self.sender.special().is_partially_reliable()
     }
 
     /// Bytes accepted by `send` and not yet sent.
@@ -196,7 +196,7 @@ impl Association {
     /// Congestion windows of all lanes together (bytes): cheap enough to look at with every packet.
     #[must_use]
     pub fn total_window(&self) -> u64 {
-        self.sender.total_window()
+        self.sender.tables().total_window()
     }
 
     /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
@@ -242,7 +242,7 @@ impl Association {
     pub fn holdings(&self) -> (u64, u64) {
         let window = u64::from(self.cx.config.limits.largest_receive_window());
         let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
-        let sending = self.sender.retained() + self.sender.waiting_memory() as u64;
+        let sending = self.sender.tables().retained() + self.sender.waiting_memory() as u64;
         let held = sending + self.receiver.memory() as u64;
         match &self.returned {
             None => (held, bound),
@@ -336,7 +336,7 @@ impl Association {
 
     /// Our Initial TSN.
     pub(crate) fn initial_tsn(&self) -> Tsn {
-        self.sender.base()
+        self.sender.tables().base()
     }
 
     pub(crate) fn has_events(&self) -> bool {

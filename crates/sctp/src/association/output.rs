@@ -32,7 +32,7 @@ impl Association {
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
         self.cx.set_now(now);
-        if self.sender.has_ended(&self.cx) {
+        if self.sender.special().has_ended(&self.cx) {
             self.end_lifetimes();
         }
         let start = buf.len();
@@ -103,7 +103,7 @@ impl Association {
             // What was chosen leaves with the next packet, if this one goes elsewhere.
             chosen = chosen.filter(|next| next.path == path);
         }
-        let several = self.sender.has_several_spaces();
+        let several = self.sender.tables().has_several_spaces();
         let acknowledged = if several && chosen.is_none() { self.receiver.first_owing() } else { None };
         let header = CommonHeader {
             source_port: self.local_port,
@@ -187,7 +187,7 @@ impl Association {
         let of_control = || {
             let reconfig = || self.reconfig_due().then(|| self.reconfig_path());
             let heartbeat = || wants_heartbeat().map(|(id, _)| id);
-            let forward = || self.sender.forward_path().filter(|_| self.cx.state.sends_data());
+            let forward = || self.sender.special().forward_path().filter(|_| self.cx.state.sends_data());
             self.control.first_path().or_else(reconfig).or_else(heartbeat).or_else(forward)
         };
         let of_control = if control { of_control() } else { None };
@@ -198,7 +198,7 @@ impl Association {
     #[inline]
     fn wants_control(&self) -> bool {
         // Bit by bit: one branch for what is seldom there.
-        let rare = self.sender.has_special() | self.reconfig.is_some();
+        let rare = self.sender.special().is_any() | self.reconfig.is_some();
         self.control.any()
             || any_of(self.cx.paths.rows(), Path::wants_heartbeat)
             || (rare && self.wants_rare_control())
@@ -206,7 +206,7 @@ impl Association {
 
     #[inline(never)]
     fn wants_rare_control(&self) -> bool {
-        (self.sender.owes_forward() && self.cx.state.sends_data()) || self.reconfig_due()
+        (self.sender.special().owes_forward() && self.cx.state.sends_data()) || self.reconfig_due()
     }
 
     /// Control chunks, if there are `any`, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is
@@ -303,7 +303,7 @@ impl Association {
             return false;
         }
         // "The data sender SHOULD always attempt to bundle an outgoing FORWARD TSN with outbound DATA chunks" (RFC 3758, 3.5, F2).
-        let forwards = self.cx.state.sends_data() && self.sender.owes_forward();
+        let forwards = self.cx.state.sends_data() && self.sender.special().owes_forward();
         if forwards && !self.sender.write_forwards(&self.cx, packet, limit, path) {
             return false;
         }
@@ -385,7 +385,7 @@ impl Association {
             a_rwnd: config.limits.receive_window,
             outbound_streams: config.streams.outbound,
             inbound_streams: config.streams.inbound,
-            initial_tsn: self.sender.base(),
+            initial_tsn: self.sender.tables().base(),
             preservative: self.phase.handshake().and_then(|handshake| handshake.preservative),
             address_types: config.extensions.address_types.then_some(types),
             // The endpoint has refused what must not be offered.

@@ -29,7 +29,7 @@ impl Association {
             return;
         }
         for fid in 0..=u8::MAX {
-            let Some(at) = self.sender.space_of(fid) else { break };
+            let Some(at) = self.sender.tables().space_of(fid) else { break };
             let a_fwnd = self.receiver.credit_of(&self.cx, at);
             Setup { a_fwnd, initial_fsn: self.sender.initial_of(at).into() }.emit(fid, out);
         }
@@ -52,10 +52,10 @@ impl Association {
         }
         let Some(all) = params.read() else { return };
         for (fid, setup) in (0_u8..=u8::MAX).zip(all) {
-            let Some(at) = self.sender.space_of(fid) else { continue };
+            let Some(at) = self.sender.tables().space_of(fid) else { continue };
             // The low 24 bits are all that counts.
             self.receiver.set_initial(at, anabranch_wire::Tsn::new(setup.initial_fsn.get()));
-            self.sender.set_initial_credit(at, setup.a_fwnd);
+            self.sender.tables_mut().set_initial_credit(at, setup.a_fwnd);
         }
         // There is no window of the association in this encoding.
         self.sender.forget_peer_window(&self.cx);

@@ -26,7 +26,7 @@ impl Association {
         });
         let since = self.watch.since().unwrap_or(self.cx.now);
         let (owes, unacknowledged) = (!self.sender.has_nothing_outstanding(), self.unacknowledged_chunks());
-        let waits = unacknowledged > 0 || (owes && self.sender.has_nothing_sent());
+        let waits = unacknowledged > 0 || (owes && self.sender.tables().has_nothing_sent());
         Sight { state: self.cx.state, since, latest: self.cx.latest(), t1, t2, t5, next, owes, waits }
     }
 

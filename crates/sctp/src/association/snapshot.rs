@@ -65,7 +65,7 @@ impl Association {
         let unknown = self.cx.state == State::CookieWait || self.peer_tag == 0;
         let zero = self.cx.config.checksums == Checksums::Crc32c && self.checksum == ChecksumOut::Zero;
         (!unknown).then(|| Negotiated {
-            outbound_streams: self.sender.streams(),
+            outbound_streams: self.sender.stream_map().streams(),
             inbound_streams: self.receiver.streams(),
             interleaving: self.interleaves(),
             reconfiguration: self.reconfigures(),

@@ -71,7 +71,7 @@ impl Association {
                 if let Some(path) = self.sender.on_timer(&mut self.cx, timer) {
                     self.count_error(path);
                 }
-                if self.sender.has_special() {
+                if self.sender.special().is_any() {
                     self.after_abandonment();
                 }
             }

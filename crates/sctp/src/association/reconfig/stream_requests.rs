@@ -168,7 +168,7 @@ impl Association {
         if !self.cx.config.extensions.peer_resets_streams || self.cx.state != State::Established {
             return Some(result::DENIED);
         }
-        if streams.iter().any(|stream| *stream >= self.sender.streams()) {
+        if streams.iter().any(|stream| *stream >= self.sender.stream_map().streams()) {
             return Some(result::WRONG_SSN);
         }
         if streams.len() > self.most_streams() {
@@ -228,7 +228,7 @@ impl Association {
 
     /// Whether all subflows share the TSN space.
     fn has_one_space(&self) -> bool {
-        !self.sender.has_several_spaces() && self.encoding != Encoding::Sf2007
+        !self.sender.tables().has_several_spaces() && self.encoding != Encoding::Sf2007
     }
 
     /// An SSN/TSN reset that the peer has asked for: RFC 6525, 5.2.4, G1 to G7.
@@ -316,7 +316,7 @@ impl Association {
             _ => 0,
         };
         let added = self.reconfig.iter().flat_map(|reconfig| reconfig.requests()).map(added);
-        u32::from(self.sender.streams()) + added.sum::<u32>()
+        u32::from(self.sender.stream_map().streams()) + added.sum::<u32>()
     }
 
     /// The peer has answered a request of ours for good (RFC 6525, 5.2.7, H3 to H6).
@@ -353,7 +353,7 @@ impl Association {
             },
             Request::AddOutgoing { count, for_peer } => {
                 if response.result == result::PERFORMED {
-                    self.sender.set_streams(self.sender.streams().saturating_add(*count));
+                    self.sender.set_streams(self.sender.stream_map().streams().saturating_add(*count));
                 }
                 self.tell_streams(!for_peer, outcome);
             }
@@ -376,7 +376,8 @@ impl Association {
     }
 
     fn tell_streams(&mut self, asked_for: bool, outcome: Reconfigured) {
-        let (outbound_streams, inbound_streams) = (self.sender.streams(), self.receiver.streams());
+        let (outbound_streams, inbound_streams) =
+            (self.sender.stream_map().streams(), self.receiver.streams());
         self.tell_outcome(asked_for, Event::StreamsAdded { outbound_streams, inbound_streams, outcome });
     }
 
@@ -406,7 +407,9 @@ impl Association {
         if streams.len() > limit {
             return Err(ReconfigError::TooManyListed { listed: streams.len(), limit });
         }
-        for (asked, existing) in [(outgoing, self.sender.streams()), (incoming, self.receiver.streams())] {
+        for (asked, existing) in
+            [(outgoing, self.sender.stream_map().streams()), (incoming, self.receiver.streams())]
+        {
             if let Some(stream) = streams.iter().find(|s| asked && **s >= existing) {
                 return Err(ReconfigError::NoSuchStream { stream: *stream, streams: existing });
             }

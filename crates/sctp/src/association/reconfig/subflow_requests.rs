@@ -43,7 +43,7 @@ impl Association {
             Request::Open { fid, epoch, initial } => {
                 let id = SubflowId::new(fid);
                 if !result::is_success(code) {
-                    self.sender.fid_denied(id);
+                    self.sender.tables_mut().fid_denied(id);
                     return;
                 }
                 self.sender.record_fid(fid, epoch);
