@@ -36,7 +36,7 @@ impl Kind {
 }
 
 /// At most one of each kind waits, but for answers, which are few.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Control {
     /// A bit for each kind that must leave, and its path.
     due: u8,
@@ -56,6 +56,16 @@ struct Rare {
 }
 
 impl Control {
+    /// Nothing must leave; `path` is any, of what never did.
+    pub(super) fn new(path: PathId) -> Self {
+        Self { due: 0, paths: [path; Kind::ALL.len()], rare: None }
+    }
+
+    /// Nothing must leave any more.
+    pub(super) fn clear(&mut self) {
+        (self.due, self.rare) = (0, None);
+    }
+
     /// Whether anything must leave.
     #[inline]
     pub(super) fn any(&self) -> bool {

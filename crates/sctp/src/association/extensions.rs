@@ -19,7 +19,8 @@ impl Association {
         self.encoding = Encoding::of(agreed);
         self.takes_zero_checksum = agreed.takes_zero_checksum;
         self.adopt_ecn(agreed.ecn);
-        self.reconfig = agreed.reconfiguration.then(|| Box::new(Reconfig::new(ours, theirs)));
+        let path = self.cx.paths.for_control();
+        self.reconfig = agreed.reconfiguration.then(|| Box::new(Reconfig::new(ours, theirs, path)));
         let peer_fids = match (&agreed.sf, agreed.sf2007) {
             (_, Some((_, count))) => Some(Fids::all(count)),
             (Some(sf), None) => Some(Fids::new(sf.inbound, &sf.peer_opens)),

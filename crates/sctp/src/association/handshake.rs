@@ -20,7 +20,6 @@ use crate::context::Context;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
 use crate::event::{AssociationId, CloseReason, Event};
-use crate::ids::PathId;
 use crate::negotiation::offer::Offer;
 use crate::path::Path;
 use crate::receiver::Receiver;
@@ -48,7 +47,7 @@ impl Association {
             encoding: Encoding::Rfc9260,
             sender: Sender::new(&mut cx, send_base),
             receiver: Receiver::new(cx.config.streams.inbound),
-            control: Control::default(),
+            control: Control::new(cx.paths.for_control()),
             local_port: ports.0,
             peer_port: ports.1,
             local_tag: 0,
@@ -80,7 +79,7 @@ impl Association {
         let initial_tsn = Tsn::new(rng.u32());
         let mut assoc = Self::blank(id, now, config, ports, remote, initial_tsn, rng);
         assoc.local_tag = local_tag;
-        assoc.control.ask(Kind::Init, PathId::FIRST);
+        assoc.control.ask(Kind::Init, assoc.cx.paths.for_control());
         let handshake = Box::new(assoc.new_handshake());
         assoc.enter(Phase::CookieWait(handshake));
         assoc
@@ -109,7 +108,7 @@ impl Association {
         assoc.adopt_cookie(cookie);
         assoc.doubt(source);
         assoc.sample_handshake(cookie.created);
-        assoc.control.ask(Kind::CookieAck, PathId::FIRST);
+        assoc.control.ask(Kind::CookieAck, assoc.cx.paths.for_control());
         assoc.cx.tell(Event::Accepted {
             address: remote,
             outbound_streams: cookie.outbound_streams,
@@ -165,7 +164,7 @@ impl Association {
     fn doubt(&mut self, source: SocketAddr) {
         if self.cx.paths.len() == 1 && !self.is_shown(source.ip()) {
             let path = Path::unconfirmed(&self.cx.config, source);
-            self.cx.paths.push(path);
+            self.cx.paths.add(path);
         }
     }
 
@@ -192,7 +191,7 @@ impl Association {
             self.settle_checksum(zero);
         }
         self.enter(Phase::Established);
-        self.clear_errors(PathId::FIRST);
+        self.clear_errors(self.cx.paths.for_control());
         self.cx.tell(Event::Established {
             outbound_streams: self.sender.streams(),
             inbound_streams: self.receiver.streams(),
@@ -200,13 +199,13 @@ impl Association {
         self.tell_adaptation(adaptation);
         self.sender.established(&self.cx);
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
-        if let Some(path) = self.cx.paths.first_mut() {
+        if let Some(path) = self.cx.paths.primary_mut() {
             path.arm_heartbeat(now, &self.cx.config, rng);
         }
-        for path in self.cx.paths.ids().skip(1) {
+        for path in self.cx.paths.others() {
             self.probe(path);
         }
-        self.begin_mtu_search(PathId::FIRST);
+        self.begin_mtu_search(self.cx.paths.for_control());
         self.sender.record_windows(&mut self.cx);
         self.ask_for_missing_fids();
         if shutdown_wanted {
@@ -247,10 +246,10 @@ impl Association {
             ForwardTsnSupported.emit(&mut unrecognized);
         }
         if !unrecognized.is_empty() {
-            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&unrecognized));
+            self.control.report(self.cx.paths.for_control(), causes::unrecognized_parameter(&unrecognized));
         }
         self.control.cancel(Kind::Init);
-        self.control.ask(Kind::CookieEcho, PathId::FIRST);
+        self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
         let mut handshake = Handshake {
             stale: before.stale,
             // What the INIT went with that was answered.
@@ -298,7 +297,7 @@ impl Association {
         handshake.t1 = Some(self.cx.config.clock().after(self.cx.now, handshake.rto));
         self.enter(Phase::CookieWait(handshake));
         self.control.cancel(Kind::CookieEcho);
-        self.control.ask(Kind::Init, PathId::FIRST);
+        self.control.ask(Kind::Init, self.cx.paths.for_control());
         // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
         self.sender.mark_every_lane_lost(&mut self.cx);
     }
@@ -340,7 +339,7 @@ impl Association {
             self.probe_behind_cookie_ack();
         }
         self.peer_tag = cookie.peer_tag;
-        self.control.ask(Kind::CookieAck, PathId::FIRST);
+        self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
     }
 
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
@@ -350,12 +349,12 @@ impl Association {
         self.cx.stats.control.count_received(kind::COOKIE_ECHO);
         let closed_by_user = self.is_closed_by_user();
         // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
-        self.cx.paths.split_off_first();
-        if let Some(path) = self.cx.paths.first_mut() {
+        self.cx.paths.forget_others();
+        if let Some(path) = self.cx.paths.primary_mut() {
             path.move_to(&self.cx.config, destination(cookie, source));
         }
-        self.control = Control::default();
-        self.control.ask(Kind::CookieAck, PathId::FIRST);
+        self.control.clear();
+        self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
         self.deferred_packet = None;
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
@@ -390,8 +389,8 @@ impl Association {
     /// SHUTDOWN ACK chunk and send an ERROR chunk with a 'Cookie Received While Shutting Down' error cause".
     // rfc9260:5.2.4-6
     pub(crate) fn refuse_restart(&mut self) {
-        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
-        self.control.report(PathId::FIRST, causes::cookie_while_shutting_down());
+        self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
+        self.control.report(self.cx.paths.for_control(), causes::cookie_while_shutting_down());
     }
 
     /// T1-init or T1-cookie expired.
@@ -410,9 +409,9 @@ impl Association {
         handshake.rto = (handshake.rto * 2).min(config.timers.longest_init_rto());
         handshake.t1 = Some(config.clock().after(now, handshake.rto));
         if self.cx.state == State::CookieWait {
-            self.control.ask(Kind::Init, PathId::FIRST);
+            self.control.ask(Kind::Init, self.cx.paths.for_control());
         } else {
-            self.control.ask(Kind::CookieEcho, PathId::FIRST);
+            self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
             // DATA that rode with the first COOKIE ECHO rides again.
             self.sender.mark_every_lane_lost(&mut self.cx);
         }

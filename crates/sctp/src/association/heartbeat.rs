@@ -3,14 +3,14 @@
 use anabranch_wire::{CommonHeader, RawChunk, padded};
 
 use super::Association;
-use crate::ids::PathId;
+use crate::ids::{PathId, SubflowId};
 use crate::path::HEARTBEAT_INFO_LEN;
 
 impl Association {
     /// Asks whether the peer is where it only says it is. "These probing procedures are started when an association moves to
     /// the ESTABLISHED state and are ended when all paths are confirmed", and "In each RTO, a probe MAY be sent" (5.4).
     pub(super) fn probe(&mut self, id: PathId) {
-        let again = self.cx.now + self.cx.path_rto(id);
+        let again = self.cx.now + self.cx.paths.rto(&self.cx.config, id);
         if let Some(path) = self.cx.paths.get_mut(id) {
             path.probe(again);
         }
@@ -74,8 +74,10 @@ impl Association {
         // carries HEARTBEATs and no DATA would keep it for ever.
         self.clear_errors_by_heartbeat(id);
         let sample = self.cx.now - sent_at;
-        self.cx.sample_path(id, sample);
-        if id == PathId::FIRST {
+        if let Some(estimate) = self.cx.paths.sample(id, sample) {
+            self.cx.record(SubflowId::FIRST, id, estimate);
+        }
+        if self.cx.paths.is_primary(id) {
             self.receiver.hear_round_trip(&self.cx, sample);
         }
         confirmed

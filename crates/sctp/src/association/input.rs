@@ -37,7 +37,7 @@ impl Association {
         size: usize,
     ) -> PacketOutcome {
         self.cx.set_now(now);
-        let path = self.note_source(meta);
+        let path = self.cx.paths.for_reply(&self.cx.config, meta);
         self.receiver.begin_packet(&self.cx, path);
         if self.receiver.is_filling() {
             self.share_memory();
@@ -84,45 +84,6 @@ impl Association {
     fn limit_answers(&mut self, path: PathId, earlier: (usize, usize)) {
         let packet = self.cx.paths.get(path).map_or(0, crate::path::Path::max_packet);
         self.control.keep_one_packet(earlier, packet.saturating_sub(CommonHeader::LEN + 8));
-    }
-
-    /// The path on which a packet is answered: that of its source address, if that is confirmed, or the one in use. Answers
-    /// leave from where it came to.
-    // rfc9260:6.4-2
-    #[inline]
-    fn note_source(&mut self, meta: &Meta) -> PathId {
-        let id = match self.cx.paths.rows() {
-            [_] => PathId::FIRST,
-            _ => {
-                rare();
-                match self.path_of(meta.source.ip()) {
-                    Some(id) => id,
-                    None => return PathId::FIRST,
-                }
-            }
-        };
-        let Some(path) = self.cx.paths.get_mut(id) else { return PathId::FIRST };
-        path.heard_at(meta.destination);
-        let at = if path.is_confirmed() { id } else { PathId::FIRST };
-        if path.remote().port() != meta.source.port() {
-            self.note_port(id, meta.source);
-        }
-        at
-    }
-
-    /// A packet with our tag came from another UDP port. That of an address which the peer only listed is none of the path's.
-    // rfc6951:5.4-1
-    #[cold]
-    fn note_port(&mut self, id: PathId, source: std::net::SocketAddr) {
-        let config = &self.cx.config;
-        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.has_address(source.ip())) {
-            path.move_port(config, source.port());
-        }
-    }
-
-    #[inline(never)]
-    fn path_of(&self, address: std::net::IpAddr) -> Option<PathId> {
-        self.cx.paths.iter().find(|(_, path)| path.has_address(address)).map(|(id, _)| id)
     }
 
     /// Any chunk but DATA of RFC 9260. False when the rest of the packet must not be read.

@@ -126,7 +126,7 @@ impl Association {
     /// Address of the peer in use.
     #[must_use]
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.cx.paths.first().map(Path::remote)
+        self.cx.paths.primary().map(Path::remote)
     }
 
     /// Streams that messages may be sent on: ids 0 to this - 1.
@@ -348,7 +348,7 @@ impl Association {
     pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
         // As a rule it is that of the first path.
         let first =
-            self.cx.paths.first().is_some_and(|path| path.has_address(address) && path.is_confirmed());
+            self.cx.paths.primary().is_some_and(|path| path.has_address(address) && path.is_confirmed());
         first || self.knows_other_address(address)
     }
 
@@ -374,7 +374,7 @@ impl Association {
     pub(crate) fn add_path(&mut self, remote: SocketAddr) -> PathId {
         let path = Path::new(&self.cx.config, remote);
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
-        let id = self.cx.paths.push(path);
+        let id = self.cx.paths.add(path);
         if let Some(path) = self.cx.paths.get_mut(id) {
             path.arm_heartbeat(now, &self.cx.config, rng);
         }
@@ -384,7 +384,7 @@ impl Association {
     /// Another address of the peer, as if the peer had listed it: it is probed.
     #[cfg(test)]
     pub(crate) fn list_path(&mut self, remote: SocketAddr) -> PathId {
-        let id = self.cx.paths.push(Path::unconfirmed(&self.cx.config, remote));
+        let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
         self.probe(id);
         id
     }

@@ -176,7 +176,7 @@ impl Association {
     #[inline]
     fn path_of_packet(&self, control: bool, chosen: Option<&Next>) -> PathId {
         if self.cx.paths.len() == 1 {
-            return PathId::FIRST;
+            return self.cx.paths.for_control();
         }
         self.path_of_several(control, chosen)
     }
@@ -191,7 +191,10 @@ impl Association {
             self.control.first_path().or_else(reconfig).or_else(heartbeat).or_else(forward)
         };
         let of_control = if control { of_control() } else { None };
-        of_control.or(chosen.map(|next| next.path)).unwrap_or_else(|| self.receiver.answer_path())
+        of_control
+            .or(chosen.map(|next| next.path))
+            .or_else(|| self.receiver.answer_path())
+            .unwrap_or(self.cx.paths.for_control())
     }
 
     /// Whether control chunks are to leave.
@@ -376,7 +379,7 @@ impl Association {
     // rfc9260:5.1-1 rfc9260:5.1.1-1
     fn write_init(&mut self, out: &mut Vec<u8>) {
         let config = &self.cx.config;
-        let types = match self.cx.paths.first() {
+        let types = match self.cx.paths.primary() {
             Some(path) if path.remote().is_ipv6() => SupportedAddressTypes::IPV6,
             _ => SupportedAddressTypes::IPV4,
         };

@@ -17,14 +17,14 @@ impl Association {
     /// Largest IP packet of the path in use, bytes: what is known of it.
     #[must_use]
     pub fn path_mtu(&self) -> u16 {
-        self.cx.paths.first().map_or(0, crate::path::Path::mtu)
+        self.cx.paths.primary().map_or(0, crate::path::Path::mtu)
     }
 
     /// Whether probes are looking for the MTU of the path in use, or will once data leaves on it, and have not ended (RFC 8899: the states
     /// Base, Searching, Error).
     #[must_use]
     pub fn is_searching_path_mtu(&self) -> bool {
-        let state = self.cx.paths.first().and_then(crate::path::Path::search_state);
+        let state = self.cx.paths.primary().and_then(crate::path::Path::search_state);
         matches!(state, Some(SearchState::Base | SearchState::Searching | SearchState::Error))
     }
 
@@ -133,8 +133,8 @@ impl Association {
     pub(crate) fn on_too_big(&mut self, now: Instant, destination: IpAddr, mtu: u32) -> bool {
         self.cx.set_now(now);
         let config = &self.cx.config;
-        let path = self.cx.paths.iter_mut().find(|(_, path)| path.has_address(destination));
-        let Some((id, path)) = path else { return false };
+        let Some(id) = self.cx.paths.find(destination) else { return false };
+        let Some(path) = self.cx.paths.get_mut(id) else { return false };
         let Some(changed) = path.too_big(now, config, mtu) else { return false };
         if changed.is_some_and(|mtu| mtu < path.mtu()) {
             self.change_mtu(id, changed);
@@ -148,8 +148,7 @@ impl Association {
     /// ICMP says that an address cannot be reached: "SCTP MAY provide information to the upper layer" (10, ICMP9). True: it did.
     pub(crate) fn on_unreachable(&mut self, now: Instant, destination: IpAddr, code: u8) -> bool {
         self.cx.set_now(now);
-        let path = self.cx.paths.iter().find(|(_, path)| path.has_address(destination));
-        let Some((id, _)) = path else { return false };
+        let Some(id) = self.cx.paths.find(destination) else { return false };
         self.cx.tell_if_read(Event::Unreachable { path: id.get(), code });
         true
     }

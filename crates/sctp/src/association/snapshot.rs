@@ -81,7 +81,7 @@ impl Association {
     fn path_stats(&self, id: PathId, path: &Path, subflows: &[SubflowStats]) -> PathStats {
         let mut stats = PathStats {
             address: path.remote(),
-            primary: id == PathId::FIRST,
+            primary: self.cx.paths.is_primary(id),
             active: path.is_active(),
             confirmed: path.is_confirmed(),
             packets_sent: 0,

@@ -3,6 +3,7 @@
 
 mod info;
 mod mtu;
+mod paths;
 mod reachability;
 mod search;
 mod size;
@@ -17,6 +18,7 @@ use crate::config::Config;
 use crate::ids::PathId;
 pub(crate) use info::HEARTBEAT_INFO_LEN;
 use info::heartbeat_info;
+pub(crate) use paths::Paths;
 use search::Search;
 pub(crate) use search::SearchState;
 
@@ -384,16 +386,16 @@ mod tests {
         path.confirm();
         path.measure();
         assert!(path.wants_plain_heartbeat());
-        path.heartbeat_info(PathId::FIRST, now(1), &mut rng);
+        path.heartbeat_info(PathId::new(0), now(1), &mut rng);
         assert!(!path.heartbeat_overdue(now(100), &config) && path.heartbeat_timer(&config).is_none());
         path.request_heartbeat();
-        let info = path.heartbeat_info(PathId::FIRST, now(100), &mut rng);
+        let info = path.heartbeat_info(PathId::new(0), now(100), &mut rng);
         path.measure();
         assert!(!path.wants_plain_heartbeat(), "the answer to the other one will do");
         assert!(path.heartbeat_overdue(now(200), &config));
         path.measure();
         path.request_heartbeat();
-        path.heartbeat_info(PathId::FIRST, now(200), &mut rng);
+        path.heartbeat_info(PathId::new(0), now(200), &mut rng);
         assert!(path.heartbeat_overdue(now(300), &config), "asked and measured: it asks");
         assert_eq!(path.heartbeat_answered(&info), None, "only the last one's answer counts");
     }

@@ -10,7 +10,7 @@ use super::Sender;
 use super::subflow::Subflow;
 use crate::config::Coupling;
 use crate::context::Context;
-use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
+use crate::ids::{LaneId, SpaceId, SubflowId};
 use crate::state::State;
 
 /// Numbers that may be out at once while some are kept: a gap block cannot say more than 65,535.
@@ -92,7 +92,7 @@ impl Sender {
 
     /// Most payload of a chunk of a subflow, bytes.
     fn max_payload_of(&self, cx: &Context, subflow: &Subflow) -> usize {
-        let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, |lane| lane.path);
+        let path = self.lanes.get(subflow.lane).map_or(cx.paths.for_data(), |lane| lane.path);
         subflow.cut_at(self.max_payload(cx, path)).max(1)
     }
 
@@ -109,7 +109,7 @@ impl Sender {
             let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.reserved.is_empty()) else {
                 continue;
             };
-            let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, |lane| lane.path);
+            let path = self.lanes.get(subflow.lane).map_or(cx.paths.for_data(), |lane| lane.path);
             let most = self.max_payload(cx, path) as u16;
             if let Some(subflow) = self.subflows.get_mut(id) {
                 subflow.reserved_size = subflow.reserved_size.min(most);

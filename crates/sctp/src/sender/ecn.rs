@@ -68,9 +68,9 @@ impl Sender {
         let leaves = reduced || cwr_at.is_none_or(|at| cx.now > at + srtt + srtt / 4);
         let ecn = self.ecn.as_mut()?;
         if let Some(lane) = lane.and_then(|(lane, _)| self.lanes.get(lane)) {
-            ecn.cwr_path = lane.path;
+            ecn.cwr_path = Some(lane.path);
         }
-        leaves.then_some(ecn.cwr_path)
+        leaves.then_some(ecn.cwr_path.unwrap_or(cx.paths.for_control()))
     }
 
     /// The CWR that was asked for: "the TSN number that was sent in the ECNE chunk" (RFC 4960, appendix A).

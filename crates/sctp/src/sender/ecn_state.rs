@@ -20,7 +20,7 @@ pub(super) struct EcnState {
     pub(super) cwr: Tsn,
     pub(super) cwr_at: Option<Instant>,
     /// Its path: the lane may not be known any more when the peer repeats its report.
-    pub(super) cwr_path: PathId,
+    pub(super) cwr_path: Option<PathId>,
     /// What routers have marked of each lane.
     lanes: Vec<Marked>,
 }
@@ -34,7 +34,7 @@ impl EcnState {
             heard: None,
             cwr: Tsn::new(0),
             cwr_at: None,
-            cwr_path: PathId::FIRST,
+            cwr_path: None,
             lanes: Vec::new(),
         }
     }

@@ -94,7 +94,7 @@ impl Sender {
         let Some(space) = self.spaces.get(at) else { return };
         // The T3-rtx that has it sent again (C5) runs on the lane of the chunk.
         let lane = space.flight.get(space.flight.first()).and_then(|chunk| self.lanes.get(chunk.lane));
-        let path = lane.map_or(PathId::FIRST, |lane| lane.path);
+        let path = lane.map_or(cx.paths.for_control(), |lane| lane.path);
         let Some(special) = &mut self.special else { return };
         let mut forward = special.forward(at);
         if point <= space.flight.first() {
@@ -105,7 +105,7 @@ impl Sender {
         let waited = forward.told_at.is_none_or(|told| cx.now - told >= srtt.min(MOST_DELAY));
         // One that says more than the last leaves at once; the same again, when the peer has had time to answer.
         forward.due |= point > forward.told || waited || timeout;
-        forward.path = path;
+        forward.path = Some(path);
         special.set_forward(at, forward);
         self.keep_t3(cx, at);
     }
@@ -178,7 +178,7 @@ impl Sender {
         for at in self.spaces.ids() {
             let Some(special) = &self.special else { return true };
             let forward = special.forward(at);
-            if !forward.due || forward.path != path {
+            if !forward.due || forward.path != Some(path) {
                 continue;
             }
             let room = limit.saturating_sub(packet.len());
@@ -201,7 +201,8 @@ impl Sender {
             if let (Some(space), Some(end)) = (self.spaces.get_mut(at), told) {
                 space.flight.forwarded_to(end);
             }
-            let forward = Forward { due: false, told: told.unwrap_or(forward.told), told_at, path };
+            let forward =
+                Forward { due: false, told: told.unwrap_or(forward.told), told_at, path: Some(path) };
             if let Some(special) = &mut self.special {
                 special.set_forward(at, forward);
             }

@@ -206,7 +206,7 @@ impl Sender {
 
     /// Most user data that a message has that leaves in one chunk on the first path, bytes.
     pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
-        self.max_payload(cx, PathId::FIRST)
+        self.max_payload(cx, cx.paths.for_data())
     }
 
     /// Most user data that one chunk of a subflow carries, bytes.

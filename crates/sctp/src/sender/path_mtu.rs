@@ -11,8 +11,8 @@ use super::Sender;
 use super::flight::{AckOutcome, ChunkState, Counted, SentChunk};
 use crate::context::Context;
 use crate::event::Event;
-use crate::ids::{Id, LaneId, PathId, Table};
-use crate::path::Path;
+use crate::ids::{Id, LaneId, PathId};
+use crate::path::{Path, Paths};
 use crate::stats::count_lost;
 
 /// Packets that were lost again. Short chunks were bundled in them: those that left at the same time filled one after the other.
@@ -46,7 +46,7 @@ impl LostAgain {
 }
 
 /// Bytes of chunks that a packet of a path has room for.
-pub(super) fn room_of(paths: &Table<PathId, Path>, id: PathId) -> usize {
+pub(super) fn room_of(paths: &Paths, id: PathId) -> usize {
     paths.get(id).map_or(0, Path::max_packet).saturating_sub(CommonHeader::LEN)
 }
 

@@ -43,7 +43,7 @@ impl Sender {
         let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
         let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
         let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
-        let placed = if one_lane { None } else { self.place_lane(cx, id, PathId::FIRST) };
+        let placed = if one_lane { None } else { self.place_lane(cx, id, cx.paths.for_data()) };
         let lane = placed.unwrap_or(LaneId::FIRST);
         let before = self.subflows.get(id);
         debug_assert!(

@@ -142,7 +142,7 @@ impl Sender {
         }
         cx.record(subflow, path, TraceEvent::Timeout { rto });
         self.record_window(cx, id);
-        (!probing && cx.is_another_error(path, waited, several)).then_some(path)
+        (!probing && cx.paths.is_another_error(cx.now, path, waited, several)).then_some(path)
     }
 
     /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it

@@ -151,7 +151,7 @@ impl Sender {
     fn fits_next(&self, cx: &Context, at: SpaceId) -> bool {
         let waiting = self.subflows.rows().iter().filter(|subflow| subflow.space == at);
         let next = |subflow: &super::Subflow| {
-            let path = self.lanes.get(subflow.lane).map(|lane| lane.path).unwrap_or_default();
+            let path = self.lanes.get(subflow.lane).map_or(cx.paths.for_data(), |lane| lane.path);
             subflow.out.peek(subflow.cut_at(self.max_payload(cx, path)))
         };
         waiting.filter_map(next).min().is_none_or(|payload| self.fits_peer_window(cx, at, payload))

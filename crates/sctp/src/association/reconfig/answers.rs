@@ -52,7 +52,7 @@ impl Answered {
 }
 
 /// The answers of one association.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Answers {
     /// The answers that must leave.
     due: VecDeque<Answered>,
@@ -64,6 +64,11 @@ pub(super) struct Answers {
 }
 
 impl Answers {
+    /// None was given; `path` is any, as nobody has asked.
+    pub(super) fn new(path: PathId) -> Self {
+        Self { due: VecDeque::new(), path, last: [None; 2] }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.due.is_empty()
     }
@@ -132,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_last_two_answers_are_known() {
-        let mut answers = Answers::default();
+        let mut answers = Answers::new(PathId::new(0));
         for (number, code) in [(10, 1), (11, 6), (12, 2)] {
             answers.give(Answered { number, result: code, next_tsns: None });
         }

@@ -57,7 +57,7 @@ impl Association {
 
     /// The path of the RE-CONFIG chunk that is due: answers go back to where the peer has asked; a request has a path of its own.
     pub(super) fn reconfig_path(&self) -> PathId {
-        let Some(reconfig) = &self.reconfig else { return PathId::FIRST };
+        let Some(reconfig) = &self.reconfig else { return self.cx.paths.for_control() };
         if !reconfig.answers.is_empty() {
             return reconfig.answers.path();
         }
@@ -118,7 +118,7 @@ impl Association {
 
     /// When a request that leaves now on a path is sent again: "the same value as SCTP's data transmission timer" (5.1.1).
     fn request_timer(&self, path: PathId) -> Option<Instant> {
-        Some(self.cx.now + self.cx.path_rto(path))
+        Some(self.cx.now + self.cx.paths.rto(&self.cx.config, path))
     }
 
     /// Gives a number to the first request that is ready, if this is the path on which it leaves.
@@ -346,7 +346,8 @@ impl Association {
             };
             // It answers for good by itself; asking again is for the case that this is lost, and "MUST use exponential backoff"
             // (RFC 6525, 5.1.1).
-            let wait = (outstanding.waited * 2).min(most).max(self.cx.path_rto(outstanding.path));
+            let wait =
+                (outstanding.waited * 2).min(most).max(self.cx.paths.rto(&self.cx.config, outstanding.path));
             outstanding.waited = wait;
             outstanding.in_progress = true;
             outstanding.due = false;

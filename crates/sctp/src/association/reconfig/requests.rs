@@ -82,13 +82,13 @@ pub(in super::super) struct Reconfig {
 pub(super) const REPEATED_ANSWER: u16 = 4 + 20;
 
 impl Reconfig {
-    pub(in super::super) fn new(ours: Tsn, peers: Tsn) -> Self {
+    pub(in super::super) fn new(ours: Tsn, peers: Tsn, path: PathId) -> Self {
         Self {
             next: ours.get(),
             expected: peers.get(),
             waiting: VecDeque::new(),
             outstanding: None,
-            answers: Answers::default(),
+            answers: Answers::new(path),
             pending: None,
             repeated: None,
             last_association_reset: None,

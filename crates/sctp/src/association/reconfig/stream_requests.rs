@@ -24,7 +24,7 @@ const BEFORE_STREAMS: usize = 12 + 4 + OutgoingReset::HEADER;
 impl Association {
     /// The path on which a request leaves now: as the data of the first subflow.
     pub(super) fn request_path(&self) -> PathId {
-        self.sender.path_of_subflow(SubflowId::FIRST.get()).unwrap_or_default()
+        self.sender.path_of_subflow(SubflowId::FIRST.get()).unwrap_or(self.cx.paths.for_control())
     }
 
     pub(super) fn give_answer(&mut self, answered: Answered) {

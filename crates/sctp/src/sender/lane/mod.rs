@@ -16,8 +16,8 @@ use super::flight::{Counted, LaneAck};
 use crate::config::{Config, LossDetection, MaxBurst, Reduction};
 use crate::context::Context;
 use crate::encoding::Encoding;
-use crate::ids::{PathId, SpaceId, SubflowId, Table};
-use crate::path::Path;
+use crate::ids::{PathId, SpaceId, SubflowId};
+use crate::path::{Path, Paths};
 use loss::Loss;
 use marked::{Circumstances, Marked, Report};
 use rack::Rack;
@@ -223,7 +223,7 @@ impl Lane {
 
     /// Its round-trip estimate: the path's, or its own.
     #[inline]
-    pub(super) fn rtt<'a>(&'a self, paths: &'a Table<PathId, Path>) -> Option<&'a RttEstimator> {
+    pub(super) fn rtt<'a>(&'a self, paths: &'a Paths) -> Option<&'a RttEstimator> {
         match &self.own_rtt {
             None => paths.get(self.path).map(Path::rtt),
             Some(own) => Some(own),
@@ -231,10 +231,7 @@ impl Lane {
     }
 
     #[inline]
-    pub(super) fn rtt_mut<'a>(
-        &'a mut self,
-        paths: &'a mut Table<PathId, Path>,
-    ) -> Option<&'a mut RttEstimator> {
+    pub(super) fn rtt_mut<'a>(&'a mut self, paths: &'a mut Paths) -> Option<&'a mut RttEstimator> {
         match &mut self.own_rtt {
             None => paths.get_mut(self.path).map(Path::rtt_mut),
             Some(own) => Some(own),
