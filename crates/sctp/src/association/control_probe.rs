@@ -6,8 +6,8 @@ use anabranch_base::{Duration, Instant};
 
 use super::Association;
 use super::checksum::checksum_of;
-use super::control::Kind;
 use super::phase::{Handshake, Phase};
+use crate::control::Kind;
 use crate::state::State;
 
 /// The shortest wait: hosts need time to answer, whatever the path does. The probe of TCP had "PTO = max(2 * SRTT, 10ms)" first

@@ -6,8 +6,8 @@ use anabranch_wire::chunk::{Chunk, Cwr, Ecne};
 use anabranch_wire::{Chunks, Tsn};
 
 use super::Association;
-use super::control::Kind;
 use crate::config::EcnMode;
+use crate::control::Kind;
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId};
 use crate::negotiation::fids::Judged;

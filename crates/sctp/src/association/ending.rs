@@ -4,8 +4,9 @@
 use anabranch_base::Instant;
 use anabranch_wire::cause::Causes;
 
+use super::Association;
 use super::phase::Phase;
-use super::{Association, causes};
+use crate::causes;
 use crate::event::{CloseReason, Event};
 use crate::ids::PathId;
 use crate::state::State;
@@ -88,7 +89,7 @@ impl Association {
             State::Closed => {}
             State::CookieWait => self.close(CloseReason::AbortedLocally),
             _ => {
-                let cause = super::causes::user_abort(reason);
+                let cause = causes::user_abort(reason);
                 self.abort_with(CloseReason::AbortedLocally, cause);
             }
         }

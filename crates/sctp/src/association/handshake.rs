@@ -9,14 +9,16 @@ use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChecksumOut, Tsn};
 
 use super::checksum::checksum_of;
-use super::control::Kind;
 use super::init::PeerInit;
 use super::phase::{Handshake, Phase};
 use super::watch::Watch;
-use super::{Association, Control, causes, random_tag};
+use super::{Association, random_tag};
 use crate::address::MAX_PEER_ADDRESSES;
+use crate::causes;
 use crate::config::Config;
 use crate::context::Context;
+use crate::control::Control;
+use crate::control::Kind;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
 use crate::event::{AssociationId, CloseReason, Event};

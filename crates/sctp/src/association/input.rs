@@ -6,9 +6,10 @@ use anabranch_wire::chunk::{Chunk, Init, Sack, kind};
 use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
+use super::Association;
 use super::init::{self, PeerInit};
 use super::reading::{PacketOutcome, Reading, Reply};
-use super::{Association, causes};
+use crate::causes;
 use crate::config::{LossDetection, SubflowLevel};
 use crate::encoding::{DataChunk, Encoding, sf2007};
 use crate::event::{CloseReason, Event};
@@ -247,7 +248,11 @@ impl Association {
                 }
                 self.on_data_chunk(reading, SpaceId::FIRST, &chunk)?;
             }
-            Chunk::ReConfig(chunk) => self.on_reconfig(reading.path, chunk),
+            Chunk::ReConfig(chunk) => {
+                if let Some((reconfig, mut scope)) = self.reconfiguring() {
+                    reconfig.on_chunk(&mut scope, reading.path, chunk)?;
+                }
+            }
             Chunk::SfData(data) => self.on_sf_data(reading, data)?,
             Chunk::SfSack(sack) => {
                 if self.reads_acknowledgements() {
@@ -376,9 +381,9 @@ impl Association {
             return;
         }
         self.receiver.finish_packet(&self.cx, &reading.data);
-        if self.reconfig.is_some() {
+        if let Some((reconfig, mut scope)) = self.reconfiguring() {
             rare();
-            self.advance_reconfig();
+            reconfig.advance(&mut scope);
         }
         self.sender.heard(&self.cx);
         self.heard_in_shutdown_sent(has_data);

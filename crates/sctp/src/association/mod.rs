@@ -2,10 +2,8 @@
 //! business of the [`Sender`], what arrives that of the [`Receiver`], and an address of the peer is a path.
 
 mod acknowledgement;
-pub(crate) mod causes;
 mod checksum;
 mod commands;
-mod control;
 mod control_probe;
 mod data;
 mod deferred_packet;
@@ -22,7 +20,6 @@ mod output;
 mod path_mtu;
 mod phase;
 mod reading;
-mod reconfig;
 mod returned;
 mod sf2007;
 mod sf_chunks;
@@ -40,9 +37,10 @@ use anabranch_wire::{ChecksumOut, Tsn};
 
 use crate::config::{Config, SubflowLevel};
 use crate::context::Context;
+use crate::control::Control;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
-use crate::error::SendError;
+use crate::error::{ReconfigError, SendError};
 use crate::event::Event;
 #[cfg(test)]
 use crate::ids::PathId;
@@ -50,14 +48,14 @@ use crate::ids::SubflowId;
 use crate::message::Received;
 use crate::path::Path;
 use crate::receiver::Receiver;
+use crate::reconfig::Reconfig;
+use crate::scope::Scope;
 use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
 use crate::undelivered::Returned;
-use control::Control;
 use deferred_packet::DeferredPacket;
 use phase::Phase;
-use reconfig::Reconfig;
 use watch::Watch;
 
 pub(crate) use handshake::fresh_identity;
@@ -431,6 +429,46 @@ impl Association {
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
         self.receiver.owes_sack()
+    }
+
+    /// The owners that a procedure works on.
+    fn scope(&mut self) -> Scope<'_> {
+        Scope {
+            cx: &mut self.cx,
+            sender: &mut self.sender,
+            receiver: &mut self.receiver,
+            control: &mut self.control,
+            errors: &mut self.errors,
+            encoding: self.encoding,
+        }
+    }
+
+    /// RE-CONFIG, where it was agreed, with what it works on.
+    #[inline]
+    fn reconfiguring(&mut self) -> Option<(&mut Reconfig, Scope<'_>)> {
+        let reconfig = self.reconfig.as_deref_mut()?;
+        let scope = Scope {
+            cx: &mut self.cx,
+            sender: &mut self.sender,
+            receiver: &mut self.receiver,
+            control: &mut self.control,
+            errors: &mut self.errors,
+            encoding: self.encoding,
+        };
+        Some((reconfig, scope))
+    }
+
+    /// RE-CONFIG for a request of our user.
+    ///
+    /// # Errors
+    /// While none can be made.
+    // rfc6525:5.1.1-2 rfc6525:5.1.1-3
+    pub(crate) fn reconfigure(&mut self) -> Result<(&mut Reconfig, Scope<'_>), ReconfigError> {
+        match self.cx.state {
+            State::CookieWait | State::CookieEchoed => Err(ReconfigError::NotUp),
+            State::Established => self.reconfiguring().ok_or(ReconfigError::NotSupported),
+            _ => Err(ReconfigError::Closing),
+        }
     }
 
     fn enter(&mut self, phase: Phase) {

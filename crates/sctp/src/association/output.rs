@@ -8,11 +8,12 @@ use anabranch_wire::chunk::{
 use anabranch_wire::param::{HeartbeatInfo, SupportedAddressTypes};
 use anabranch_wire::{CommonHeader, PacketBuilder};
 
-use super::control::{Kind, Next as NextControl};
+use super::Association;
 use super::deferred_packet::{DeferredPacket, Route};
 use super::init::OurInit;
-use super::{Association, causes};
+use crate::causes;
 use crate::config::MtuDiscovery;
+use crate::control::{Kind, Next as NextControl};
 use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, any_of};
 use crate::negotiation::offer::Offer;
@@ -185,7 +186,10 @@ impl Association {
     fn path_of_several(&self, control: bool, chosen: Option<&Next>) -> PathId {
         let wants_heartbeat = || self.cx.paths.iter().find(|(_, path)| path.wants_heartbeat());
         let of_control = || {
-            let reconfig = || self.reconfig_due().then(|| self.reconfig_path());
+            let reconfig = || {
+                let due = self.reconfig.as_ref().filter(|reconfig| reconfig.is_due(&self.cx, &self.sender));
+                due.map(|reconfig| reconfig.path_due(&self.cx, &self.sender))
+            };
             let heartbeat = || wants_heartbeat().map(|(id, _)| id);
             let forward = || self.sender.forward_path().filter(|_| self.cx.state.sends_data());
             self.control.first_path().or_else(reconfig).or_else(heartbeat).or_else(forward)
@@ -209,7 +213,7 @@ impl Association {
 
     #[inline(never)]
     fn wants_rare_control(&self) -> bool {
-        (self.sender.owes_forward() && self.cx.state.sends_data()) || self.reconfig_due()
+        (self.sender.owes_forward() && self.cx.state.sends_data()) || self.owes_reconfig()
     }
 
     /// Control chunks, if there are `any`, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is
@@ -301,9 +305,11 @@ impl Association {
         if !self.write_errors(packet, limit, path) || !self.write_heartbeat_acks(packet, limit, path) {
             return false; // full: the rest goes into the next packet
         }
-        let reconfigures = repeats_answer || self.reconfig_due();
-        if reconfigures && self.cx.state.is_up() && !self.write_reconfig(packet, limit, path, with_data) {
-            return false;
+        let reconfigures = repeats_answer || self.owes_reconfig();
+        if let Some((reconfig, mut scope)) = self.reconfiguring().filter(|_| reconfigures) {
+            if scope.cx.state.is_up() && !reconfig.write(&mut scope, packet, limit, path, with_data) {
+                return false;
+            }
         }
         // "The data sender SHOULD always attempt to bundle an outgoing FORWARD TSN with outbound DATA chunks" (RFC 3758, 3.5, F2).
         let forwards = self.cx.state.sends_data() && self.sender.owes_forward();
@@ -316,6 +322,12 @@ impl Association {
         }
         self.write_heartbeat(packet.buffer(), path);
         true
+    }
+
+    /// Whether a RE-CONFIG chunk must leave.
+    #[inline]
+    fn owes_reconfig(&self) -> bool {
+        self.reconfig.as_ref().is_some_and(|reconfig| reconfig.is_due(&self.cx, &self.sender))
     }
 
     fn owes_heartbeat(&self, path: PathId) -> bool {

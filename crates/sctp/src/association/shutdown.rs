@@ -3,9 +3,10 @@
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
-use super::control::Kind;
+use super::Association;
 use super::phase::{Guard, Phase, ShutdownTimers};
-use super::{Association, causes};
+use crate::causes;
+use crate::control::Kind;
 use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
 use crate::ids::SpaceId;
