@@ -365,7 +365,7 @@ impl Association {
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
         self.adopt_cookie(cookie);
         for path in self.cx.paths.rows_mut() {
-            path.forget_heartbeat();
+            path.heartbeat_mut().forget();
         }
         self.doubt(source);
         // A peer can restart at will, and a user may sleep.

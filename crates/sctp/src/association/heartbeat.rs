@@ -12,7 +12,7 @@ impl Association {
     pub(super) fn probe(&mut self, id: PathId) {
         let again = self.cx.now + self.cx.paths.rto(&self.cx.config, id);
         if let Some(path) = self.cx.paths.get_mut(id) {
-            path.probe(again);
+            path.heartbeat_mut().probe(again);
         }
     }
 
@@ -32,13 +32,15 @@ impl Association {
             self.count_error(id);
         }
         let (state, rng) = (self.cx.state, &mut self.cx.rng);
-        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.is_period_over(now)) else { return };
+        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.heartbeat().is_period_over(now)) else {
+            return;
+        };
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
         // chunk."
         if state.sends_data() {
             path.begin_heartbeat_period(now, &self.cx.config, rng);
         } else {
-            path.stop_heartbeat_timer();
+            path.heartbeat_mut().stop_timer();
         }
     }
 
@@ -61,7 +63,7 @@ impl Association {
         let Ok(info) = <&[u8; HEARTBEAT_INFO_LEN]>::try_from(info) else { return false };
         let id = PathId::new(info[0]);
         let Some(path) = self.cx.paths.get_mut(id) else { return false };
-        let Some(sent_at) = path.heartbeat_answered(info) else {
+        let Some(sent_at) = path.heartbeat_mut().answered(info) else {
             self.on_mtu_probe_answer(id, info);
             return false;
         };

@@ -40,9 +40,9 @@ impl Association {
         PathStatus {
             address: path.remote(),
             primary: self.cx.paths.is_primary(id),
-            active: path.is_active(),
+            active: path.reachability().is_active(),
             confirmed: path.is_confirmed(),
-            heartbeats: path.has_heartbeats(&self.cx.config),
+            heartbeats: path.heartbeat().is_on(&self.cx.config),
             cwnd: self.sender.window_on(id),
             srtt: path.rtt().srtt(),
             rto: path.rtt().rto(),
@@ -108,7 +108,7 @@ impl Association {
             Arc::make_mut(&mut self.cx.config).timers.heartbeat_interval = interval;
         }
         if let Some(path) = self.cx.paths.get_mut(id) {
-            path.switch_heartbeats(on);
+            path.heartbeat_mut().switch(on);
         }
         // "This value, if present, affects all destinations."
         self.arm_heartbeats();
@@ -134,7 +134,7 @@ impl Association {
             return Err(PathError::NotUp);
         }
         if let Some(path) = self.cx.paths.get_mut(id) {
-            path.request_heartbeat();
+            path.heartbeat_mut().request();
         }
         Ok(())
     }

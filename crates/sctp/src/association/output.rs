@@ -114,7 +114,7 @@ impl Association {
         };
         let mut packet = PacketBuilder::new(buf, header);
         let on = self.cx.paths.get(path)?;
-        let (limit, fixed) = (on.max_packet(), on.is_mtu_fixed());
+        let (limit, fixed) = (on.max_packet(), on.size().is_fixed());
         let before = packet.buffer().len();
         if control && self.write_mtu_probe(&mut packet, path) {
             rare();
@@ -331,7 +331,7 @@ impl Association {
     }
 
     fn owes_heartbeat(&self, path: PathId) -> bool {
-        self.cx.paths.get(path).is_some_and(Path::wants_plain_heartbeat)
+        self.cx.paths.get(path).is_some_and(|path| path.heartbeat().is_wanted())
     }
 
     /// SHUTDOWN as the last chunk, after a SACK: webrtc-sctp takes a packet in which anything follows SHUTDOWN for malformed. Data never
@@ -355,10 +355,10 @@ impl Association {
 
     fn write_heartbeat(&mut self, out: &mut Vec<u8>, id: PathId) {
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
-        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.wants_plain_heartbeat()) else {
+        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.heartbeat().is_wanted()) else {
             return;
         };
-        let info = path.heartbeat_info(id, now, rng);
+        let info = path.heartbeat_mut().leave(id, now, rng);
         Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, out);
     }
 

@@ -24,7 +24,7 @@ impl Association {
     /// Base, Searching, Error).
     #[must_use]
     pub fn is_searching_path_mtu(&self) -> bool {
-        let state = self.cx.paths.primary().and_then(crate::path::Path::search_state);
+        let state = self.cx.paths.primary().and_then(|path| path.size().search_state());
         matches!(state, Some(SearchState::Base | SearchState::Searching | SearchState::Error))
     }
 
@@ -43,7 +43,7 @@ impl Association {
         self.cx.set_now(now);
         for id in self.cx.paths.ids() {
             if let Some(path) = self.cx.paths.get_mut(id) {
-                path.fix_mtu(&self.cx.config, mtu);
+                path.size_mut().fix(&self.cx.config, mtu);
             }
             self.sender.use_mtu(&mut self.cx, id, mtu);
         }
@@ -59,7 +59,7 @@ impl Association {
         for id in self.cx.paths.ids() {
             let Some(path) = self.cx.paths.get_mut(id) else { continue };
             let connected = connected && path.is_confirmed();
-            let changed = path.free_mtu(&self.cx.config, connected);
+            let changed = path.size_mut().free(&self.cx.config, connected);
             self.change_mtu(id, changed);
         }
     }
@@ -70,7 +70,7 @@ impl Association {
         for id in self.cx.paths.ids() {
             let Some(path) = self.cx.paths.get_mut(id) else { continue };
             let connected = connected && path.is_confirmed();
-            let changed = path.change_discovery(self.cx.now, &self.cx.config, connected);
+            let changed = path.size_mut().change_discovery(self.cx.now, &self.cx.config, connected);
             self.change_mtu(id, changed);
         }
     }
@@ -78,7 +78,7 @@ impl Association {
     /// A path is connected: probes of its MTU may begin (RFC 8899, 6.2.1.1).
     pub(super) fn begin_mtu_search(&mut self, id: PathId) {
         let config = &self.cx.config;
-        let changed = self.cx.paths.get_mut(id).and_then(|path| path.begin_search(config));
+        let changed = self.cx.paths.get_mut(id).and_then(|path| path.size_mut().begin_search(config));
         self.change_mtu(id, changed);
     }
 
@@ -88,10 +88,10 @@ impl Association {
         let Some(path) = self.cx.paths.get_mut(id) else { return };
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk" (8.3).
         if !self.cx.state.sends_data() {
-            path.end_search();
+            path.size_mut().end_search();
             return;
         }
-        let changed = path.search_expired(now, config);
+        let changed = path.size_mut().search_expired(now, config);
         self.change_mtu(id, changed);
     }
 
@@ -105,9 +105,11 @@ impl Association {
             return false;
         }
         let (now, config, rng) = (self.cx.now, &self.cx.config, &mut self.cx.rng);
-        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.wants_probe()) else { return false };
+        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.size().wants_probe()) else {
+            return false;
+        };
         if !self.cx.state.sends_data() {
-            path.end_search();
+            path.size_mut().end_search();
             return false;
         }
         let Some((info, len)) = path.probe_info(id, now, config, rng) else { return false };
@@ -123,7 +125,7 @@ impl Association {
     pub(super) fn on_mtu_probe_answer(&mut self, id: PathId, info: &[u8; HEARTBEAT_INFO_LEN]) -> bool {
         let (now, config) = (self.cx.now, &self.cx.config);
         let Some(path) = self.cx.paths.get_mut(id) else { return false };
-        let Some(changed) = path.probe_answered(now, info, config) else { return false };
+        let Some(changed) = path.size_mut().probe_answered(now, info, config) else { return false };
         self.clear_errors_by_heartbeat(id);
         self.change_mtu(id, changed);
         true
@@ -135,7 +137,7 @@ impl Association {
         let config = &self.cx.config;
         let Some(id) = self.cx.paths.find(destination) else { return false };
         let Some(path) = self.cx.paths.get_mut(id) else { return false };
-        let Some(changed) = path.too_big(now, config, mtu) else { return false };
+        let Some(changed) = path.size_mut().too_big(now, config, mtu) else { return false };
         if changed.is_some_and(|mtu| mtu < path.mtu()) {
             self.change_mtu(id, changed);
             self.sender.resend_too_long(&mut self.cx, id);

@@ -82,7 +82,7 @@ impl Association {
         let mut stats = PathStats {
             address: path.remote(),
             primary: self.cx.paths.is_primary(id),
-            active: path.is_active(),
+            active: path.reachability().is_active(),
             confirmed: path.is_confirmed(),
             packets_sent: 0,
             payload_bytes_sent: 0,
@@ -98,7 +98,7 @@ impl Association {
             messages_abandoned_sent: 0,
             out_of_order_received: 0,
             timeouts: 0,
-            errors: path.errors(),
+            errors: path.reachability().errors(),
             cwnd: self.sender.window_on(id),
             ssthresh: self.sender.ssthresh_on(id),
             flight: 0,

@@ -60,7 +60,7 @@ impl Association {
         }
         self.cx.paths.for_each(|id, path| {
             visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
-            visit(path.search_timer(), Timer::PathMtu, Expired::PathMtu(id));
+            visit(path.size().search_timer(), Timer::PathMtu, Expired::PathMtu(id));
         });
     }
 

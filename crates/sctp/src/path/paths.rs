@@ -170,19 +170,21 @@ impl Paths {
         waited: Duration,
         several: bool,
     ) -> bool {
-        self.table.get_mut(id).is_none_or(|path| path.is_another_error(now, waited, several))
+        self.table.get_mut(id).is_none_or(|path| path.reachability.is_another_error(now, waited, several))
     }
 
     /// Something that last left on a path was not answered in time (8.2). An event for the user, where the path goes down with it.
     pub(crate) fn on_error(&mut self, config: &Config, id: PathId) -> Option<Event> {
         let path = self.table.get_mut(id)?;
-        path.count_error(config.limits.path_max_retrans).then(|| Event::PathDown { path: id.get() })
+        path.reachability
+            .count_error(config.limits.path_max_retrans)
+            .then(|| Event::PathDown { path: id.get() })
     }
 
     /// Something proves that a path works. An event for the user, where it was down.
     pub(crate) fn on_answer(&mut self, id: PathId) -> Option<Event> {
         let path = self.table.get_mut(id)?;
-        path.clear_errors().then(|| Event::PathUp { path: id.get() })
+        path.reachability.clear_errors().then(|| Event::PathUp { path: id.get() })
     }
 }
 
@@ -242,7 +244,7 @@ mod tests {
         assert_eq!(paths.on_error(&config, far), None);
         assert_eq!(paths.on_error(&config, far), Some(Event::PathDown { path: 1 }));
         assert_eq!(paths.on_error(&config, far), None, "it is down already");
-        assert!(paths.primary().unwrap().is_active());
+        assert!(paths.primary().unwrap().reachability().is_active());
         assert_eq!(paths.on_answer(far), Some(Event::PathUp { path: 1 }));
         assert_eq!(paths.on_answer(far), None);
     }

@@ -69,9 +69,9 @@ impl Receiver {
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk" (8.3).
         if cx.state.sends_data()
             && tuning.asks(cx.now, read, cx.stats.payload_bytes_sent, window.into())
-            && let Some(path) = cx.paths.primary_mut().filter(|path| path.has_heartbeats(&cx.config))
+            && let Some(path) = cx.paths.primary_mut().filter(|path| path.heartbeat().is_on(&cx.config))
         {
-            path.measure();
+            path.heartbeat_mut().measure();
         }
         let tight = cx.budget.as_ref().is_some_and(|budget| budget.is_tight());
         let wanted = if tight { tuning.rate.needed().min(wanted).max(tuning.first.into()) } else { wanted };

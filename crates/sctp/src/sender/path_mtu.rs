@@ -60,7 +60,7 @@ impl Sender {
     /// A path carries IP packets of so many bytes from now on.
     pub(crate) fn use_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
         let config = &cx.config;
-        if cx.paths.get_mut(id).is_some_and(|path| path.set_mtu(config, mtu)) {
+        if cx.paths.get_mut(id).is_some_and(|path| path.size_mut().set(config, mtu)) {
             self.path_mtu_changed(cx, id);
         }
     }
@@ -69,7 +69,7 @@ impl Sender {
     /// (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
     pub(super) fn suspect_lost_sizes(&mut self, cx: &mut Context, id: LaneId) {
         let Some(lane) = self.lanes.get(id) else { return };
-        if cx.paths.get(lane.path).is_none_or(|path| !path.is_searched()) {
+        if cx.paths.get(lane.path).is_none_or(|path| !path.size().is_searched()) {
             return;
         }
         let Some(space) = self.spaces.get(lane.space) else { return };
@@ -89,7 +89,9 @@ impl Sender {
     pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, lost: &LostAgain) {
         let Some(id) = self.lanes.get(id).map(|lane| lane.path) else { return };
         let (config, len) = (&cx.config, CommonHeader::LEN + lost.longest);
-        if let Some(mtu) = cx.paths.get_mut(id).and_then(|path| path.packet_lost_again(config, len)) {
+        if let Some(mtu) =
+            cx.paths.get_mut(id).and_then(|path| path.size_mut().packet_lost_again(config, len))
+        {
             self.use_found_mtu(cx, id, mtu);
         }
     }
@@ -105,7 +107,7 @@ impl Sender {
             (self.packet_of(ack.longest_once as usize), self.packet_of(ack.longest_resent as usize));
         let (now, config) = (cx.now, &cx.config);
         if let Some(path) = cx.paths.get_mut(lane.path) {
-            path.packets_arrived(now, config, once, resent);
+            path.size_mut().packets_arrived(now, config, once, resent);
         }
     }
 
@@ -118,7 +120,7 @@ impl Sender {
     /// congestion window measured in bytes" (RFC 8899, 3), and a smaller one is no sign of congestion.
     pub(crate) fn path_mtu_changed(&mut self, cx: &Context, id: PathId) {
         let Some(path) = cx.paths.get(id) else { return };
-        let (unit, pmdcs) = (path.window_unit(&cx.config), path.pmdcs());
+        let (unit, pmdcs) = (path.size().window_unit(&cx.config), path.pmdcs());
         for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.path == id) {
             lane.resize(unit, pmdcs);
         }

@@ -155,7 +155,7 @@ impl Lane {
     ) -> Option<Self> {
         let config = &*cx.config;
         let on = cx.paths.get(path)?;
-        let unit = on.window_unit(config);
+        let unit = on.size().window_unit(config);
         let controller = config.controller(unit, on.remote().is_ipv6(), peer_rwnd);
         let own_rtt = subflow != SubflowId::FIRST;
         let mut lane = Self {
