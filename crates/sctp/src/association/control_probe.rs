@@ -5,7 +5,6 @@
 use anabranch_base::{Duration, Instant};
 
 use super::Association;
-use super::checksum::checksum_of;
 use super::phase::{Handshake, Phase};
 use crate::control::Kind;
 use crate::state::State;
@@ -66,7 +65,7 @@ impl Association {
             let kind = if self.cx.state == State::ShutdownSent { Kind::Shutdown } else { Kind::ShutdownAck };
             self.control.ask(kind, self.cx.paths.for_control());
             // Whose SHUTDOWN COMPLETE was lost has forgotten the association, and takes nothing without a checksum (RFC 9653, 5.3).
-            self.checksum = checksum_of(&self.cx.config);
+            self.writer.settle_checksum(&self.cx.config, false);
         }
     }
 }

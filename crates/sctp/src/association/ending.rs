@@ -107,7 +107,7 @@ impl Association {
         self.close(reason);
         // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
         self.control.clear();
-        self.deferred_packet = None;
+        self.writer.forget_deferred();
     }
 
     /// ABORT chunk whose tag the endpoint has checked.

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Instant, SecretRng};
+use anabranch_wire::Tsn;
 use anabranch_wire::chunk::kind;
 use anabranch_wire::param::ForwardTsnSupported;
-use anabranch_wire::{ChecksumOut, Tsn};
 
-use super::checksum::checksum_of;
 use super::init::PeerInit;
+use super::output::PacketWriter;
 use super::phase::{Handshake, Phase};
 use super::watch::Watch;
 use super::{Association, random_tag};
@@ -50,17 +50,12 @@ impl Association {
             sender: Sender::new(&mut cx, send_base),
             receiver: Receiver::new(cx.config.streams.inbound),
             control: Control::new(cx.paths.for_control()),
-            local_port: ports.0,
-            peer_port: ports.1,
-            local_tag: 0,
-            peer_tag: 0,
+            writer: PacketWriter::new(&cx.config, ports),
             errors: 0,
             reconfig: None,
-            deferred_packet: None,
             listed_addresses: Vec::new(),
             returned: None,
             wishes: None,
-            checksum: checksum_of(&cx.config),
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),
             cx,
@@ -80,7 +75,7 @@ impl Association {
     ) -> Self {
         let initial_tsn = Tsn::new(rng.u32());
         let mut assoc = Self::blank(id, now, config, ports, remote, initial_tsn, rng);
-        assoc.local_tag = local_tag;
+        assoc.writer.set_local_tag(local_tag);
         assoc.control.ask(Kind::Init, assoc.cx.paths.for_control());
         let handshake = Box::new(assoc.new_handshake());
         assoc.enter(Phase::CookieWait(handshake));
@@ -123,8 +118,8 @@ impl Association {
     /// Tags, windows and streams from a cookie.
     // rfc9260:5.1.2-4
     fn adopt_cookie(&mut self, cookie: &Cookie) {
-        self.local_tag = cookie.local_tag;
-        self.peer_tag = cookie.peer_tag;
+        self.writer.set_local_tag(cookie.local_tag);
+        self.writer.set_peer_tag(cookie.peer_tag);
         self.sender.set_streams(cookie.outbound_streams);
         self.receiver.set_streams(cookie.inbound_streams);
         self.listed_addresses.clear();
@@ -138,19 +133,6 @@ impl Association {
         if let Some(handshake) = self.phase.handshake_mut() {
             handshake.note(&cookie.extensions);
         }
-    }
-
-    /// The association is up, with or without checksums. Before that they are always right: "When an endpoint sends a packet
-    /// containing a COOKIE ECHO chunk, it MUST include a correct CRC32c checksum", and so it is with INIT (RFC 9653, 5.2).
-    // rfc9653:5.2-2 rfc9653:5.2-4 rfc9653:5.2-6
-    fn settle_checksum(&mut self, zero: bool) {
-        self.checksum = if zero { ChecksumOut::Zero } else { checksum_of(&self.cx.config) };
-    }
-
-    /// A peer that does not answer may have forgotten the association, and then takes no packet without a checksum (RFC 9653, 5.3): it
-    /// could never say that all is delivered, or that it knows of nothing. So what is sent until it answers has one.
-    pub(super) fn checksum_now(&self) -> ChecksumOut {
-        if self.errors > 0 { checksum_of(&self.cx.config) } else { self.checksum }
     }
 
     fn tell_adaptation(&mut self, adaptation: Option<u32>) {
@@ -190,7 +172,7 @@ impl Association {
             shutdown_wanted = handshake.shutdown_wanted;
             adaptation = handshake.adaptation;
             let zero = handshake.sends_zero_checksum;
-            self.settle_checksum(zero);
+            self.writer.settle_checksum(&self.cx.config, zero);
         }
         self.enter(Phase::Established);
         self.clear_errors(self.cx.paths.for_control());
@@ -224,7 +206,7 @@ impl Association {
         let Phase::CookieWait(before) = &mut self.phase else { return };
         let before = std::mem::take(&mut **before);
         let config = Arc::clone(&self.cx.config);
-        self.peer_tag = init.tag;
+        self.writer.set_peer_tag(init.tag);
         self.sender.set_streams(config.streams.outbound.min(init.inbound_streams));
         self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
         for address in init.addresses {
@@ -316,7 +298,7 @@ impl Association {
     pub(crate) fn renew_tag(&mut self, tag: u32) {
         if let Some(handshake) = self.phase.handshake_mut() {
             handshake.wants_tag = false;
-            self.local_tag = tag;
+            self.writer.set_local_tag(tag);
         }
     }
 
@@ -326,7 +308,7 @@ impl Association {
         self.cx.set_now(now);
         self.cx.stats.control.count_received(kind::COOKIE_ECHO);
         if self.phase.handshake().is_some() {
-            if self.cx.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
+            if self.cx.state == State::CookieWait || self.writer.tags().1 != cookie.peer_tag {
                 self.adopt_cookie(cookie);
                 let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
                 self.return_unsent(dropped);
@@ -340,7 +322,7 @@ impl Association {
         } else {
             self.probe_behind_cookie_ack();
         }
-        self.peer_tag = cookie.peer_tag;
+        self.writer.set_peer_tag(cookie.peer_tag);
         self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
     }
 
@@ -357,7 +339,7 @@ impl Association {
         }
         self.control.clear();
         self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
-        self.deferred_packet = None;
+        self.writer.forget_deferred();
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
         let (unsent, unacknowledged) = self.return_undelivered();
@@ -375,7 +357,7 @@ impl Association {
             unacknowledged: before.1 + unacknowledged,
             received_bytes_lost: before.2.saturating_add(received_bytes_lost),
         });
-        self.settle_checksum(cookie.extensions.sends_zero_checksum);
+        self.writer.settle_checksum(&self.cx.config, cookie.extensions.sends_zero_checksum);
         self.watch.restart();
         self.enter_established();
         self.tell_adaptation(cookie.extensions.adaptation);

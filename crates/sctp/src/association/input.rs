@@ -325,7 +325,7 @@ impl Association {
                 // "decides not to establish the new association due to ... invalid parameter values ...: it SHOULD respond with
                 // an ABORT chunk" with the INIT ACK's own tag (5.1). Where the fixed fields are cut, there is no such tag to
                 // trust, and the chunk is dropped.
-                self.peer_tag = init.initiate_tag;
+                self.writer.set_peer_tag(init.initiate_tag);
                 let what = "an INIT ACK with a malformed parameter";
                 self.abort_with(CloseReason::ProtocolViolation { what }, causes::protocol_violation(what));
             }
@@ -333,7 +333,7 @@ impl Association {
         };
         if let Err(cause) = peer.check(true) {
             if waits {
-                self.peer_tag = peer.tag;
+                self.writer.set_peer_tag(peer.tag);
                 self.abort_with(
                     CloseReason::ProtocolViolation { what: "an INIT ACK that cannot be used" },
                     cause,

@@ -4,6 +4,7 @@
 mod acknowledgement;
 mod checksum;
 mod commands;
+mod control_chunks;
 mod control_probe;
 mod data;
 mod deferred_packet;
@@ -27,13 +28,14 @@ mod shutdown;
 mod sight;
 mod snapshot;
 mod timers;
+mod transmit;
 mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, SecretRng, Trace};
-use anabranch_wire::{ChecksumOut, Tsn};
+use anabranch_wire::Tsn;
 
 use crate::config::{Config, SubflowLevel};
 use crate::context::Context;
@@ -54,7 +56,7 @@ use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
 use crate::undelivered::Returned;
-use deferred_packet::DeferredPacket;
+use output::PacketWriter;
 use phase::Phase;
 use watch::Watch;
 
@@ -80,19 +82,13 @@ pub struct Association {
     sender: Sender,
     receiver: Receiver,
     control: Control,
-    local_port: u16,
-    peer_port: u16,
-    local_tag: u32,
-    peer_tag: u32,
     /// Association error counter (8.1).
     errors: u32,
     /// RE-CONFIG, where it was agreed.
     reconfig: Option<Box<Reconfig>>,
-    deferred_packet: Option<Box<DeferredPacket>>,
+    writer: PacketWriter,
     /// Addresses from which the peer may write besides those of its paths: what it listed.
     listed_addresses: Vec<IpAddr>,
-    /// What packets leave with.
-    checksum: ChecksumOut,
     /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
@@ -260,7 +256,7 @@ impl Association {
     // rfc9260:5.3.1-2
     #[must_use]
     pub fn tags(&self) -> (u32, u32) {
-        (self.local_tag, self.peer_tag)
+        self.writer.tags()
     }
 
     /// Whether the peer may leave checksums out (RFC 9653, 5.3).
@@ -271,18 +267,19 @@ impl Association {
     /// SCTP port of the peer.
     #[must_use]
     pub fn peer_port(&self) -> u16 {
-        self.peer_port
+        self.writer.ports().1
     }
 
     /// Our SCTP port.
     #[must_use]
     pub fn local_port(&self) -> u16 {
-        self.local_port
+        self.writer.ports().0
     }
 
     /// The peer's SCTP port and ours.
     pub(crate) fn ports(&self) -> (u16, u16) {
-        (self.peer_port, self.local_port)
+        let (local, peer) = self.writer.ports();
+        (peer, local)
     }
 
     /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an

@@ -3,9 +3,6 @@
 use std::net::IpAddr;
 
 use anabranch_base::Instant;
-use anabranch_wire::chunk::{Heartbeat, HeartbeatKind, Pad};
-use anabranch_wire::param::HeartbeatInfo;
-use anabranch_wire::{CommonHeader, PacketBuilder};
 
 use super::Association;
 use crate::event::Event;
@@ -93,31 +90,6 @@ impl Association {
         }
         let changed = path.size_mut().search_expired(now, config);
         self.change_mtu(id, changed);
-    }
-
-    /// A probe leaves if one is due: a HEARTBEAT, and a PAD chunk that fills the packet (RFC 8899, 6.2.1.2). True when it has filled
-    /// the packet.
-    #[inline(never)]
-    // rfc8899:3-3 rfc8899:3-5 rfc8899:3-16 rfc8899:4.1-1 rfc8899:4.1-2 rfc8899:6.2-1
-    pub(super) fn write_mtu_probe(&mut self, packet: &mut PacketBuilder<'_>, id: PathId) -> bool {
-        // What the peer waits for goes first.
-        if self.control.any() {
-            return false;
-        }
-        let (now, config, rng) = (self.cx.now, &self.cx.config, &mut self.cx.rng);
-        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.size().wants_probe()) else {
-            return false;
-        };
-        if !self.cx.state.sends_data() {
-            path.size_mut().end_search();
-            return false;
-        }
-        let Some((info, len)) = path.probe_info(id, now, config, rng) else { return false };
-        Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, packet.buffer());
-        let room = len.saturating_sub(packet.len() + Pad::HEADER);
-        Pad { len: room.min(usize::from(u16::MAX) - Pad::HEADER) as u16 }.emit(packet.buffer());
-        debug_assert!(packet.len() == len || len < CommonHeader::LEN + 64, "a probe of {len} bytes");
-        true
     }
 
     /// HEARTBEAT ACK: whether it answers a probe. "A successful probe updates the association and path counters" (RFC 8899, 6.2.1.2),

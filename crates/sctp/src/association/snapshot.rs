@@ -1,7 +1,6 @@
 //! All that statistics show, at once.
 
 use anabranch_base::Ecn;
-use anabranch_wire::ChecksumOut;
 
 use super::Association;
 use crate::config::Checksums;
@@ -62,8 +61,8 @@ impl Association {
     /// What the handshake came to: `None` before the peer has said anything.
     #[must_use]
     pub fn negotiated(&self) -> Option<Negotiated> {
-        let unknown = self.cx.state == State::CookieWait || self.peer_tag == 0;
-        let zero = self.cx.config.checksums == Checksums::Crc32c && self.checksum == ChecksumOut::Zero;
+        let unknown = self.cx.state == State::CookieWait || self.writer.tags().1 == 0;
+        let zero = self.cx.config.checksums == Checksums::Crc32c && self.writer.leaves_checksum_out();
         (!unknown).then(|| Negotiated {
             outbound_streams: self.sender.streams(),
             inbound_streams: self.receiver.streams(),
