@@ -26,7 +26,9 @@ impl Association {
         if heard == Heard::News {
             self.errors = 0;
             for path in self.sender.paths_of_news() {
-                self.cx.clear_path_errors(path);
+                if let Some(up) = self.cx.paths.on_answer(path) {
+                    self.cx.tell(up);
+                }
             }
         }
         Ok(())

@@ -5,10 +5,8 @@
 use anabranch_base::{Duration, Instant};
 
 use super::Association;
-use super::checksum::checksum_of;
-use super::control::Kind;
 use super::phase::{Handshake, Phase};
-use crate::ids::PathId;
+use crate::control::Kind;
 use crate::state::State;
 
 /// The shortest wait: hosts need time to answer, whatever the path does. The probe of TCP had "PTO = max(2 * SRTT, 10ms)" first
@@ -24,7 +22,7 @@ impl Association {
         if !config.timers.control_probe {
             return None;
         }
-        let measured = self.cx.paths.first().and_then(|path| path.rtt().srtt());
+        let measured = self.cx.paths.primary().and_then(|path| path.rtt().srtt());
         let round_trip = measured.or(self.receiver.handshake_round_trip())?;
         let at = config.clock().after(self.cx.now, (round_trip * 2).max(LEAST));
         timer.is_some_and(|timer| at < timer).then_some(at)
@@ -38,7 +36,7 @@ impl Association {
     /// A COOKIE ECHO came again: who has not had the COOKIE ACK discards all data that comes behind it (RFC 9260, 6), and as long as none has
     /// been acknowledged there is no round trip by which to probe for it. So it is probed for now, with the second COOKIE ACK.
     pub(super) fn probe_behind_cookie_ack(&mut self) {
-        let measured = self.cx.paths.first().is_some_and(|path| path.rtt().srtt().is_some());
+        let measured = self.cx.paths.primary().is_some_and(|path| path.rtt().srtt().is_some());
         if self.cx.config.timers.control_probe && self.cx.state.sends_data() && !measured {
             self.sender.probe_every_lane(&mut self.cx);
         }
@@ -58,16 +56,16 @@ impl Association {
     pub(super) fn on_control_probe(&mut self) {
         if let Phase::CookieEchoed(handshake) = &mut self.phase {
             handshake.probe = None;
-            self.control.ask(Kind::CookieEcho, PathId::FIRST);
+            self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
             // DATA that rode with the first is not taken for lost: as in any probe, new data rides, or the last chunk once more.
             self.sender.probe_every_lane(&mut self.cx);
         }
         if let Some(timers) = self.phase.shutdown_timers_mut() {
             (timers.probe, timers.probed) = (None, true);
             let kind = if self.cx.state == State::ShutdownSent { Kind::Shutdown } else { Kind::ShutdownAck };
-            self.control.ask(kind, PathId::FIRST);
+            self.control.ask(kind, self.cx.paths.for_control());
             // Whose SHUTDOWN COMPLETE was lost has forgotten the association, and takes nothing without a checksum (RFC 9653, 5.3).
-            self.checksum = checksum_of(&self.cx.config);
+            self.writer.settle_checksum(&self.cx.config, false);
         }
     }
 }

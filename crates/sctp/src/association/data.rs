@@ -3,9 +3,10 @@
 use anabranch_wire::RawChunk;
 use anabranch_wire::chunk::Data;
 
-use super::control::Kind;
+use super::Association;
 use super::reading::Reading;
-use super::{Association, causes};
+use crate::causes;
+use crate::control::Kind;
 use crate::encoding::DataChunk;
 use crate::ids::{PathId, SpaceId};
 use crate::receiver::Taken;

@@ -6,14 +6,11 @@ use anabranch_wire::chunk::{Chunk, Cwr, Ecne};
 use anabranch_wire::{Chunks, Tsn};
 
 use super::Association;
-use super::control::Kind;
 use crate::config::EcnMode;
+use crate::control::Kind;
 use crate::encoding::Encoding;
-use crate::ids::{PathId, SpaceId};
+use crate::ids::SpaceId;
 use crate::negotiation::fids::Judged;
-use crate::path::Path;
-use crate::sender::Next;
-use crate::state::State;
 
 impl Association {
     /// What packets with data leave as from now on.
@@ -23,20 +20,6 @@ impl Association {
             EcnMode::L4s if agreed => Ecn::Ect1,
             _ => Ecn::NotEct,
         };
-    }
-
-    /// The field of a packet whose data begins with `chosen`, if it has any. Control chunks alone are Not-ECT, as what is sent again ("TCP
-    /// senders MUST NOT set either an ECT(0) or ECT(1) codepoint in the IP header for retransmitted data packets", RFC 3168, 6.1.5) and window
-    /// probes (RFC 3168, 6.1.6). So is the data that rides with COOKIE ECHO: whether ECT gets through at all is to be found out by data
-    /// that nothing else depends on.
-    #[inline]
-    pub(super) fn ecn_of(&self, path: PathId, next: &Next) -> Ecn {
-        let capable = self.sender.is_ecn_capable(next) && self.cx.state != State::CookieEchoed;
-        if capable && !self.cx.paths.get(path).is_none_or(Path::refuses_ect) {
-            self.cx.ect
-        } else {
-            Ecn::NotEct
-        }
     }
 
     /// A packet came that was ECN-capable, and perhaps marked: its data tells which space it belongs to. A packet has data of one

@@ -4,8 +4,9 @@
 use anabranch_base::Instant;
 use anabranch_wire::cause::Causes;
 
+use super::Association;
 use super::phase::Phase;
-use super::{Association, causes};
+use crate::causes;
 use crate::event::{CloseReason, Event};
 use crate::ids::PathId;
 use crate::state::State;
@@ -36,7 +37,9 @@ impl Association {
     // rfc9260:8.1-1 rfc9260:8.1-3 rfc9260:9.2-5 rfc9260:9.2-16
     pub(super) fn count_error(&mut self, path: PathId) {
         self.errors += 1;
-        self.cx.count_path_error(path);
+        if let Some(down) = self.cx.paths.on_error(&self.cx.config, path) {
+            self.cx.tell(down);
+        }
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
         if self.errors > self.cx.config.limits.association_max_retrans {
@@ -48,12 +51,19 @@ impl Association {
     // rfc9260:8.1-5
     pub(super) fn clear_errors(&mut self, path: PathId) {
         self.errors = 0;
-        self.cx.clear_path_errors(path);
+        self.clear_path_errors(path);
+    }
+
+    /// Something has come that proves that a path works (8.2).
+    pub(super) fn clear_path_errors(&mut self, path: PathId) {
+        if let Some(up) = self.cx.paths.on_answer(path) {
+            self.cx.tell(up);
+        }
     }
 
     /// A HEARTBEAT, or a probe of the MTU, has been answered.
     pub(super) fn clear_errors_by_heartbeat(&mut self, id: PathId) {
-        self.cx.clear_path_errors(id);
+        self.clear_path_errors(id);
         if self.sender.unacknowledged_chunks() == 0 {
             self.errors = 0;
         }
@@ -79,7 +89,7 @@ impl Association {
             State::Closed => {}
             State::CookieWait => self.close(CloseReason::AbortedLocally),
             _ => {
-                let cause = super::causes::user_abort(reason);
+                let cause = causes::user_abort(reason);
                 self.abort_with(CloseReason::AbortedLocally, cause);
             }
         }
@@ -88,7 +98,7 @@ impl Association {
     /// Sends ABORT with encoded causes and closes.
     // rfc9260:9.1-1
     pub(super) fn abort_with(&mut self, reason: CloseReason, causes: Vec<u8>) {
-        self.control.abort(PathId::FIRST, causes);
+        self.control.abort(self.cx.paths.for_control(), causes);
         self.close(reason);
     }
 
@@ -96,8 +106,8 @@ impl Association {
     pub(super) fn end_aborted(&mut self, reason: CloseReason) {
         self.close(reason);
         // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
-        self.control = super::Control::default();
-        self.deferred_packet = None;
+        self.control.clear();
+        self.writer.forget_deferred();
     }
 
     /// ABORT chunk whose tag the endpoint has checked.

@@ -4,23 +4,24 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Instant, SecretRng};
+use anabranch_wire::Tsn;
 use anabranch_wire::chunk::kind;
 use anabranch_wire::param::ForwardTsnSupported;
-use anabranch_wire::{ChecksumOut, Tsn};
 
-use super::checksum::checksum_of;
-use super::control::Kind;
 use super::init::PeerInit;
+use super::output::PacketWriter;
 use super::phase::{Handshake, Phase};
 use super::watch::Watch;
-use super::{Association, Control, causes, random_tag};
+use super::{Association, random_tag};
 use crate::address::MAX_PEER_ADDRESSES;
+use crate::causes;
 use crate::config::Config;
 use crate::context::Context;
+use crate::control::Control;
+use crate::control::Kind;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
 use crate::event::{AssociationId, CloseReason, Event};
-use crate::ids::PathId;
 use crate::negotiation::offer::Offer;
 use crate::path::Path;
 use crate::receiver::Receiver;
@@ -48,18 +49,13 @@ impl Association {
             encoding: Encoding::Rfc9260,
             sender: Sender::new(&mut cx, send_base),
             receiver: Receiver::new(cx.config.streams.inbound),
-            control: Control::default(),
-            local_port: ports.0,
-            peer_port: ports.1,
-            local_tag: 0,
-            peer_tag: 0,
+            control: Control::new(cx.paths.for_control()),
+            writer: PacketWriter::new(&cx.config, ports),
             errors: 0,
             reconfig: None,
-            deferred_packet: None,
             listed_addresses: Vec::new(),
             returned: None,
             wishes: None,
-            checksum: checksum_of(&cx.config),
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),
             cx,
@@ -79,8 +75,8 @@ impl Association {
     ) -> Self {
         let initial_tsn = Tsn::new(rng.u32());
         let mut assoc = Self::blank(id, now, config, ports, remote, initial_tsn, rng);
-        assoc.local_tag = local_tag;
-        assoc.control.ask(Kind::Init, PathId::FIRST);
+        assoc.writer.set_local_tag(local_tag);
+        assoc.control.ask(Kind::Init, assoc.cx.paths.for_control());
         let handshake = Box::new(assoc.new_handshake());
         assoc.enter(Phase::CookieWait(handshake));
         assoc
@@ -109,7 +105,7 @@ impl Association {
         assoc.adopt_cookie(cookie);
         assoc.doubt(source);
         assoc.sample_handshake(cookie.created);
-        assoc.control.ask(Kind::CookieAck, PathId::FIRST);
+        assoc.control.ask(Kind::CookieAck, assoc.cx.paths.for_control());
         assoc.cx.tell(Event::Accepted {
             address: remote,
             outbound_streams: cookie.outbound_streams,
@@ -122,8 +118,8 @@ impl Association {
     /// Tags, windows and streams from a cookie.
     // rfc9260:5.1.2-4
     fn adopt_cookie(&mut self, cookie: &Cookie) {
-        self.local_tag = cookie.local_tag;
-        self.peer_tag = cookie.peer_tag;
+        self.writer.set_local_tag(cookie.local_tag);
+        self.writer.set_peer_tag(cookie.peer_tag);
         self.sender.set_streams(cookie.outbound_streams);
         self.receiver.set_streams(cookie.inbound_streams);
         self.listed_addresses.clear();
@@ -139,19 +135,6 @@ impl Association {
         }
     }
 
-    /// The association is up, with or without checksums. Before that they are always right: "When an endpoint sends a packet
-    /// containing a COOKIE ECHO chunk, it MUST include a correct CRC32c checksum", and so it is with INIT (RFC 9653, 5.2).
-    // rfc9653:5.2-2 rfc9653:5.2-4 rfc9653:5.2-6
-    fn settle_checksum(&mut self, zero: bool) {
-        self.checksum = if zero { ChecksumOut::Zero } else { checksum_of(&self.cx.config) };
-    }
-
-    /// A peer that does not answer may have forgotten the association, and then takes no packet without a checksum (RFC 9653, 5.3): it
-    /// could never say that all is delivered, or that it knows of nothing. So what is sent until it answers has one.
-    pub(super) fn checksum_now(&self) -> ChecksumOut {
-        if self.errors > 0 { checksum_of(&self.cx.config) } else { self.checksum }
-    }
-
     fn tell_adaptation(&mut self, adaptation: Option<u32>) {
         if let Some(code_point) = adaptation {
             self.wishes.get_or_insert_default().adaptation = adaptation;
@@ -165,7 +148,7 @@ impl Association {
     fn doubt(&mut self, source: SocketAddr) {
         if self.cx.paths.len() == 1 && !self.is_shown(source.ip()) {
             let path = Path::unconfirmed(&self.cx.config, source);
-            self.cx.paths.push(path);
+            self.cx.paths.add(path);
         }
     }
 
@@ -189,10 +172,10 @@ impl Association {
             shutdown_wanted = handshake.shutdown_wanted;
             adaptation = handshake.adaptation;
             let zero = handshake.sends_zero_checksum;
-            self.settle_checksum(zero);
+            self.writer.settle_checksum(&self.cx.config, zero);
         }
         self.enter(Phase::Established);
-        self.clear_errors(PathId::FIRST);
+        self.clear_errors(self.cx.paths.for_control());
         self.cx.tell(Event::Established {
             outbound_streams: self.sender.stream_map().streams(),
             inbound_streams: self.receiver.streams(),
@@ -200,13 +183,13 @@ impl Association {
         self.tell_adaptation(adaptation);
         self.sender.established(&self.cx);
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
-        if let Some(path) = self.cx.paths.first_mut() {
+        if let Some(path) = self.cx.paths.primary_mut() {
             path.arm_heartbeat(now, &self.cx.config, rng);
         }
-        for path in self.cx.paths.ids().skip(1) {
+        for path in self.cx.paths.others() {
             self.probe(path);
         }
-        self.begin_mtu_search(PathId::FIRST);
+        self.begin_mtu_search(self.cx.paths.for_control());
         self.sender.record_windows(&mut self.cx);
         self.ask_for_missing_fids();
         if shutdown_wanted {
@@ -223,7 +206,7 @@ impl Association {
         let Phase::CookieWait(before) = &mut self.phase else { return };
         let before = std::mem::take(&mut **before);
         let config = Arc::clone(&self.cx.config);
-        self.peer_tag = init.tag;
+        self.writer.set_peer_tag(init.tag);
         self.sender.set_streams(config.streams.outbound.min(init.inbound_streams));
         self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
         for address in init.addresses {
@@ -247,10 +230,10 @@ impl Association {
             ForwardTsnSupported.emit(&mut unrecognized);
         }
         if !unrecognized.is_empty() {
-            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&unrecognized));
+            self.control.report(self.cx.paths.for_control(), causes::unrecognized_parameter(&unrecognized));
         }
         self.control.cancel(Kind::Init);
-        self.control.ask(Kind::CookieEcho, PathId::FIRST);
+        self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
         let mut handshake = Handshake {
             stale: before.stale,
             // What the INIT went with that was answered.
@@ -298,7 +281,7 @@ impl Association {
         handshake.t1 = Some(self.cx.config.clock().after(self.cx.now, handshake.rto));
         self.enter(Phase::CookieWait(handshake));
         self.control.cancel(Kind::CookieEcho);
-        self.control.ask(Kind::Init, PathId::FIRST);
+        self.control.ask(Kind::Init, self.cx.paths.for_control());
         // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
         self.sender.mark_every_lane_lost(&mut self.cx);
     }
@@ -315,7 +298,7 @@ impl Association {
     pub(crate) fn renew_tag(&mut self, tag: u32) {
         if let Some(handshake) = self.phase.handshake_mut() {
             handshake.wants_tag = false;
-            self.local_tag = tag;
+            self.writer.set_local_tag(tag);
         }
     }
 
@@ -325,7 +308,7 @@ impl Association {
         self.cx.set_now(now);
         self.cx.stats.control.count_received(kind::COOKIE_ECHO);
         if self.phase.handshake().is_some() {
-            if self.cx.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
+            if self.cx.state == State::CookieWait || self.writer.tags().1 != cookie.peer_tag {
                 self.adopt_cookie(cookie);
                 let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
                 self.return_unsent(dropped);
@@ -339,8 +322,8 @@ impl Association {
         } else {
             self.probe_behind_cookie_ack();
         }
-        self.peer_tag = cookie.peer_tag;
-        self.control.ask(Kind::CookieAck, PathId::FIRST);
+        self.writer.set_peer_tag(cookie.peer_tag);
+        self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
     }
 
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
@@ -350,13 +333,13 @@ impl Association {
         self.cx.stats.control.count_received(kind::COOKIE_ECHO);
         let closed_by_user = self.is_closed_by_user();
         // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
-        self.cx.paths.split_off_first();
-        if let Some(path) = self.cx.paths.first_mut() {
+        self.cx.paths.forget_others();
+        if let Some(path) = self.cx.paths.primary_mut() {
             path.move_to(&self.cx.config, destination(cookie, source));
         }
-        self.control = Control::default();
-        self.control.ask(Kind::CookieAck, PathId::FIRST);
-        self.deferred_packet = None;
+        self.control.clear();
+        self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
+        self.writer.forget_deferred();
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
         let (unsent, unacknowledged) = self.return_undelivered();
@@ -364,7 +347,7 @@ impl Association {
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
         self.adopt_cookie(cookie);
         for path in self.cx.paths.rows_mut() {
-            path.forget_heartbeat();
+            path.heartbeat_mut().forget();
         }
         self.doubt(source);
         // A peer can restart at will, and a user may sleep.
@@ -374,7 +357,7 @@ impl Association {
             unacknowledged: before.1 + unacknowledged,
             received_bytes_lost: before.2.saturating_add(received_bytes_lost),
         });
-        self.settle_checksum(cookie.extensions.sends_zero_checksum);
+        self.writer.settle_checksum(&self.cx.config, cookie.extensions.sends_zero_checksum);
         self.watch.restart();
         self.enter_established();
         self.tell_adaptation(cookie.extensions.adaptation);
@@ -390,8 +373,8 @@ impl Association {
     /// SHUTDOWN ACK chunk and send an ERROR chunk with a 'Cookie Received While Shutting Down' error cause".
     // rfc9260:5.2.4-6
     pub(crate) fn refuse_restart(&mut self) {
-        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
-        self.control.report(PathId::FIRST, causes::cookie_while_shutting_down());
+        self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
+        self.control.report(self.cx.paths.for_control(), causes::cookie_while_shutting_down());
     }
 
     /// T1-init or T1-cookie expired.
@@ -410,9 +393,9 @@ impl Association {
         handshake.rto = (handshake.rto * 2).min(config.timers.longest_init_rto());
         handshake.t1 = Some(config.clock().after(now, handshake.rto));
         if self.cx.state == State::CookieWait {
-            self.control.ask(Kind::Init, PathId::FIRST);
+            self.control.ask(Kind::Init, self.cx.paths.for_control());
         } else {
-            self.control.ask(Kind::CookieEcho, PathId::FIRST);
+            self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
             // DATA that rode with the first COOKIE ECHO rides again.
             self.sender.mark_every_lane_lost(&mut self.cx);
         }

@@ -3,16 +3,16 @@
 use anabranch_wire::{CommonHeader, RawChunk, padded};
 
 use super::Association;
-use crate::ids::PathId;
+use crate::ids::{PathId, SubflowId};
 use crate::path::HEARTBEAT_INFO_LEN;
 
 impl Association {
     /// Asks whether the peer is where it only says it is. "These probing procedures are started when an association moves to
     /// the ESTABLISHED state and are ended when all paths are confirmed", and "In each RTO, a probe MAY be sent" (5.4).
     pub(super) fn probe(&mut self, id: PathId) {
-        let again = self.cx.now + self.cx.path_rto(id);
+        let again = self.cx.now + self.cx.paths.rto(&self.cx.config, id);
         if let Some(path) = self.cx.paths.get_mut(id) {
-            path.probe(again);
+            path.heartbeat_mut().probe(again);
         }
     }
 
@@ -32,13 +32,15 @@ impl Association {
             self.count_error(id);
         }
         let (state, rng) = (self.cx.state, &mut self.cx.rng);
-        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.is_period_over(now)) else { return };
+        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.heartbeat().is_period_over(now)) else {
+            return;
+        };
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
         // chunk."
         if state.sends_data() {
             path.begin_heartbeat_period(now, &self.cx.config, rng);
         } else {
-            path.stop_heartbeat_timer();
+            path.heartbeat_mut().stop_timer();
         }
     }
 
@@ -61,7 +63,7 @@ impl Association {
         let Ok(info) = <&[u8; HEARTBEAT_INFO_LEN]>::try_from(info) else { return false };
         let id = PathId::new(info[0]);
         let Some(path) = self.cx.paths.get_mut(id) else { return false };
-        let Some(sent_at) = path.heartbeat_answered(info) else {
+        let Some(sent_at) = path.heartbeat_mut().answered(info) else {
             self.on_mtu_probe_answer(id, info);
             return false;
         };
@@ -74,8 +76,10 @@ impl Association {
         // carries HEARTBEATs and no DATA would keep it for ever.
         self.clear_errors_by_heartbeat(id);
         let sample = self.cx.now - sent_at;
-        self.cx.sample_path(id, sample);
-        if id == PathId::FIRST {
+        if let Some(estimate) = self.cx.paths.sample(id, sample) {
+            self.cx.record(SubflowId::FIRST, id, estimate);
+        }
+        if self.cx.paths.is_primary(id) {
             self.receiver.hear_round_trip(&self.cx, sample);
         }
         confirmed

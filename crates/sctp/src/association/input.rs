@@ -6,9 +6,10 @@ use anabranch_wire::chunk::{Chunk, Init, Sack, kind};
 use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
+use super::Association;
 use super::init::{self, PeerInit};
 use super::reading::{PacketOutcome, Reading, Reply};
-use super::{Association, causes};
+use crate::causes;
 use crate::config::{LossDetection, SubflowLevel};
 use crate::encoding::{DataChunk, Encoding, sf2007};
 use crate::event::{CloseReason, Event};
@@ -37,7 +38,7 @@ impl Association {
         size: usize,
     ) -> PacketOutcome {
         self.cx.set_now(now);
-        let path = self.note_source(meta);
+        let path = self.cx.paths.for_reply(&self.cx.config, meta);
         self.receiver.begin_packet(&self.cx, path);
         if self.receiver.is_filling() {
             self.share_memory();
@@ -84,45 +85,6 @@ impl Association {
     fn limit_answers(&mut self, path: PathId, earlier: (usize, usize)) {
         let packet = self.cx.paths.get(path).map_or(0, crate::path::Path::max_packet);
         self.control.keep_one_packet(earlier, packet.saturating_sub(CommonHeader::LEN + 8));
-    }
-
-    /// The path on which a packet is answered: that of its source address, if that is confirmed, or the one in use. Answers
-    /// leave from where it came to.
-    // rfc9260:6.4-2
-    #[inline]
-    fn note_source(&mut self, meta: &Meta) -> PathId {
-        let id = match self.cx.paths.rows() {
-            [_] => PathId::FIRST,
-            _ => {
-                rare();
-                match self.path_of(meta.source.ip()) {
-                    Some(id) => id,
-                    None => return PathId::FIRST,
-                }
-            }
-        };
-        let Some(path) = self.cx.paths.get_mut(id) else { return PathId::FIRST };
-        path.heard_at(meta.destination);
-        let at = if path.is_confirmed() { id } else { PathId::FIRST };
-        if path.remote().port() != meta.source.port() {
-            self.note_port(id, meta.source);
-        }
-        at
-    }
-
-    /// A packet with our tag came from another UDP port. That of an address which the peer only listed is none of the path's.
-    // rfc6951:5.4-1
-    #[cold]
-    fn note_port(&mut self, id: PathId, source: std::net::SocketAddr) {
-        let config = &self.cx.config;
-        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.has_address(source.ip())) {
-            path.move_port(config, source.port());
-        }
-    }
-
-    #[inline(never)]
-    fn path_of(&self, address: std::net::IpAddr) -> Option<PathId> {
-        self.cx.paths.iter().find(|(_, path)| path.has_address(address)).map(|(id, _)| id)
     }
 
     /// Any chunk but DATA of RFC 9260. False when the rest of the packet must not be read.
@@ -286,7 +248,11 @@ impl Association {
                 }
                 self.on_data_chunk(reading, SpaceId::FIRST, &chunk)?;
             }
-            Chunk::ReConfig(chunk) => self.on_reconfig(reading.path, chunk),
+            Chunk::ReConfig(chunk) => {
+                if let Some((reconfig, mut scope)) = self.reconfiguring() {
+                    reconfig.on_chunk(&mut scope, reading.path, chunk)?;
+                }
+            }
             Chunk::SfData(data) => self.on_sf_data(reading, data)?,
             Chunk::SfSack(sack) => {
                 if self.reads_acknowledgements() {
@@ -359,7 +325,7 @@ impl Association {
                 // "decides not to establish the new association due to ... invalid parameter values ...: it SHOULD respond with
                 // an ABORT chunk" with the INIT ACK's own tag (5.1). Where the fixed fields are cut, there is no such tag to
                 // trust, and the chunk is dropped.
-                self.peer_tag = init.initiate_tag;
+                self.writer.set_peer_tag(init.initiate_tag);
                 let what = "an INIT ACK with a malformed parameter";
                 self.abort_with(CloseReason::ProtocolViolation { what }, causes::protocol_violation(what));
             }
@@ -367,7 +333,7 @@ impl Association {
         };
         if let Err(cause) = peer.check(true) {
             if waits {
-                self.peer_tag = peer.tag;
+                self.writer.set_peer_tag(peer.tag);
                 self.abort_with(
                     CloseReason::ProtocolViolation { what: "an INIT ACK that cannot be used" },
                     cause,
@@ -415,9 +381,9 @@ impl Association {
             return;
         }
         self.receiver.finish_packet(&self.cx, &reading.data);
-        if self.reconfig.is_some() {
+        if let Some((reconfig, mut scope)) = self.reconfiguring() {
             rare();
-            self.advance_reconfig();
+            reconfig.advance(&mut scope);
         }
         self.sender.tables_mut().heard(&self.cx);
         self.heard_in_shutdown_sent(has_data);

@@ -39,10 +39,10 @@ impl Association {
     fn path_status(&self, id: PathId, path: &Path) -> PathStatus {
         PathStatus {
             address: path.remote(),
-            primary: id == PathId::FIRST,
-            active: path.is_active(),
+            primary: self.cx.paths.is_primary(id),
+            active: path.reachability().is_active(),
             confirmed: path.is_confirmed(),
-            heartbeats: path.has_heartbeats(&self.cx.config),
+            heartbeats: path.heartbeat().is_on(&self.cx.config),
             cwnd: self.sender.window_on(id),
             srtt: path.rtt().srtt(),
             rto: path.rtt().rto(),
@@ -73,8 +73,7 @@ impl Association {
     }
 
     fn find_path(&self, address: IpAddr) -> Result<PathId, PathError> {
-        let found = self.cx.paths.iter().find(|(_, path)| path.has_address(address));
-        found.map(|(id, _)| id).ok_or_else(|| {
+        self.cx.paths.find(address).ok_or_else(|| {
             let known = self.cx.paths.rows().iter().map(|path| path.remote().ip()).collect();
             PathError::Unknown { address, known }
         })
@@ -90,7 +89,7 @@ impl Association {
     /// SETPRIMARY (11.1.6).
     pub(crate) fn set_primary(&self, address: IpAddr) -> Result<(), PathError> {
         match self.find_confirmed(address)? {
-            PathId::FIRST => Ok(()),
+            id if self.cx.paths.is_primary(id) => Ok(()),
             _ => Err(PathError::NotUsed(address)),
         }
     }
@@ -109,7 +108,7 @@ impl Association {
             Arc::make_mut(&mut self.cx.config).timers.heartbeat_interval = interval;
         }
         if let Some(path) = self.cx.paths.get_mut(id) {
-            path.switch_heartbeats(on);
+            path.heartbeat_mut().switch(on);
         }
         // "This value, if present, affects all destinations."
         self.arm_heartbeats();
@@ -135,7 +134,7 @@ impl Association {
             return Err(PathError::NotUp);
         }
         if let Some(path) = self.cx.paths.get_mut(id) {
-            path.request_heartbeat();
+            path.heartbeat_mut().request();
         }
         Ok(())
     }
@@ -149,8 +148,8 @@ impl Association {
 
     /// The UDP port of an address of the peer, 0 for none; `None` where the peer has no such address.
     pub(crate) fn encapsulation_port(&self, address: IpAddr) -> Option<u16> {
-        let path = self.cx.paths.iter().find(|(_, path)| path.has_address(address));
-        path.map(|(_, path)| path.remote().port())
+        let path = self.cx.paths.find(address).and_then(|id| self.cx.paths.get(id));
+        path.map(|path| path.remote().port())
     }
 
     /// The UDP port of an address (RFC 6951, 6.1).

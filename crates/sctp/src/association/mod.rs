@@ -2,10 +2,9 @@
 //! business of the [`Sender`], what arrives that of the [`Receiver`], and an address of the peer is a path.
 
 mod acknowledgement;
-pub(crate) mod causes;
 mod checksum;
 mod commands;
-mod control;
+mod control_chunks;
 mod control_probe;
 mod data;
 mod deferred_packet;
@@ -22,7 +21,6 @@ mod output;
 mod path_mtu;
 mod phase;
 mod reading;
-mod reconfig;
 mod returned;
 mod sf2007;
 mod sf_chunks;
@@ -30,19 +28,21 @@ mod shutdown;
 mod sight;
 mod snapshot;
 mod timers;
+mod transmit;
 mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, SecretRng, Trace};
-use anabranch_wire::{ChecksumOut, Tsn};
+use anabranch_wire::Tsn;
 
 use crate::config::{Config, SubflowLevel};
 use crate::context::Context;
+use crate::control::Control;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
-use crate::error::SendError;
+use crate::error::{ReconfigError, SendError};
 use crate::event::Event;
 #[cfg(test)]
 use crate::ids::PathId;
@@ -50,14 +50,14 @@ use crate::ids::SubflowId;
 use crate::message::Received;
 use crate::path::Path;
 use crate::receiver::Receiver;
+use crate::reconfig::Reconfig;
+use crate::scope::Scope;
 use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
 use crate::undelivered::Returned;
-use control::Control;
-use deferred_packet::DeferredPacket;
+use output::PacketWriter;
 use phase::Phase;
-use reconfig::Reconfig;
 use watch::Watch;
 
 pub(crate) use handshake::fresh_identity;
@@ -82,19 +82,13 @@ pub struct Association {
     sender: Sender,
     receiver: Receiver,
     control: Control,
-    local_port: u16,
-    peer_port: u16,
-    local_tag: u32,
-    peer_tag: u32,
     /// Association error counter (8.1).
     errors: u32,
     /// RE-CONFIG, where it was agreed.
     reconfig: Option<Box<Reconfig>>,
-    deferred_packet: Option<Box<DeferredPacket>>,
+    writer: PacketWriter,
     /// Addresses from which the peer may write besides those of its paths: what it listed.
     listed_addresses: Vec<IpAddr>,
-    /// What packets leave with.
-    checksum: ChecksumOut,
     /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
@@ -126,7 +120,7 @@ impl Association {
     /// Address of the peer in use.
     #[must_use]
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.cx.paths.first().map(Path::remote)
+        self.cx.paths.primary().map(Path::remote)
     }
 
     /// Streams that messages may be sent on: ids 0 to this - 1.
@@ -262,7 +256,7 @@ impl Association {
     // rfc9260:5.3.1-2
     #[must_use]
     pub fn tags(&self) -> (u32, u32) {
-        (self.local_tag, self.peer_tag)
+        self.writer.tags()
     }
 
     /// Whether the peer may leave checksums out (RFC 9653, 5.3).
@@ -273,18 +267,19 @@ impl Association {
     /// SCTP port of the peer.
     #[must_use]
     pub fn peer_port(&self) -> u16 {
-        self.peer_port
+        self.writer.ports().1
     }
 
     /// Our SCTP port.
     #[must_use]
     pub fn local_port(&self) -> u16 {
-        self.local_port
+        self.writer.ports().0
     }
 
     /// The peer's SCTP port and ours.
     pub(crate) fn ports(&self) -> (u16, u16) {
-        (self.peer_port, self.local_port)
+        let (local, peer) = self.writer.ports();
+        (peer, local)
     }
 
     /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an
@@ -348,7 +343,7 @@ impl Association {
     pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
         // As a rule it is that of the first path.
         let first =
-            self.cx.paths.first().is_some_and(|path| path.has_address(address) && path.is_confirmed());
+            self.cx.paths.primary().is_some_and(|path| path.has_address(address) && path.is_confirmed());
         first || self.knows_other_address(address)
     }
 
@@ -374,7 +369,7 @@ impl Association {
     pub(crate) fn add_path(&mut self, remote: SocketAddr) -> PathId {
         let path = Path::new(&self.cx.config, remote);
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
-        let id = self.cx.paths.push(path);
+        let id = self.cx.paths.add(path);
         if let Some(path) = self.cx.paths.get_mut(id) {
             path.arm_heartbeat(now, &self.cx.config, rng);
         }
@@ -384,7 +379,7 @@ impl Association {
     /// Another address of the peer, as if the peer had listed it: it is probed.
     #[cfg(test)]
     pub(crate) fn list_path(&mut self, remote: SocketAddr) -> PathId {
-        let id = self.cx.paths.push(Path::unconfirmed(&self.cx.config, remote));
+        let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
         self.probe(id);
         id
     }
@@ -431,6 +426,46 @@ impl Association {
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
         self.receiver.owes_sack()
+    }
+
+    /// The owners that a procedure works on.
+    fn scope(&mut self) -> Scope<'_> {
+        Scope {
+            cx: &mut self.cx,
+            sender: &mut self.sender,
+            receiver: &mut self.receiver,
+            control: &mut self.control,
+            errors: &mut self.errors,
+            encoding: self.encoding,
+        }
+    }
+
+    /// RE-CONFIG, where it was agreed, with what it works on.
+    #[inline]
+    fn reconfiguring(&mut self) -> Option<(&mut Reconfig, Scope<'_>)> {
+        let reconfig = self.reconfig.as_deref_mut()?;
+        let scope = Scope {
+            cx: &mut self.cx,
+            sender: &mut self.sender,
+            receiver: &mut self.receiver,
+            control: &mut self.control,
+            errors: &mut self.errors,
+            encoding: self.encoding,
+        };
+        Some((reconfig, scope))
+    }
+
+    /// RE-CONFIG for a request of our user.
+    ///
+    /// # Errors
+    /// While none can be made.
+    // rfc6525:5.1.1-2 rfc6525:5.1.1-3
+    pub(crate) fn reconfigure(&mut self) -> Result<(&mut Reconfig, Scope<'_>), ReconfigError> {
+        match self.cx.state {
+            State::CookieWait | State::CookieEchoed => Err(ReconfigError::NotUp),
+            State::Established => self.reconfiguring().ok_or(ReconfigError::NotSupported),
+            _ => Err(ReconfigError::Closing),
+        }
     }
 
     fn enter(&mut self, phase: Phase) {

@@ -3,9 +3,6 @@
 use std::net::IpAddr;
 
 use anabranch_base::Instant;
-use anabranch_wire::chunk::{Heartbeat, HeartbeatKind, Pad};
-use anabranch_wire::param::HeartbeatInfo;
-use anabranch_wire::{CommonHeader, PacketBuilder};
 
 use super::Association;
 use crate::event::Event;
@@ -17,14 +14,14 @@ impl Association {
     /// Largest IP packet of the path in use, bytes: what is known of it.
     #[must_use]
     pub fn path_mtu(&self) -> u16 {
-        self.cx.paths.first().map_or(0, crate::path::Path::mtu)
+        self.cx.paths.primary().map_or(0, crate::path::Path::mtu)
     }
 
     /// Whether probes are looking for the MTU of the path in use, or will once data leaves on it, and have not ended (RFC 8899: the states
     /// Base, Searching, Error).
     #[must_use]
     pub fn is_searching_path_mtu(&self) -> bool {
-        let state = self.cx.paths.first().and_then(crate::path::Path::search_state);
+        let state = self.cx.paths.primary().and_then(|path| path.size().search_state());
         matches!(state, Some(SearchState::Base | SearchState::Searching | SearchState::Error))
     }
 
@@ -43,7 +40,7 @@ impl Association {
         self.cx.set_now(now);
         for id in self.cx.paths.ids() {
             if let Some(path) = self.cx.paths.get_mut(id) {
-                path.fix_mtu(&self.cx.config, mtu);
+                path.size_mut().fix(&self.cx.config, mtu);
             }
             self.sender.use_mtu(&mut self.cx, id, mtu);
         }
@@ -59,7 +56,7 @@ impl Association {
         for id in self.cx.paths.ids() {
             let Some(path) = self.cx.paths.get_mut(id) else { continue };
             let connected = connected && path.is_confirmed();
-            let changed = path.free_mtu(&self.cx.config, connected);
+            let changed = path.size_mut().free(&self.cx.config, connected);
             self.change_mtu(id, changed);
         }
     }
@@ -70,7 +67,7 @@ impl Association {
         for id in self.cx.paths.ids() {
             let Some(path) = self.cx.paths.get_mut(id) else { continue };
             let connected = connected && path.is_confirmed();
-            let changed = path.change_discovery(self.cx.now, &self.cx.config, connected);
+            let changed = path.size_mut().change_discovery(self.cx.now, &self.cx.config, connected);
             self.change_mtu(id, changed);
         }
     }
@@ -78,7 +75,7 @@ impl Association {
     /// A path is connected: probes of its MTU may begin (RFC 8899, 6.2.1.1).
     pub(super) fn begin_mtu_search(&mut self, id: PathId) {
         let config = &self.cx.config;
-        let changed = self.cx.paths.get_mut(id).and_then(|path| path.begin_search(config));
+        let changed = self.cx.paths.get_mut(id).and_then(|path| path.size_mut().begin_search(config));
         self.change_mtu(id, changed);
     }
 
@@ -88,34 +85,11 @@ impl Association {
         let Some(path) = self.cx.paths.get_mut(id) else { return };
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk" (8.3).
         if !self.cx.state.sends_data() {
-            path.end_search();
+            path.size_mut().end_search();
             return;
         }
-        let changed = path.search_expired(now, config);
+        let changed = path.size_mut().search_expired(now, config);
         self.change_mtu(id, changed);
-    }
-
-    /// A probe leaves if one is due: a HEARTBEAT, and a PAD chunk that fills the packet (RFC 8899, 6.2.1.2). True when it has filled
-    /// the packet.
-    #[inline(never)]
-    // rfc8899:3-3 rfc8899:3-5 rfc8899:3-16 rfc8899:4.1-1 rfc8899:4.1-2 rfc8899:6.2-1
-    pub(super) fn write_mtu_probe(&mut self, packet: &mut PacketBuilder<'_>, id: PathId) -> bool {
-        // What the peer waits for goes first.
-        if self.control.any() {
-            return false;
-        }
-        let (now, config, rng) = (self.cx.now, &self.cx.config, &mut self.cx.rng);
-        let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.wants_probe()) else { return false };
-        if !self.cx.state.sends_data() {
-            path.end_search();
-            return false;
-        }
-        let Some((info, len)) = path.probe_info(id, now, config, rng) else { return false };
-        Heartbeat { info: HeartbeatInfo { info: &info } }.emit(HeartbeatKind::Request, packet.buffer());
-        let room = len.saturating_sub(packet.len() + Pad::HEADER);
-        Pad { len: room.min(usize::from(u16::MAX) - Pad::HEADER) as u16 }.emit(packet.buffer());
-        debug_assert!(packet.len() == len || len < CommonHeader::LEN + 64, "a probe of {len} bytes");
-        true
     }
 
     /// HEARTBEAT ACK: whether it answers a probe. "A successful probe updates the association and path counters" (RFC 8899, 6.2.1.2),
@@ -123,7 +97,7 @@ impl Association {
     pub(super) fn on_mtu_probe_answer(&mut self, id: PathId, info: &[u8; HEARTBEAT_INFO_LEN]) -> bool {
         let (now, config) = (self.cx.now, &self.cx.config);
         let Some(path) = self.cx.paths.get_mut(id) else { return false };
-        let Some(changed) = path.probe_answered(now, info, config) else { return false };
+        let Some(changed) = path.size_mut().probe_answered(now, info, config) else { return false };
         self.clear_errors_by_heartbeat(id);
         self.change_mtu(id, changed);
         true
@@ -133,9 +107,9 @@ impl Association {
     pub(crate) fn on_too_big(&mut self, now: Instant, destination: IpAddr, mtu: u32) -> bool {
         self.cx.set_now(now);
         let config = &self.cx.config;
-        let path = self.cx.paths.iter_mut().find(|(_, path)| path.has_address(destination));
-        let Some((id, path)) = path else { return false };
-        let Some(changed) = path.too_big(now, config, mtu) else { return false };
+        let Some(id) = self.cx.paths.find(destination) else { return false };
+        let Some(path) = self.cx.paths.get_mut(id) else { return false };
+        let Some(changed) = path.size_mut().too_big(now, config, mtu) else { return false };
         if changed.is_some_and(|mtu| mtu < path.mtu()) {
             self.change_mtu(id, changed);
             self.sender.resend_too_long(&mut self.cx, id);
@@ -148,8 +122,7 @@ impl Association {
     /// ICMP says that an address cannot be reached: "SCTP MAY provide information to the upper layer" (10, ICMP9). True: it did.
     pub(crate) fn on_unreachable(&mut self, now: Instant, destination: IpAddr, code: u8) -> bool {
         self.cx.set_now(now);
-        let path = self.cx.paths.iter().find(|(_, path)| path.has_address(destination));
-        let Some((id, _)) = path else { return false };
+        let Some(id) = self.cx.paths.find(destination) else { return false };
         self.cx.tell_if_read(Event::Unreachable { path: id.get(), code });
         true
     }

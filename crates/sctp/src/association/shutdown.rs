@@ -3,12 +3,13 @@
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
-use super::control::Kind;
+use super::Association;
 use super::phase::{Guard, Phase, ShutdownTimers};
-use super::{Association, causes};
+use crate::causes;
+use crate::control::Kind;
 use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
-use crate::ids::{PathId, SpaceId};
+use crate::ids::SpaceId;
 use crate::sender::{GapList, Windows};
 use crate::state::State;
 use crate::violation::Violation;
@@ -77,7 +78,7 @@ impl Association {
         let t2 = Some(self.t2_from_now());
         if self.cx.state == State::ShutdownPending {
             let t5 = self.t5_from_now();
-            self.control.ask(Kind::Shutdown, PathId::FIRST);
+            self.control.ask(Kind::Shutdown, self.cx.paths.for_control());
             let timers = ShutdownTimers { t2, t5, ..ShutdownTimers::default() };
             self.enter(Phase::ShutdownSent(Box::new(timers)));
             self.arm_shutdown_probe();
@@ -88,7 +89,7 @@ impl Association {
 
     /// Both sides have nothing left to send.
     fn answer_shutdown(&mut self, timers: ShutdownTimers) {
-        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
+        self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
         self.enter(Phase::ShutdownAckSent(Box::new(timers)));
         self.arm_shutdown_probe();
         self.receiver.acknowledge_no_more();
@@ -134,7 +135,10 @@ impl Association {
     /// When T2-shutdown expires that is started now.
     // rfc9260:9.2-3
     fn t2_from_now(&self) -> Instant {
-        self.cx.config.clock().after(self.cx.now, self.cx.path_rto(PathId::FIRST))
+        self.cx
+            .config
+            .clock()
+            .after(self.cx.now, self.cx.paths.rto(&self.cx.config, self.cx.paths.for_control()))
     }
 
     fn restart_t2(&mut self) {
@@ -148,7 +152,7 @@ impl Association {
     /// An INIT came in SHUTDOWN-ACK-SENT: "discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
     // rfc9260:9.2-22
     pub(crate) fn resend_shutdown_ack(&mut self) {
-        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
+        self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
     }
 
     /// A packet arrived in SHUTDOWN-SENT: "SHOULD clear the endpoint's retransmission count and restart the
@@ -164,7 +168,7 @@ impl Association {
         if had_data {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
             // chunk", and a SACK where gaps or duplicates exist.
-            self.control.ask(Kind::Shutdown, PathId::FIRST);
+            self.control.ask(Kind::Shutdown, self.cx.paths.for_control());
             self.receiver.demand_unsaid(&self.cx);
         }
     }
@@ -190,7 +194,7 @@ impl Association {
             }
             State::ShutdownReceived => {}
             State::ShutdownAckSent => {
-                self.control.ask(Kind::ShutdownAck, PathId::FIRST);
+                self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
                 self.arm_shutdown_probe();
             }
         }
@@ -209,7 +213,7 @@ impl Association {
     // rfc9260:9.2-17 rfc9260:9.2-26
     pub(super) fn on_shutdown_ack(&mut self) {
         if matches!(self.cx.state, State::ShutdownSent | State::ShutdownAckSent) {
-            self.control.ask(Kind::ShutdownComplete, PathId::FIRST);
+            self.control.ask(Kind::ShutdownComplete, self.cx.paths.for_control());
             self.close(CloseReason::Graceful);
         }
     }
@@ -230,13 +234,13 @@ impl Association {
             timers.t2 = None;
             (timers.probe, timers.probed) = (None, true);
         }
-        if let Some(path) = self.cx.paths.first_mut() {
+        if let Some(path) = self.cx.paths.primary_mut() {
             path.back_off();
         }
-        self.count_error(PathId::FIRST);
+        self.count_error(self.cx.paths.for_control());
         match self.cx.state {
-            State::ShutdownSent => self.control.ask(Kind::Shutdown, PathId::FIRST),
-            State::ShutdownAckSent => self.control.ask(Kind::ShutdownAck, PathId::FIRST),
+            State::ShutdownSent => self.control.ask(Kind::Shutdown, self.cx.paths.for_control()),
+            State::ShutdownAckSent => self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control()),
             _ => return,
         }
         self.restart_t2();

@@ -60,7 +60,7 @@ impl Association {
         }
         self.cx.paths.for_each(|id, path| {
             visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
-            visit(path.search_timer(), Timer::PathMtu, Expired::PathMtu(id));
+            visit(path.size().search_timer(), Timer::PathMtu, Expired::PathMtu(id));
         });
     }
 
@@ -76,7 +76,13 @@ impl Association {
                 }
             }
             Expired::Sack(space) => self.receiver.on_sack_timer(&self.cx, space),
-            Expired::Reconfiguration => self.on_reconfig_timer(),
+            Expired::Reconfiguration => {
+                let silent =
+                    self.reconfiguring().and_then(|(reconfig, mut scope)| reconfig.on_timer(&mut scope));
+                if let Some(path) = silent {
+                    self.count_error(path);
+                }
+            }
             Expired::T2 => self.on_t2(),
             Expired::T5 => self.on_t5(),
             Expired::ControlProbe => self.on_control_probe(),
@@ -116,7 +122,9 @@ impl Association {
             done = place + 1;
         }
         // What was given up by now is not waited for any more.
-        self.advance_reconfig();
+        if let Some((reconfig, mut scope)) = self.reconfiguring() {
+            reconfig.advance(&mut scope);
+        }
     }
 
     /// The first timer from the place `from` of the table on that is due.

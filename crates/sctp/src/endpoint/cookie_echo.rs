@@ -7,7 +7,7 @@ use anabranch_wire::Packet;
 
 use super::Endpoint;
 use super::spent::Worth;
-use crate::association::causes;
+use crate::causes;
 use crate::cookie::Cookie;
 use crate::state::State;
 

@@ -377,7 +377,8 @@ impl AssociationHandle<'_> {
         direction: Direction,
         streams: &[u16],
     ) -> Result<(), ReconfigError> {
-        self.command(now).reset_streams(direction, streams)
+        let (reconfig, mut scope) = self.command(now).reconfigure()?;
+        reconfig.reset_streams(&mut scope, direction, streams)
     }
 
     /// Asks for a reset of all streams and both TSN spaces (RFC 6525, SSN/TSN reset). What was given before is delivered
@@ -389,7 +390,8 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::AssociationReset`]: crate::Event::AssociationReset
     pub fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigError> {
-        self.command(now).reset_association(now)
+        let (reconfig, mut scope) = self.command(now).reconfigure()?;
+        reconfig.reset_association(&mut scope, now)
     }
 
     /// Asks for more streams, `outgoing` of ours and `incoming` of the peer's. They may be used once
@@ -400,7 +402,8 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::StreamsAdded`]: crate::Event::StreamsAdded
     pub fn add_streams(&mut self, now: Instant, outgoing: u16, incoming: u16) -> Result<(), ReconfigError> {
-        self.command(now).add_streams(outgoing, incoming)
+        let (reconfig, scope) = self.command(now).reconfigure()?;
+        reconfig.add_streams(&scope, outgoing, incoming)
     }
 
     /// SETPRIMARY (RFC 9260, 11.1.6): data shall go to an address. Data goes to the address of the handshake, so this is for

@@ -197,7 +197,7 @@ fn a_subflow_on_a_path_is_a_lane() {
     assert!(world.ours().use_path(1, far));
     world.send(100);
     world.transmit();
-    assert!(!world.ours().use_path(1, PathId::FIRST), "not while data is under way");
+    assert!(!world.ours().use_path(1, PathId::new(0)), "not while data is under way");
     world.run(Duration::from_secs(5));
     assert_eq!(world.delivered, [100_000, 100_000]);
     // Each code point went to one address only.
@@ -242,7 +242,7 @@ fn heartbeats_and_timers_are_those_of_their_path() {
     assert!(!down, "both paths answer");
     // The far address falls silent: its path is lost, and the association goes on.
     world.lose[1] = u64::MAX;
-    assert!(world.ours().use_path(0, PathId::FIRST));
+    assert!(world.ours().use_path(0, PathId::new(0)));
     world.send(20);
     world.run(Duration::from_secs(5));
     assert_eq!(world.delivered, [40_000, 40_000]);
@@ -404,7 +404,7 @@ fn re_config_has_a_path() {
     );
     assert_eq!(world.errors(), [0, 2], "both errors are those of the far address");
     // Data has moved: the request does, when it is sent again.
-    assert!(world.ours().use_path(0, PathId::FIRST));
+    assert!(world.ours().use_path(0, PathId::new(0)));
     world.run(Duration::from_secs(5));
     assert_eq!((world.begun_with(NEAR, RE_CONFIG), world.begun_with(FAR, RE_CONFIG)), (1, 3));
     assert_eq!(world.errors()[0], 0);

@@ -15,7 +15,7 @@ use crate::violation::Violation;
 use anabranch_base::{TraceEvent, rare};
 
 /// What is known of a packet while its chunks are read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PacketRead {
     /// Where it came from: its data is acknowledged there.
     path: PathId,
@@ -30,7 +30,13 @@ pub(crate) struct PacketRead {
 impl PacketRead {
     /// Of a packet that came on a path.
     pub(crate) fn on(path: PathId) -> Self {
-        Self { path, ..Self::default() }
+        Self {
+            path,
+            space: SpaceId::FIRST,
+            summary: PacketSummary::default(),
+            had_data: false,
+            had_new: false,
+        }
     }
 
     /// Whether the packet has brought data, new or not.
@@ -118,7 +124,7 @@ impl Receiver {
             read.had_data |= summary.has_data;
             read.had_new |= summary.new;
             if let Some(space) = self.spaces.get_mut(read.space) {
-                space.path = read.path;
+                space.path = Some(read.path);
                 space.timing.on_packet(cx.now, summary, AckPolicy::of(&cx.config));
             }
         }
@@ -131,7 +137,7 @@ impl Receiver {
     pub(crate) fn finish_packet(&mut self, cx: &Context, read: &PacketRead) {
         if read.summary.has_data {
             if let Some(space) = self.spaces.get_mut(read.space) {
-                space.path = read.path;
+                space.path = Some(read.path);
                 space.timing.on_packet(cx.now, read.summary, AckPolicy::of(&cx.config));
             }
         }

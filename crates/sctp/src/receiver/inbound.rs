@@ -93,7 +93,7 @@ pub(crate) struct Inbound {
     ready: Ready,
     /// When and where the packet came that is being read: what becomes whole came with it.
     came_at: Instant,
-    came_on: PathId,
+    came_on: u8,
     /// Messages that were handed over in parts so far.
     in_parts: u32,
     /// User data held, in reassembly, in order or ready, bytes.
@@ -319,14 +319,14 @@ impl Inbound {
     #[allow(clippy::inline_always, reason = "as above; measured")]
     #[inline(always)]
     fn came_now(&self, mut message: Received) -> Received {
-        (message.at, message.path) = (self.came_at, self.came_on.get());
+        (message.at, message.path) = (self.came_at, self.came_on);
         message
     }
 
     /// The packet that is being read came there and then.
     #[inline]
     pub(crate) fn begin_packet(&mut self, at: Instant, path: PathId) {
-        (self.came_at, self.came_on) = (at, path);
+        (self.came_at, self.came_on) = (at, path.get());
     }
 
     /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where that is long or messages in the

@@ -307,11 +307,10 @@ impl Receiver {
         self.spaces.rows().iter().position(|space| space.timing.is_due_now()).map(SpaceId::at)
     }
 
-    /// The path on which the next acknowledgement leaves.
+    /// The path on which the next acknowledgement leaves, where it matters.
     // rfc9260:6.4-3 rfc9260:6.7-2
-    pub(crate) fn answer_path(&self) -> PathId {
-        let owing = self.first_owing().and_then(|at| self.spaces.get(at));
-        owing.map_or(PathId::FIRST, |space| space.path)
+    pub(crate) fn answer_path(&self) -> Option<PathId> {
+        self.first_owing().and_then(|at| self.spaces.get(at)).and_then(|space| space.path)
     }
 
     /// Asks for a SACK of the TSN space at once.

@@ -32,7 +32,7 @@ pub(super) struct ReceiveSpace {
     /// Chunks that were new and came when one with a lower number was missing; it stops at 2^32 - 1.
     pub(super) out_of_order: u32,
     /// On which path data came last: it is acknowledged there (RFC 9260, 6.2).
-    pub(super) path: PathId,
+    pub(super) path: Option<PathId>,
     /// When the highest number so far arrived (the extension SF tells the peer).
     pub(super) newest: Option<Instant>,
     /// How its packets came, where they were ECN-capable.
@@ -50,7 +50,7 @@ impl ReceiveSpace {
             fid,
             epoch: 0,
             out_of_order: 0,
-            path: PathId::FIRST,
+            path: None,
             newest: None,
             marks: None,
             selection: None,

@@ -33,7 +33,8 @@ impl Receiver {
     /// The user has read something: once a round trip it is looked at how much it was.
     #[inline]
     pub(super) fn tune_window(&mut self, cx: &mut Context) {
-        let rtt = cx.paths.first().and_then(|path| path.rtt().srtt()).or_else(|| self.handshake_round_trip());
+        let rtt =
+            cx.paths.primary().and_then(|path| path.rtt().srtt()).or_else(|| self.handshake_round_trip());
         let rtt = self.tuning.as_ref().and_then(|tuning| tuning.heard).or(rtt);
         if self.tuning.as_ref().is_none_or(|tuning| !tuning.rate.is_within(cx.now, rtt)) {
             self.tune_window_after(cx, rtt);
@@ -68,9 +69,9 @@ impl Receiver {
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk" (8.3).
         if cx.state.sends_data()
             && tuning.asks(cx.now, read, cx.stats.payload_bytes_sent, window.into())
-            && let Some(path) = cx.paths.first_mut().filter(|path| path.has_heartbeats(&cx.config))
+            && let Some(path) = cx.paths.primary_mut().filter(|path| path.heartbeat().is_on(&cx.config))
         {
-            path.measure();
+            path.heartbeat_mut().measure();
         }
         let tight = cx.budget.as_ref().is_some_and(|budget| budget.is_tight());
         let wanted = if tight { tuning.rate.needed().min(wanted).max(tuning.first.into()) } else { wanted };

@@ -81,7 +81,7 @@ impl Sender {
             association: at_time.1,
             // A subflow with a space of its own has the number of its FID, whatever the row of the space.
             subflow: space.fid,
-            path: paths_of_news(&self.tables.lanes, &outcome).next().unwrap_or_default().get(),
+            path: paths_of_news(&self.tables.lanes, &outcome).next().unwrap_or(cx.paths.for_control()).get(),
             event: TraceEvent::AckReceived {
                 cumulative: next_expected,
                 newly_acked: outcome.payload as u32,

@@ -12,7 +12,7 @@ use super::subflow::Subflow;
 use super::tables::Tables;
 use crate::config::Coupling;
 use crate::context::Context;
-use crate::ids::{PathId, SubflowId};
+use crate::ids::SubflowId;
 use crate::state::State;
 
 /// Numbers that may be out at once while some are kept: a gap block cannot say more than 65,535.
@@ -88,7 +88,7 @@ impl Tables {
 
     /// Most payload of a chunk of a subflow, bytes.
     fn max_payload_of(&self, format: Format, cx: &Context, subflow: &Subflow) -> usize {
-        let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
+        let path = self.lanes.get(subflow.lane).map_or(cx.paths.for_data(), Lane::path);
         subflow.cut_at(format.max_payload(cx, path)).max(1)
     }
 
@@ -105,7 +105,7 @@ impl Tables {
             let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.reserved.is_empty()) else {
                 continue;
             };
-            let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, Lane::path);
+            let path = self.lanes.get(subflow.lane).map_or(cx.paths.for_data(), Lane::path);
             let most = format.max_payload(cx, path) as u16;
             if let Some(subflow) = self.subflows.get_mut(id) {
                 subflow.reserved_size = subflow.reserved_size.min(most);

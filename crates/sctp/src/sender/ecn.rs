@@ -39,7 +39,7 @@ struct EcnState {
     cwr: Tsn,
     cwr_at: Option<Instant>,
     /// Its path: the lane may not be known any more when the peer repeats its report.
-    cwr_path: PathId,
+    cwr_path: Option<PathId>,
     /// What routers have marked of each lane.
     lanes: Vec<Marked>,
 }
@@ -53,7 +53,7 @@ impl EcnState {
             heard: None,
             cwr: Tsn::new(0),
             cwr_at: None,
-            cwr_path: PathId::FIRST,
+            cwr_path: None,
             lanes: Vec::new(),
         }
     }
@@ -186,9 +186,9 @@ impl EcnSender {
         let leaves = reduced || cwr_at.is_none_or(|at| cx.now > at + srtt + srtt / 4);
         let ecn = self.state.as_mut()?;
         if let Some(lane) = lane.and_then(|(lane, _)| tables.lanes.get(lane)) {
-            ecn.cwr_path = lane.path();
+            ecn.cwr_path = Some(lane.path());
         }
-        leaves.then_some(ecn.cwr_path)
+        leaves.then_some(ecn.cwr_path.unwrap_or(cx.paths.for_control()))
     }
 
     /// The CWR that was asked for: "the TSN number that was sent in the ECNE chunk" (RFC 4960, appendix A).

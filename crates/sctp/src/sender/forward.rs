@@ -98,7 +98,7 @@ impl PartialReliability {
         let Some(space) = tables.spaces.get(at) else { return };
         // The T3-rtx that has it sent again (C5) runs on the lane of the chunk.
         let lane = space.flight.get(space.flight.first()).and_then(|chunk| tables.lanes.get(chunk.lane));
-        let path = lane.map_or(PathId::FIRST, Lane::path);
+        let path = lane.map_or(cx.paths.for_control(), Lane::path);
         let mut forward = self.forward(at);
         if point <= space.flight.first() {
             forward.due = false;
@@ -108,7 +108,7 @@ impl PartialReliability {
         let waited = forward.told_at.is_none_or(|told| cx.now - told >= srtt.min(MOST_DELAY));
         // One that says more than the last leaves at once; the same again, when the peer has had time to answer.
         forward.due |= point > forward.told || waited || timeout;
-        forward.path = path;
+        forward.path = Some(path);
         self.set_forward(at, forward);
         tables.keep_t3(cx, at);
     }
@@ -129,7 +129,7 @@ impl PartialReliability {
         let kept = earliest_kept(tables);
         for at in tables.spaces.ids() {
             let forward = self.forward(at);
-            if !forward.due || forward.path != path {
+            if !forward.due || forward.path != Some(path) {
                 continue;
             }
             let room = limit.saturating_sub(packet.len());
@@ -152,7 +152,8 @@ impl PartialReliability {
             if let (Some(space), Some(end)) = (tables.spaces.get_mut(at), told) {
                 space.flight.forwarded_to(end);
             }
-            let forward = Forward { due: false, told: told.unwrap_or(forward.told), told_at, path };
+            let forward =
+                Forward { due: false, told: told.unwrap_or(forward.told), told_at, path: Some(path) };
             self.set_forward(at, forward);
             tables.keep_t3(cx, at);
         }

@@ -65,7 +65,7 @@ impl LaneCoupling {
         if single {
             self.coupler = None;
         } else if self.coupler.is_none() {
-            let pmdcs = cx.paths.first().map_or(0, crate::path::Path::pmdcs);
+            let pmdcs = cx.paths.primary().map_or(0, crate::path::Path::pmdcs);
             let lane = tables.lanes.first();
             self.coupler = lane.and_then(|lane| Coupler::new(&cx.config, pmdcs, lane.window.controller()));
         }

@@ -60,7 +60,7 @@ mod windows;
 use anabranch_base::{Dscp, Instant};
 
 use crate::context::Context;
-use crate::ids::{PathId, SpaceId, SubflowId, any_of};
+use crate::ids::{SpaceId, SubflowId, any_of};
 use crate::negotiation::fids::Judged;
 use crate::stream::numbering::Numbering;
 use ecn::EcnSender;
@@ -172,7 +172,7 @@ impl Sender {
 
     /// Most user data that a message has that leaves in one chunk on the first path, bytes.
     pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
-        self.format.max_payload(cx, PathId::FIRST)
+        self.format.max_payload(cx, cx.paths.for_data())
     }
 
     /// Chunks visited in the flight so far.

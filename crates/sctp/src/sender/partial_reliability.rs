@@ -19,7 +19,7 @@ pub(super) struct Forward {
     /// When it left.
     pub(super) told_at: Option<Instant>,
     /// The path on which it leaves: that of the first chunk which it names.
-    pub(super) path: PathId,
+    pub(super) path: Option<PathId>,
 }
 
 /// A chunk that was given up before anybody knew whether it was lost: "the appropriate congestion adjustment MUST be made ... if the
@@ -174,7 +174,7 @@ impl PartialReliability {
 
     /// The path of the first that must.
     pub(super) fn forward_path(&self) -> Option<PathId> {
-        self.forwards.iter().find(|forward| forward.due).map(|forward| forward.path)
+        self.forwards.iter().find(|forward| forward.due).and_then(|forward| forward.path)
     }
 
     /// A message was given up.

@@ -13,8 +13,8 @@ use super::flight::{ChunkState, Counted, LaneAck, SentChunk};
 use super::format::Format;
 use super::tables::Scope;
 use crate::context::Context;
-use crate::ids::{LaneId, PathId, Table};
-use crate::path::Path;
+use crate::ids::{LaneId, PathId};
+use crate::path::{Path, Paths};
 use crate::stats::count_lost;
 
 /// Packets that were lost again. Short chunks were bundled in them: those that left at the same time filled one after the other.
@@ -49,7 +49,7 @@ impl LostAgain {
 }
 
 /// Bytes of chunks that a packet of a path has room for.
-pub(super) fn room_of(paths: &Table<PathId, Path>, id: PathId) -> usize {
+pub(super) fn room_of(paths: &Paths, id: PathId) -> usize {
     paths.get(id).map_or(0, Path::max_packet).saturating_sub(CommonHeader::LEN)
 }
 
@@ -77,7 +77,7 @@ impl Sender {
     /// (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
     pub(super) fn suspect_lost_sizes(&mut self, cx: &mut Context, id: LaneId) {
         let Some(scope) = self.tables.scope(id) else { return };
-        if cx.paths.get(scope.lane.path()).is_none_or(|path| !path.is_searched()) {
+        if cx.paths.get(scope.lane.path()).is_none_or(|path| !path.size().is_searched()) {
             return;
         }
         let longest = scope.lost_sizes(cx, self.format);
@@ -135,6 +135,6 @@ pub(super) fn note_sizes_that_arrived(cx: &mut Context, path: PathId, format: Fo
         (format.packet_of(ack.longest_once as usize), format.packet_of(ack.longest_resent as usize));
     let (now, config) = (cx.now, &cx.config);
     if let Some(path) = cx.paths.get_mut(path) {
-        path.packets_arrived(now, config, once, resent);
+        path.size_mut().packets_arrived(now, config, once, resent);
     }
 }

@@ -77,7 +77,9 @@ impl Sender {
     pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, longest: usize) {
         let Some(id) = self.tables.lanes.get(id).map(Lane::path) else { return };
         let (config, len) = (&cx.config, CommonHeader::LEN + longest);
-        if let Some(mtu) = cx.paths.get_mut(id).and_then(|path| path.packet_lost_again(config, len)) {
+        if let Some(mtu) =
+            cx.paths.get_mut(id).and_then(|path| path.size_mut().packet_lost_again(config, len))
+        {
             self.use_found_mtu(cx, id, mtu);
         }
     }
@@ -91,7 +93,7 @@ impl Sender {
     /// A path carries IP packets of so many bytes from now on.
     pub(crate) fn use_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
         let config = &cx.config;
-        if cx.paths.get_mut(id).is_some_and(|path| path.set_mtu(config, mtu)) {
+        if cx.paths.get_mut(id).is_some_and(|path| path.size_mut().set(config, mtu)) {
             self.path_mtu_changed(cx, id);
         }
     }
@@ -100,7 +102,7 @@ impl Sender {
     /// congestion window measured in bytes" (RFC 8899, 3), and a smaller one is no sign of congestion.
     pub(crate) fn path_mtu_changed(&mut self, cx: &Context, id: PathId) {
         let Some(path) = cx.paths.get(id) else { return };
-        let (unit, pmdcs) = (path.window_unit(&cx.config), path.pmdcs());
+        let (unit, pmdcs) = (path.size().window_unit(&cx.config), path.pmdcs());
         for lane in self.tables.lanes.rows_mut().iter_mut().filter(|lane| lane.path() == id) {
             lane.resize(unit, pmdcs);
         }

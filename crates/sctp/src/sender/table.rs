@@ -8,7 +8,7 @@ use super::subflow::{Life, Subflow};
 use crate::config::{Config, Coupling, SubflowSpec};
 use crate::context::Context;
 use crate::error::SendError;
-use crate::ids::{Id, LaneId, PathId, SubflowId};
+use crate::ids::{Id, LaneId, SubflowId};
 
 impl Sender {
     /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
@@ -31,7 +31,7 @@ impl Sender {
         let placed = if one_lane {
             None
         } else {
-            self.tables.place_lane(cx, self.format.encoding(), id, PathId::FIRST)
+            self.tables.place_lane(cx, self.format.encoding(), id, cx.paths.for_data())
         };
         let lane = placed.unwrap_or(LaneId::FIRST);
         let before = self.tables.subflows.get(id);
@@ -56,7 +56,7 @@ impl Sender {
 
     /// The data of a subflow leaves on another path from now on. False while some of it is under way on the one in use.
     #[cfg(test)]
-    pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: PathId) -> bool {
+    pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: crate::ids::PathId) -> bool {
         let Some(lane) = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane))
         else {
             return false;

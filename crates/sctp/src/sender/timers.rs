@@ -95,7 +95,7 @@ impl Sender {
         self.settle(cx, id, &Effect::freed(freed));
         cx.record(subflow, path, TraceEvent::Timeout { rto });
         self.coupling.record_window(&mut self.tables, cx, id);
-        (!probing && cx.is_another_error(path, waited, several)).then_some(path)
+        (!probing && cx.paths.is_another_error(cx.now, path, waited, several)).then_some(path)
     }
 
     /// The timer besides T3-rtx expired.

@@ -89,7 +89,7 @@ impl PeerWindow {
     fn fits_next(&self, tables: &Tables, format: Format, cx: &Context, at: SpaceId) -> bool {
         let waiting = tables.subflows.rows().iter().filter(|subflow| subflow.space == at);
         let next = |subflow: &super::Subflow| {
-            let path = tables.lanes.get(subflow.lane).map(Lane::path).unwrap_or_default();
+            let path = tables.lanes.get(subflow.lane).map_or(cx.paths.for_data(), Lane::path);
             subflow.out.peek(subflow.cut_at(format.max_payload(cx, path)))
         };
         waiting.filter_map(next).min().is_none_or(|payload| self.fits(tables, cx, at, payload))

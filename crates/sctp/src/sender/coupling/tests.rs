@@ -1,6 +1,7 @@
 use anabranch_base::{Dscp, Duration};
 
 use super::*;
+use crate::ids::PathId;
 use anabranch_transport::congestion::Congestion;
 use holding::Holding;
 use likeness::{Likeness, Pair};
@@ -16,7 +17,8 @@ fn lane(cwnd: u64, rtt_ms: u64) -> LaneView {
         cwnd,
         flight: cwnd,
         srtt: Some(Duration::from_millis(rtt_ms)),
-        ..LaneView::default()
+        path: PathId::new(0),
+        dscp: Dscp::DEFAULT,
     }
 }
 

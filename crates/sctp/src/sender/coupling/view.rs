@@ -6,7 +6,7 @@ use anabranch_transport::congestion::Congestion;
 use crate::ids::PathId;
 
 /// What a coupling sees of a lane.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneView {
     /// Whether the lane carries an open subflow.
     pub(crate) open: bool,

@@ -23,8 +23,8 @@ use super::flight::{ChunkState, Counted, LaneAck};
 use crate::config::Config;
 use crate::context::Context;
 use crate::encoding::Encoding;
-use crate::ids::{PathId, SpaceId, SubflowId, Table};
-use crate::path::Path;
+use crate::ids::{PathId, SpaceId, SubflowId};
+use crate::path::{Path, Paths};
 use burst::Burst;
 use in_flight::{HandedOver, InFlight};
 use loss::Loss;
@@ -78,7 +78,7 @@ impl Lane {
     ) -> Option<Self> {
         let config = &*cx.config;
         let on = cx.paths.get(path)?;
-        let unit = on.window_unit(config);
+        let unit = on.size().window_unit(config);
         Some(Self {
             in_flight: InFlight::new(config, encoding),
             burst: Burst::new(config.congestion.max_burst, unit),
@@ -125,7 +125,7 @@ impl Lane {
 
     /// Its round-trip estimate: the path's, or its own.
     #[inline]
-    pub(super) fn rtt<'a>(&'a self, paths: &'a Table<PathId, Path>) -> Option<&'a RttEstimator> {
+    pub(super) fn rtt<'a>(&'a self, paths: &'a Paths) -> Option<&'a RttEstimator> {
         match self.round_trip.own() {
             None => paths.get(self.path).map(Path::rtt),
             own => own,
@@ -133,10 +133,7 @@ impl Lane {
     }
 
     #[inline]
-    pub(super) fn rtt_mut<'a>(
-        &'a mut self,
-        paths: &'a mut Table<PathId, Path>,
-    ) -> Option<&'a mut RttEstimator> {
+    pub(super) fn rtt_mut<'a>(&'a mut self, paths: &'a mut Paths) -> Option<&'a mut RttEstimator> {
         match self.round_trip.own_mut() {
             None => paths.get_mut(self.path).map(Path::rtt_mut),
             own => own,

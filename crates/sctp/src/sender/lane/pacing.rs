@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::encoding::Encoding;
-    use crate::ids::{PathId, SubflowId};
+    use crate::ids::SubflowId;
     use crate::path::Path;
 
     /// With an empty bucket.
@@ -98,7 +98,7 @@ mod tests {
     fn what_the_pacer_keeps_back_and_what_never_waits() {
         let mut cx = context(Config::rfc9260().with(|c| c.pacing.enabled = true));
         let new_lane = |cx: &Context| {
-            Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20).unwrap()
+            Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, cx.paths.for_data(), 1 << 20).unwrap()
         };
         let mut lane = new_lane(&cx);
         let send = |lane: &mut Lane, cx: &Context| {
@@ -108,7 +108,7 @@ mod tests {
         };
         send(&mut lane, &cx);
         assert!(!lane.must_wait(&cx), "no round trip is known");
-        cx.sample_path(PathId::FIRST, Duration::from_millis(100));
+        cx.paths.sample(cx.paths.for_data(), Duration::from_millis(100));
         assert!(!lane.must_wait(&cx) && !lane.is_paced(), "the bucket is full");
         send(&mut lane, &cx);
         assert!(lane.must_wait(&cx) && lane.is_paced());
@@ -123,7 +123,7 @@ mod tests {
         assert!(!lane.is_paced(), "no timer is left behind");
         let mut cx = context(Config::rfc9260());
         let mut off = new_lane(&cx);
-        cx.sample_path(PathId::FIRST, Duration::from_millis(100));
+        cx.paths.sample(cx.paths.for_data(), Duration::from_millis(100));
         send(&mut off, &cx);
         assert!(!off.must_wait(&cx));
     }
@@ -137,8 +137,9 @@ mod tests {
             c.pacing.gain_slow_start = 100;
             c.timers.rto_max = Duration::from_secs(2);
         }));
-        cx.sample_path(PathId::FIRST, Duration::from_secs(40));
-        let mut lane = Lane::new(&cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20).unwrap();
+        cx.paths.sample(cx.paths.for_data(), Duration::from_secs(40));
+        let mut lane =
+            Lane::new(&cx, Encoding::Rfc9260, SubflowId::FIRST, cx.paths.for_data(), 1 << 20).unwrap();
         let mut sent = 0;
         while !lane.must_wait(&cx) {
             let before = lane.in_flight.bytes();

@@ -9,7 +9,7 @@ const MAX_WAITING: usize = 8;
 
 /// Chunks of which one waits at most, in the order in which they leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Init,
     ShutdownComplete,
     CookieEcho,
@@ -36,8 +36,8 @@ impl Kind {
 }
 
 /// At most one of each kind waits, but for answers, which are few.
-#[derive(Debug, Default)]
-pub(super) struct Control {
+#[derive(Debug)]
+pub(crate) struct Control {
     /// A bit for each kind that must leave, and its path.
     due: u8,
     paths: [PathId; Kind::ALL.len()],
@@ -56,31 +56,41 @@ struct Rare {
 }
 
 impl Control {
+    /// Nothing must leave; `path` is any, of what never did.
+    pub(crate) fn new(path: PathId) -> Self {
+        Self { due: 0, paths: [path; Kind::ALL.len()], rare: None }
+    }
+
+    /// Nothing must leave any more.
+    pub(crate) fn clear(&mut self) {
+        (self.due, self.rare) = (0, None);
+    }
+
     /// Whether anything must leave.
     #[inline]
-    pub(super) fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         self.due != 0 || self.rare.is_some()
     }
 
     /// A chunk must leave on a path.
-    pub(super) fn ask(&mut self, kind: Kind, path: PathId) {
+    pub(crate) fn ask(&mut self, kind: Kind, path: PathId) {
         self.due |= kind.bit();
         self.paths[kind as usize] = path;
     }
 
     /// A chunk that was asked for need not leave any more.
-    pub(super) fn cancel(&mut self, kind: Kind) {
+    pub(crate) fn cancel(&mut self, kind: Kind) {
         self.due &= !kind.bit();
     }
 
     /// Whether a chunk must leave, on whatever path.
     #[inline]
-    pub(super) fn is_due(&self, kind: Kind) -> bool {
+    pub(crate) fn is_due(&self, kind: Kind) -> bool {
         self.due & kind.bit() != 0
     }
 
     /// Whether a chunk must leave on a path; then it does now.
-    pub(super) fn take(&mut self, kind: Kind, path: PathId) -> bool {
+    pub(crate) fn take(&mut self, kind: Kind, path: PathId) -> bool {
         let leaves = self.is_due(kind) && self.paths[kind as usize] == path;
         if leaves {
             self.cancel(kind);
@@ -89,7 +99,7 @@ impl Control {
     }
 
     /// The path of what goes first.
-    pub(super) fn first_path(&self) -> Option<PathId> {
+    pub(crate) fn first_path(&self) -> Option<PathId> {
         let first = |kinds: &[Kind]| {
             let due = kinds.iter().find(|kind| self.is_due(**kind));
             due.map(|kind| self.paths[*kind as usize])
@@ -116,19 +126,19 @@ impl Control {
     }
 
     /// An ABORT must leave, with encoded causes.
-    pub(super) fn abort(&mut self, path: PathId, causes: Vec<u8>) {
+    pub(crate) fn abort(&mut self, path: PathId, causes: Vec<u8>) {
         self.rare().abort = Some((path, causes));
     }
 
     /// The ABORT that must leave on a path.
-    pub(super) fn take_abort(&mut self, path: PathId) -> Option<Vec<u8>> {
+    pub(crate) fn take_abort(&mut self, path: PathId) -> Option<Vec<u8>> {
         let (_, causes) = self.rare.as_mut()?.abort.take_if(|(on, _)| *on == path)?;
         self.tidy();
         Some(causes)
     }
 
     /// An error is to be reported, with its encoded cause.
-    pub(super) fn report(&mut self, path: PathId, cause: Vec<u8>) {
+    pub(crate) fn report(&mut self, path: PathId, cause: Vec<u8>) {
         let errors = &mut self.rare().errors;
         if errors.len() < MAX_WAITING {
             errors.push_back((path, cause));
@@ -136,7 +146,7 @@ impl Control {
     }
 
     /// The next error to report on a path, if `fits` says so of its length.
-    pub(super) fn next_error(&mut self, path: PathId, fits: impl FnOnce(usize) -> bool) -> Next {
+    pub(crate) fn next_error(&mut self, path: PathId, fits: impl FnOnce(usize) -> bool) -> Next {
         let Some(rare) = &mut self.rare else { return Next::None };
         let next = take_next(&mut rare.errors, path, fits);
         self.tidy();
@@ -144,7 +154,7 @@ impl Control {
     }
 
     /// The parameters of a HEARTBEAT are to be returned.
-    pub(super) fn answer_heartbeat(&mut self, path: PathId, value: &[u8]) {
+    pub(crate) fn answer_heartbeat(&mut self, path: PathId, value: &[u8]) {
         let answers = &mut self.rare().heartbeat_acks;
         if answers.len() < MAX_WAITING {
             answers.push_back((path, value.to_vec()));
@@ -152,7 +162,7 @@ impl Control {
     }
 
     /// The next heartbeat to answer on a path, if `fits` says so of the length of its parameters.
-    pub(super) fn next_heartbeat_ack(&mut self, path: PathId, fits: impl FnOnce(usize) -> bool) -> Next {
+    pub(crate) fn next_heartbeat_ack(&mut self, path: PathId, fits: impl FnOnce(usize) -> bool) -> Next {
         let Some(rare) = &mut self.rare else { return Next::None };
         let next = take_next(&mut rare.heartbeat_acks, path, fits);
         self.tidy();
@@ -161,7 +171,7 @@ impl Control {
 
     /// How many answers wait: errors to report, heartbeats to answer.
     #[inline]
-    pub(super) fn answers(&self) -> (usize, usize) {
+    pub(crate) fn answers(&self) -> (usize, usize) {
         self.rare.as_ref().map_or((0, 0), |rare| (rare.errors.len(), rare.heartbeat_acks.len()))
     }
 
@@ -170,7 +180,7 @@ impl Control {
     /// which "protects the network for triggering a packet burst in response to a single packet" (12.4).
     // rfc9260:12.4-2
     #[inline(never)]
-    pub(super) fn keep_one_packet(&mut self, earlier: (usize, usize), room: usize) {
+    pub(crate) fn keep_one_packet(&mut self, earlier: (usize, usize), room: usize) {
         let Some(rare) = &mut self.rare else { return };
         let mut used = 0;
         for (queue, earlier) in [(&mut rare.errors, earlier.0), (&mut rare.heartbeat_acks, earlier.1)] {
@@ -189,7 +199,7 @@ impl Control {
     }
 
     /// The association has ended: only the last word may still leave.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         let abort = self.rare.as_mut().and_then(|rare| rare.abort.take());
         *self = Self { due: self.due & Kind::ShutdownComplete.bit(), paths: self.paths, rare: None };
         if let Some((path, causes)) = abort {
@@ -199,7 +209,7 @@ impl Control {
 }
 
 /// What waits at the head of a queue.
-pub(super) enum Next {
+pub(crate) enum Next {
     /// Nothing, for this path.
     None,
     /// Something that does not fit.

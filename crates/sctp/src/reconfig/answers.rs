@@ -13,21 +13,21 @@ const MAX_ANSWERS: usize = 8;
 /// Results (RFC 6525, table 3).
 pub(super) mod result {
     /// "Success - Nothing to do".
-    pub(in super::super) const NOTHING: u32 = 0;
+    pub(crate) const NOTHING: u32 = 0;
     /// "Success - Performed".
-    pub(in super::super) const PERFORMED: u32 = 1;
+    pub(crate) const PERFORMED: u32 = 1;
     /// "Denied".
-    pub(in super::super) const DENIED: u32 = 2;
+    pub(crate) const DENIED: u32 = 2;
     /// "Error - Wrong SSN": a stream that there is not.
-    pub(in super::super) const WRONG_SSN: u32 = 3;
+    pub(crate) const WRONG_SSN: u32 = 3;
     /// "Error - Request already in progress".
-    pub(in super::super) const BUSY: u32 = 4;
+    pub(crate) const BUSY: u32 = 4;
     /// "Error - Bad Sequence Number".
-    pub(in super::super) const BAD_NUMBER: u32 = 5;
+    pub(crate) const BAD_NUMBER: u32 = 5;
     /// "In progress".
-    pub(in super::super) const IN_PROGRESS: u32 = 6;
+    pub(crate) const IN_PROGRESS: u32 = 6;
 
-    pub(in super::super) fn is_success(code: u32) -> bool {
+    pub(crate) fn is_success(code: u32) -> bool {
         matches!(code, NOTHING | PERFORMED)
     }
 }
@@ -52,7 +52,7 @@ impl Answered {
 }
 
 /// The answers of one association.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Answers {
     /// The answers that must leave.
     due: VecDeque<Answered>,
@@ -64,6 +64,11 @@ pub(super) struct Answers {
 }
 
 impl Answers {
+    /// None was given; `path` is any, as nobody has asked.
+    pub(super) fn new(path: PathId) -> Self {
+        Self { due: VecDeque::new(), path, last: [None; 2] }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.due.is_empty()
     }
@@ -132,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_last_two_answers_are_known() {
-        let mut answers = Answers::default();
+        let mut answers = Answers::new(PathId::new(0));
         for (number, code) in [(10, 1), (11, 6), (12, 2)] {
             answers.give(Answered { number, result: code, next_tsns: None });
         }

@@ -6,8 +6,9 @@ use anabranch_base::{Duration, Instant};
 use anabranch_wire::Tsn;
 
 use super::answers::{Answered, Answers, result};
-use crate::ids::PathId;
-use crate::sender::OpenFid;
+use crate::context::Context;
+use crate::ids::{PathId, SubflowId};
+use crate::sender::{OpenFid, Sender};
 
 /// Requests that may wait.
 const MAX_WAITING: usize = 512;
@@ -61,7 +62,7 @@ pub(super) enum Pending {
 
 /// RE-CONFIG on one association.
 #[derive(Debug)]
-pub(in super::super) struct Reconfig {
+pub(crate) struct Reconfig {
     /// Our next number: "initialized to the same value as the initial TSN".
     pub(super) next: u32,
     /// The peer's next.
@@ -82,20 +83,20 @@ pub(in super::super) struct Reconfig {
 pub(super) const REPEATED_ANSWER: u16 = 4 + 20;
 
 impl Reconfig {
-    pub(in super::super) fn new(ours: Tsn, peers: Tsn) -> Self {
+    pub(crate) fn new(ours: Tsn, peers: Tsn, path: PathId) -> Self {
         Self {
             next: ours.get(),
             expected: peers.get(),
             waiting: VecDeque::new(),
             outstanding: None,
-            answers: Answers::default(),
+            answers: Answers::new(path),
             pending: None,
             repeated: None,
             last_association_reset: None,
         }
     }
 
-    pub(in super::super) fn timer(&self) -> Option<Instant> {
+    pub(crate) fn timer(&self) -> Option<Instant> {
         self.outstanding.as_ref().and_then(|outstanding| outstanding.timer)
     }
 
@@ -121,7 +122,7 @@ impl Reconfig {
     }
 
     /// FIDs that the peer was asked to open and has not.
-    pub(in super::super) fn fids_asked_for(&self) -> Vec<u8> {
+    pub(crate) fn fids_asked_for(&self) -> Vec<u8> {
         let fid = |request: &Request| match request {
             Request::Open { fid, .. } => Some(*fid),
             _ => None,
@@ -130,29 +131,44 @@ impl Reconfig {
     }
 
     /// Asks for a FID.
-    pub(in super::super) fn ask_to_open(&mut self, fid: u8, epoch: u8, initial: Tsn) {
+    pub(crate) fn ask_to_open(&mut self, fid: u8, epoch: u8, initial: Tsn) {
         self.ask(Request::Open { fid, epoch, initial });
     }
 
     /// Gives a FID back.
-    pub(in super::super) fn ask_to_close(&mut self, open: OpenFid) {
+    pub(crate) fn ask_to_close(&mut self, open: OpenFid) {
         self.ask(Request::Close { fid: open.fid, epoch: open.epoch, last: open.last });
     }
 
     /// The extension SF is gone: what was asked for it is not wanted any more. A request that is under way is still
     /// answered: without its number the peer would not take the next one.
-    pub(in super::super) fn forget_subflows(&mut self) {
+    pub(crate) fn forget_subflows(&mut self) {
         self.waiting.retain(|request| !matches!(request, Request::Open { .. } | Request::Close { .. }));
     }
 
     /// An answer must ride with every packet of data.
     #[inline]
-    pub(in super::super) fn repeats_answer(&self) -> bool {
+    pub(crate) fn repeats_answer(&self) -> bool {
         self.repeated.is_some()
     }
 
     /// Number of the last request that the peer made.
     pub(super) fn last_number(&self) -> u32 {
         self.expected.wrapping_sub(1)
+    }
+}
+
+/// The path on which a request leaves now: as the data of the first subflow.
+pub(super) fn request_path(cx: &Context, sender: &Sender) -> PathId {
+    sender.path_of_subflow(SubflowId::FIRST.get()).unwrap_or(cx.paths.for_control())
+}
+
+/// Whether a request may be sent now.
+pub(super) fn is_ready(sender: &Sender, request: &Request) -> bool {
+    match request {
+        Request::ResetOutgoing { streams, .. } => sender.have_left(streams),
+        // RFC 6525, 5.1.4, C2: "The sender has either no outstanding TSNs or considers all outstanding TSNs abandoned."
+        Request::ResetAssociation => sender.is_quiet(),
+        _ => true,
     }
 }
