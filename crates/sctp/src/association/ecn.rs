@@ -61,7 +61,7 @@ impl Association {
             };
             let first =
                 lowest.is_none_or(|(space, lowest)| space == at && tsn.signed_distance_from(lowest) < 0);
-            if self.receiver.is_news(&self.cx, at, tsn) && first {
+            if self.receiver.is_news(at, tsn) && first {
                 lowest = Some((at, tsn));
             }
         }

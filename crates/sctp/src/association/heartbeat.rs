@@ -76,7 +76,7 @@ impl Association {
         let sample = self.cx.now - sent_at;
         self.cx.sample_path(id, sample);
         if id == PathId::FIRST {
-            self.receiver.hear_round_trip(&self.cx, sample);
+            self.receiver.window_mut().hear_round_trip(&self.cx, sample);
         }
         confirmed
     }

@@ -240,7 +240,7 @@ impl Association {
     /// much as could be undelivered at a time, of the subflows that there were then.
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
-        let window = u64::from(self.cx.config.limits.largest_receive_window());
+        let window = u64::from(self.receiver.window().largest(&self.cx.config.limits));
         let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
         let sending = self.sender.retained() + self.sender.waiting_memory() as u64;
         let held = sending + self.receiver.memory() as u64;
@@ -255,6 +255,15 @@ impl Association {
 
     pub(crate) fn config(&self) -> &Arc<Config> {
         &self.cx.config
+    }
+
+    /// The configuration as an INIT or INIT ACK announces it, and as the user changes it: with the receive window as large as it is by now.
+    pub(crate) fn announced(&self) -> Arc<Config> {
+        let (config, window) = (&self.cx.config, self.receiver.window().size());
+        if config.limits.receive_window == window {
+            return Arc::clone(config);
+        }
+        Arc::new((**config).clone().with(|config| config.limits.receive_window = window))
     }
 
     /// The verification tag that the peer's packets must have, and the one that ours have; that is 0 before the INIT ACK. Two ends

@@ -375,7 +375,7 @@ impl Association {
 
     // rfc9260:5.1-1 rfc9260:5.1.1-1
     fn write_init(&mut self, out: &mut Vec<u8>) {
-        let config = &self.cx.config;
+        let config = &self.announced();
         let types = match self.cx.paths.first() {
             Some(path) if path.remote().is_ipv6() => SupportedAddressTypes::IPV6,
             _ => SupportedAddressTypes::IPV4,

@@ -1,7 +1,6 @@
 //! Which association a packet belongs to, and what to do when it belongs to none.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use anabranch_base::{Instant, Meta, rare};
 use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
@@ -429,7 +428,7 @@ impl Endpoint {
         peer: &PeerInit,
     ) {
         let Some(assoc) = self.registry.at_mut(index) else { return };
-        let config = Arc::clone(assoc.config());
+        let config = assoc.announced();
         let (local_tag, peer_tag) = assoc.tags();
         match assoc.state() {
             State::ShutdownAckSent => {

@@ -470,7 +470,7 @@ impl AssociationHandle<'_> {
     /// When there is no such value, it is not one of [`Config::changeable`], the text does not fit it, or the association is
     /// closed.
     pub fn set(&mut self, now: Instant, key: &str, value: &str) -> Result<(), ChangeError> {
-        let mut changed = (**self.configuration()).clone();
+        let mut changed = (*self.announced()).clone();
         changed.set(key, value)?;
         self.command(now).change(now, changed)
     }
@@ -495,7 +495,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// As [`AssociationHandle::set`]; it names the first that cannot be changed.
     pub fn update(&mut self, now: Instant, change: impl FnOnce(&mut Config)) -> Result<(), ChangeError> {
-        let changed = (**self.configuration()).clone().with(change);
+        let changed = (*self.announced()).clone().with(change);
         self.command(now).change(now, changed)
     }
 

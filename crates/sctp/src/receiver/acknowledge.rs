@@ -6,9 +6,9 @@ use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime, kind};
 use anabranch_wire::{PacketBuilder, Tsn};
 
 use super::Receiver;
-use super::inbound::limits::packet_of_peer;
 use super::space::ReceiveSpace;
 use super::space::timing::AckPolicy;
+use super::window::packet_of_peer;
 use crate::context::Context;
 use crate::encoding::{AckLayout, Acknowledgement, micros};
 use crate::ids::SpaceId;
@@ -141,7 +141,7 @@ impl Receiver {
     // rfc9260:6.2-18 rfc9260:9.2-10
     pub(crate) fn demand_unsaid(&mut self, cx: &Context) {
         let said = self.asn.is_none().then(|| self.advertised_window(cx));
-        let update = cx.config.limits.receive_window / 4;
+        let update = self.window.size() / 4;
         let is_known = |told: u32, window: u32| window >= told / 2 && window < told.saturating_add(update);
         for (at, space) in self.spaces.iter_mut() {
             let unsaid = at != SpaceId::FIRST && space.timing.is_pending();

@@ -15,8 +15,9 @@ use super::Receiver;
 use super::inbound::Arrived;
 use super::inbound::growing::PIECE;
 use super::inbound::interleaved::Piece;
-use super::inbound::limits::{GAP, cost, packet_of_peer};
+use super::inbound::limits::{GAP, cost};
 use super::space::map::Arrival;
+use super::window::packet_of_peer;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::ids::SpaceId;
@@ -37,7 +38,7 @@ impl Receiver {
     /// What is held beyond one receive window, with the room that is kept for what the user can have at once, bytes: that much less
     /// may the sender keep. No more than a window, so that the sender has its buffers whatever is received.
     pub(crate) fn held_beyond_window(&self, cx: &Context) -> u64 {
-        let window = cx.config.limits.largest_receive_window() as usize;
+        let window = self.window.largest(&cx.config.limits) as usize;
         (self.memory() + self.limits(cx).reserve()).saturating_sub(window).min(window) as u64
     }
 
@@ -52,12 +53,12 @@ impl Receiver {
     /// not read gets no more room.
     pub(crate) fn lend_to_sender(&mut self, cx: &Context, bytes: u64) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let both = 2 * cx.config.limits.largest_receive_window() as usize;
+        let both = 2 * self.window.largest(&cx.config.limits) as usize;
         let limits = self.limits(cx);
         let needed = self.memory().max(self.inbound.held_back() + limits.gaps() + limits.reserve());
         let rest = both.saturating_sub(needed);
         self.lent_to_sender = bytes.min(u32::try_from(rest).unwrap_or(u32::MAX));
-        self.is_filling = self.memory() > cx.config.limits.receive_window as usize / 2;
+        self.is_filling = self.memory() > self.window.size() as usize / 2;
     }
 
     /// Whether there is buffer for a new chunk without a closer look, the common case: less than half of the window is held, with
@@ -65,7 +66,7 @@ impl Receiver {
     #[inline]
     pub(super) fn has_plenty(&self, cx: &Context, payload: usize) -> bool {
         let packets = payload + usize::from(packet_of_peer(&cx.config));
-        self.memory() + packets + 4 * PIECE <= cx.config.limits.receive_window as usize / 2
+        self.memory() + packets + 4 * PIECE <= self.window.size() as usize / 2
     }
 
     /// Whether there is buffer for a new chunk, or some can be made.

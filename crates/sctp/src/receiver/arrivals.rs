@@ -174,7 +174,7 @@ impl Receiver {
             cx.record(SubflowId::FIRST, read.path, event);
             return Ok(Err(Taken::Done));
         }
-        if arrival == Arrival::BeyondHole && seq >= space.reach(cx.config.limits.receive_window) {
+        if arrival == Arrival::BeyondHole && seq >= space.reach(self.window.size()) {
             // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
             cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
             read.summary.immediate = true;
@@ -257,8 +257,8 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
-        let (spaces, lent) = (&self.spaces, self.lent_to_sender);
-        self.inbound.add(&arrived, || Limits { config: &cx.config, spaces: spaces.rows(), lent })
+        let (spaces, window, lent) = (&self.spaces, &self.window, self.lent_to_sender);
+        self.inbound.add(&arrived, || Limits { config: &cx.config, window, spaces: spaces.rows(), lent })
     }
 
     /// Gives what came in another encoding to reassembly: it numbers messages, or fragments, in its own way.
@@ -272,7 +272,12 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let arrived = (self.encoding == Encoding::Sf2007).then(|| self.arrived(space, seq, arrival, data));
-        let limits = Limits { config: &cx.config, spaces: self.spaces.rows(), lent: self.lent_to_sender };
+        let limits = Limits {
+            config: &cx.config,
+            window: &self.window,
+            spaces: self.spaces.rows(),
+            lent: self.lent_to_sender,
+        };
         if let Some(arrived) = arrived {
             return self.inbound.add_of_space(space, &arrived, &limits);
         }

@@ -5,14 +5,13 @@ use anabranch_wire::Tsn;
 
 use super::Receiver;
 use super::space::map::Arrival;
-use crate::context::Context;
 use crate::ids::SpaceId;
 
 impl Receiver {
     /// Whether a chunk has not come before, and can be of this association.
-    pub(crate) fn is_news(&self, cx: &Context, at: SpaceId, tsn: Tsn) -> bool {
+    pub(crate) fn is_news(&self, at: SpaceId, tsn: Tsn) -> bool {
         let Some(space) = self.spaces.get(at) else { return false };
-        let reach = space.reach(cx.config.limits.receive_window);
+        let reach = space.reach(self.window.size());
         let new = |seq| seq < reach && space.received.classify(seq) != Arrival::Duplicate;
         space.unwrap(tsn).is_some_and(new)
     }

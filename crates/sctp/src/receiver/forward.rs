@@ -72,7 +72,7 @@ impl Receiver {
         let space = self.spaces.get_mut(at)?;
         // "for the purposes of sending a SACK, the receiver MUST follow the same rules as if a DATA chunk had been received".
         read.summary.has_data = true;
-        let reach = space.reach(cx.config.limits.receive_window);
+        let reach = space.reach(self.window.size());
         let last = space.unwrap(cumulative).filter(|last| *last >= space.received.next());
         let Some(floor) = last.map(|last| last + 1).filter(|floor| *floor <= reach) else {
             // Out of date: "The receiver SHOULD send a SACK to its peer ... since such a duplicate may indicate the previous SACK was

@@ -5,22 +5,20 @@ mod acknowledge;
 mod admission;
 mod arrivals;
 mod asn;
+mod credit;
 mod ecn;
 mod forward;
-mod growth;
 mod inbound;
 mod reading;
 mod space;
 mod spaces;
 mod standstill;
-mod tuning;
 mod window;
-
-use std::num::NonZeroU32;
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
+use crate::config::Config;
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::event::{Event, Timer};
@@ -28,11 +26,11 @@ use crate::ids::{Id, PathId, SpaceId, Table, any_of};
 use crate::negotiation::fids::Fids;
 use crate::negotiation::offer::Extensions;
 use asn::AsnMap;
-use growth::Growth;
 use inbound::Inbound;
 use inbound::growing::Aborted;
 use space::ReceiveSpace;
 use space::timing::AckTiming;
+use window::ReceiveWindow;
 
 pub(crate) use arrivals::{PacketRead, Taken};
 
@@ -74,25 +72,20 @@ pub(crate) struct Receiver {
     asn: Option<Box<AsnMap>>,
     /// Where RE-CONFIG was agreed.
     resets: Option<Box<Resets>>,
-    /// The receive window that the user wants, where it is smaller than the one that the peer knows of, bytes.
-    smaller_window: Option<NonZeroU32>,
-    /// The round trip of the handshake, microseconds; 0: not known.
-    handshake_us: u32,
+    window: ReceiveWindow,
     /// So many bytes less may be held, as the sender keeps more than its send buffers.
     lent_to_sender: u32,
     /// About half of the receive window is held, or was a packet ago.
     is_filling: bool,
     /// So many chunks more are refused without a look at what could be given up for them: the last look was in vain.
     futile: u32,
-    /// What makes the window grow, where it may.
-    tuning: Option<Box<Growth>>,
 }
 
 impl Receiver {
-    pub(crate) fn new(streams: u16) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
             encoding: Encoding::Rfc9260,
-            streams,
+            streams: config.streams.inbound,
             selects_gaps: false,
             renumbered: false,
             spaces: Table::of(ReceiveSpace::new(0)),
@@ -100,13 +93,21 @@ impl Receiver {
             fids: None,
             asn: None,
             resets: None,
-            smaller_window: None,
-            handshake_us: 0,
+            window: ReceiveWindow::new(config.limits.receive_window),
             lent_to_sender: 0,
             is_filling: false,
             futile: 0,
-            tuning: None,
         }
+    }
+
+    /// The receive window.
+    pub(crate) fn window(&self) -> &ReceiveWindow {
+        &self.window
+    }
+
+    /// The receive window, to be told of round trips.
+    pub(crate) fn window_mut(&mut self) -> &mut ReceiveWindow {
+        &mut self.window
     }
 
     /// Messages, or parts of such, that can be read.
@@ -129,10 +130,10 @@ impl Receiver {
     }
 
     /// What the peer's INIT or INIT ACK said.
-    pub(crate) fn learn_peer(&mut self, cx: &Context, initial_tsn: Tsn) {
+    pub(crate) fn learn_peer(&mut self, initial_tsn: Tsn) {
         if let Some(space) = self.spaces.first_mut() {
             space.set_base(initial_tsn);
-            space.timing.last_advertised = cx.config.limits.receive_window;
+            space.timing.last_advertised = self.window.size();
         }
     }
 
@@ -345,7 +346,7 @@ impl Receiver {
     pub(crate) fn close(&mut self) {
         self.acknowledge_no_more();
         self.resets = None;
-        self.tuning = None;
+        self.window.close();
     }
 
     /// Ranges in the receive map looked at so far.

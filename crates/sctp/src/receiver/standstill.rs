@@ -77,7 +77,7 @@ impl Receiver {
         let config = &cx.config;
         let most = config.limits.association_max_retrans.saturating_mul(2);
         let least = config.timers.rto_max * 5;
-        let window = config.limits.largest_receive_window().into();
+        let window = self.window.largest(&config.limits).into();
         let next: Vec<u64> = self.spaces.iter().map(|(_, space)| space.received.next()).collect();
         let refused = self.inbound.refused();
         refused.is_again(cx.now, (at, seq), next, least) > most && refused.is_proof(cx.now, least, window)

@@ -139,7 +139,7 @@ impl Association {
                 .position(|request| is_answer(request) == answers && self.is_ready(request))
         };
         let Some(index) = ready(true).or_else(|| ready(false)) else { return };
-        let (codes, credit) = (self.cx.config.subflows.codes, self.cx.config.limits.receive_window);
+        let (codes, credit) = (self.cx.config.subflows.codes, self.receiver.window().size());
         let last_tsn = self.sender.next_tsn().1.sub(1);
         let Some(reconfig) = &mut self.reconfig else { return };
         let Some(request) = reconfig.waiting.remove(index) else { return };

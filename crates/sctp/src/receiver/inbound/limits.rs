@@ -3,6 +3,7 @@
 use super::growing::PIECE;
 use crate::config::Config;
 use crate::receiver::space::ReceiveSpace;
+use crate::receiver::window::{ReceiveWindow, packet_of_peer};
 
 /// Memory charged for a gap in the sequence of received TSNs, bytes.
 pub(in crate::receiver) const GAP: usize = 32;
@@ -10,18 +11,11 @@ pub(in crate::receiver) const GAP: usize = 32;
 /// With less a short window could not take as many small messages as it has bytes for.
 const LEAST_BOUND: usize = 64 << 10;
 
-/// The largest IP packet that the peer is taken to send, bytes. It is the configured MTU and stays so: the MTU of a path is that of our
-/// own packets, which is found, lowered and raised meanwhile, while the peer's may be larger; and bounds on memory must not move
-/// with it.
-#[inline]
-pub(in crate::receiver) fn packet_of_peer(config: &Config) -> u16 {
-    config.mtu
-}
-
 /// What the configuration allows to hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
     pub(in crate::receiver) config: &'a Config,
+    pub(in crate::receiver) window: &'a ReceiveWindow,
     /// What came in each sequence space, and what is missing.
     pub(in crate::receiver) spaces: &'a [ReceiveSpace],
     /// Bytes that the sender has of the memory for both.
@@ -52,7 +46,7 @@ impl Limits<'_> {
 
     /// The receive window, bytes.
     fn window(&self) -> usize {
-        self.config.limits.receive_window as usize
+        self.window.size() as usize
     }
 
     /// What messages in the making may hold before the one that grows is handed over in parts: less where several subflows
@@ -74,7 +68,7 @@ impl Limits<'_> {
     /// Memory that may be held in all: two windows, less what the sender has of them, which is one at most. Where two windows are less than
     /// the least room, that room is the receiver's whatever the sender has.
     pub(in crate::receiver) fn bound(&self) -> usize {
-        let both = 2 * self.config.limits.largest_receive_window() as usize;
+        let both = 2 * self.window.largest(&self.config.limits) as usize;
         let room = both.saturating_sub(self.lent as usize);
         let least = if both < LEAST_BOUND { LEAST_BOUND } else { LEAST_BOUND.min(room) };
         (2 * self.window()).min(room).max(self.window()).max(least)

@@ -3,11 +3,14 @@
 use super::*;
 use crate::config::Config;
 use crate::receiver::inbound::growing::Aborted;
+use crate::receiver::window::ReceiveWindow;
 use std::sync::LazyLock;
 
 fn limits() -> Limits<'static> {
     static CONFIG: LazyLock<Config> = LazyLock::new(Config::default);
-    Limits { config: &CONFIG, spaces: &[], lent: 0 }
+    static WINDOW: LazyLock<ReceiveWindow> =
+        LazyLock::new(|| ReceiveWindow::new(CONFIG.limits.receive_window));
+    Limits { config: &CONFIG, window: &WINDOW, spaces: &[], lent: 0 }
 }
 
 fn message(seq: u64, ssn: u16) -> Arrived<'static> {
