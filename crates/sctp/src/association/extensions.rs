@@ -15,7 +15,7 @@ impl Association {
     // rfc8260:2.2.1-1 rfc8260:2.2.1-2
     pub(super) fn adopt_extensions(&mut self, agreed: &Extensions) {
         self.forget_extensions();
-        let (ours, theirs) = (self.sender.base(), self.receiver.base());
+        let (ours, theirs) = (self.sender.base(), self.receiver.arrivals().base());
         self.encoding = Encoding::of(agreed);
         self.takes_zero_checksum = agreed.takes_zero_checksum;
         self.adopt_ecn(agreed.ecn);
@@ -40,7 +40,7 @@ impl Association {
 
     /// Makes the spaces of the FIDs that are open from the start, and moves the subflows into theirs.
     fn open_spaces(&mut self, ours: Tsn, theirs: Tsn) {
-        let (our_fids, peer_fids) = (self.sender.open_fids(), self.receiver.open_fids());
+        let (our_fids, peer_fids) = (self.sender.open_fids(), self.receiver.arrivals().open_fids());
         for fid in &our_fids {
             self.open_sending(*fid, 0, ours);
         }
@@ -55,7 +55,7 @@ impl Association {
     /// The space of a FID, made if there is none: its two halves have the same place in the tables of sender and receiver.
     fn make_space(&mut self, fid: u8) -> SpaceId {
         self.sender.space_of(fid).unwrap_or_else(|| {
-            self.receiver.add_space(fid);
+            self.receiver.arrivals_mut().add_space(fid);
             self.sender.add_space(fid)
         })
     }

@@ -171,7 +171,7 @@ impl Association {
         }
         self.cx.config.check_change(&changed)?;
         let resized = changed.limits.receive_window != self.receiver.window().size();
-        if resized && self.receiver.has_floors() {
+        if resized && self.receiver.arrivals().has_floors() {
             return Err(self.cx.config.settled_window());
         }
         self.cx.set_now(now);

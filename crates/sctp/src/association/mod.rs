@@ -189,7 +189,7 @@ impl Association {
         let id = SubflowId::new(index);
         let mut stats = self.sender.subflow_stats(&self.cx, id)?;
         stats.out_of_order_received =
-            self.sender.space_of_its_own(id).map_or(0, |space| self.receiver.out_of_order(space));
+            self.sender.space_of_its_own(id).map_or(0, |space| self.receiver.arrivals().out_of_order(space));
         Some(stats)
     }
 
@@ -369,7 +369,7 @@ impl Association {
     /// Chunks visited in the flight and ranges in the receive map so far.
     #[cfg(test)]
     pub(crate) fn work(&self) -> (u64, u64) {
-        (self.sender.work(), self.receiver.work())
+        (self.sender.work(), self.receiver.arrivals().work())
     }
 
     /// Chunks read in all flights so far.
@@ -439,7 +439,7 @@ impl Association {
     /// Whether an acknowledgement must leave now.
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
-        self.receiver.owes_sack()
+        self.receiver.arrivals().owes_sack()
     }
 
     fn enter(&mut self, phase: Phase) {

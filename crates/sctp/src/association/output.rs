@@ -69,7 +69,7 @@ impl Association {
     /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
     #[inline]
     pub(crate) fn wants_to_transmit(&self) -> bool {
-        self.receiver.owes_sack()
+        self.receiver.arrivals().owes_sack()
             || self.sender.may_have_data()
             || self.wants_control()
             || self.deferred_packet.is_some()
@@ -93,7 +93,7 @@ impl Association {
         let state = self.cx.state;
         let mut chosen = if state.sends_data() { self.sender.choose(&self.cx) } else { None };
         let control = self.wants_control();
-        let sack = state.is_up() && self.receiver.owes_sack();
+        let sack = state.is_up() && self.receiver.arrivals().owes_sack();
         if chosen.is_none() && !control && !sack {
             return None;
         }
@@ -104,7 +104,8 @@ impl Association {
             chosen = chosen.filter(|next| next.path == path);
         }
         let several = self.sender.has_several_spaces();
-        let acknowledged = if several && chosen.is_none() { self.receiver.first_owing() } else { None };
+        let acknowledged =
+            if several && chosen.is_none() { self.receiver.arrivals().first_owing() } else { None };
         let header = CommonHeader {
             source_port: self.local_port,
             destination_port: self.peer_port,
@@ -191,7 +192,7 @@ impl Association {
             self.control.first_path().or_else(reconfig).or_else(heartbeat).or_else(forward)
         };
         let of_control = if control { of_control() } else { None };
-        of_control.or(chosen.map(|next| next.path)).unwrap_or_else(|| self.receiver.answer_path())
+        of_control.or(chosen.map(|next| next.path)).unwrap_or_else(|| self.receiver.arrivals().answer_path())
     }
 
     /// Whether control chunks are to leave.
@@ -331,7 +332,7 @@ impl Association {
         rare();
         let before = packet.buffer().len();
         if self.control.take(Kind::Shutdown, path) {
-            if let Some(cumulative) = self.receiver.shutdown_cumulative() {
+            if let Some(cumulative) = self.receiver.arrivals().shutdown_cumulative() {
                 Shutdown { cumulative }.emit(packet.buffer());
             }
         }
@@ -413,7 +414,7 @@ impl Association {
         path: PathId,
         chosen: Option<&Next>,
     ) {
-        if self.cx.state.is_up() && self.receiver.has_pending_sack() {
+        if self.cx.state.is_up() && self.receiver.arrivals().has_pending_sack() {
             let len = chosen.and_then(|next| self.sender.first_chunk_len(&self.cx, next));
             self.receiver.write_acknowledgements(&mut self.cx, packet, limit, len);
         }

@@ -12,11 +12,11 @@
 //!   is a fragment, what there is of its message is handed over as a part, so the room is free again.
 
 use super::Receiver;
+use super::arrivals::Arrival;
 use super::inbound::Arrived;
 use super::inbound::growing::PIECE;
 use super::inbound::interleaved::Piece;
 use super::inbound::limits::{GAP, cost};
-use super::space::map::Arrival;
 use super::window::packet_of_peer;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
@@ -87,7 +87,7 @@ impl Receiver {
         self.is_filling = true;
         let at_once = self.gives_at_once(at, seq, arrival, data);
         let fills_hole = arrival == Arrival::FillsHole;
-        let opens_gap = arrival != Arrival::InOrder && self.neighbours(at, seq) == (false, false);
+        let opens_gap = arrival != Arrival::InOrder && self.arrivals.neighbours(at, seq) == (false, false);
         let chunk = Asked { len: data.payload.len(), at_once, opens_gap };
         loop {
             let fits = self.fits(cx, chunk, 0);
@@ -95,9 +95,9 @@ impl Receiver {
                 return true;
             }
             if fills_hole && self.encoding == Encoding::Rfc9260 {
-                let highest = self.spaces.get(at).map_or(0, |space| space.received.end().saturating_sub(1));
+                let highest = self.arrivals.highest(at);
                 if highest > seq && self.inbound.forget_orphan(highest) {
-                    self.count_as_missing(at, highest, highest + 1);
+                    self.arrivals.take_back(at, highest, highest + 1);
                     continue;
                 }
             }
@@ -107,7 +107,7 @@ impl Receiver {
             // What a message in the making needs to become whole is taken on top, too: others may wait for it, brought by
             // other subflows, and fill the buffer.
             let in_order = arrival == Arrival::InOrder;
-            let needed = self.fids.is_some() && !data.flags.beginning;
+            let needed = self.arrivals.has_floors() && !data.flags.beginning;
             let on_top = fills_hole || (in_order && (needed || (at_once && self.inbound.is_read())));
             return fits && on_top;
         }
@@ -136,9 +136,9 @@ impl Receiver {
     // rfc9260:6.2-26 rfc9260:6.2-27
     #[cold]
     fn take_back_behind(&mut self, cx: &Context, at: SpaceId, seq: u64, chunk: Asked) -> bool {
-        let is_first = self.spaces.get(at).is_some_and(|space| space.received.next() == seq);
+        let is_first = self.arrivals.next(at) == Some(seq);
         let on_top = is_first && chunk.at_once && self.inbound.is_read();
-        let renumbered = self.renumbered || self.fids.is_some() || self.encoding == Encoding::Sf2007;
+        let renumbered = self.renumbered || self.arrivals.has_floors() || self.encoding == Encoding::Sf2007;
         if at != SpaceId::FIRST || renumbered {
             return on_top;
         }
@@ -159,20 +159,11 @@ impl Receiver {
         while least > 0 || !self.fits(cx, chunk, 0) {
             let Some(last) = behind.pop() else { break };
             for (start, end) in self.inbound.take_back(&last) {
-                self.count_as_missing(at, start, end);
+                self.arrivals.take_back(at, start, end);
             }
             least = least.saturating_sub(1);
         }
         self.fits(cx, chunk, 0) || on_top
-    }
-
-    /// What came under the numbers `start..end` was dropped.
-    fn count_as_missing(&mut self, at: SpaceId, start: u64, end: u64) {
-        let Some(space) = self.spaces.get_mut(at) else { return };
-        space.received.forget(start, end);
-        if self.selects_gaps {
-            space.selection.get_or_insert_default().take_back(end - 1);
-        }
     }
 
     /// Whether the user can have a chunk as soon as it is here, or nothing is kept of it.
@@ -205,7 +196,7 @@ impl Receiver {
         data: &DataChunk<'a>,
     ) -> Arrived<'a> {
         let (before, after) =
-            if arrival == Arrival::InOrder { (true, false) } else { self.neighbours(at, seq) };
+            if arrival == Arrival::InOrder { (true, false) } else { self.arrivals.neighbours(at, seq) };
         Arrived {
             seq,
             tsn: data.tsn,
@@ -220,14 +211,6 @@ impl Receiver {
             after,
             payload: data.payload,
         }
-    }
-
-    /// Whether the numbers before and after have arrived. Before the first there is nothing to go on with.
-    #[inline(never)]
-    fn neighbours(&self, at: SpaceId, seq: u64) -> (bool, bool) {
-        let arrived =
-            |seq| self.spaces.get(at).is_some_and(|space| space.received.classify(seq) == Arrival::Duplicate);
-        (seq.checked_sub(1).is_none_or(arrived), arrived(seq + 1))
     }
 
     /// Whether what is charged is what a count gives, and within its bound: for tests, after every step of a life.

@@ -57,7 +57,7 @@ impl Receiver {
         }
         if cx.config.limits.max_receive_window != 0 {
             rare();
-            self.window.tune(cx, self.fids.is_some());
+            self.window.tune(cx, self.arrivals.has_floors());
         }
         if cx.state.receives_data() {
             self.offer_window(cx);

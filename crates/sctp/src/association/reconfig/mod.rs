@@ -255,7 +255,7 @@ impl Association {
         // "If the received RE-CONFIG chunk contains at least one request parameter, a selective acknowledgment (SACK)
         // chunk SHOULD be sent back" (RFC 6525, 5.2.1). Not to a peer that may be gone already, as with the answer itself.
         if asked && self.cx.state != State::ShutdownAckSent {
-            self.receiver.demand_sack();
+            self.receiver.arrivals_mut().demand_sack();
         }
         self.refresh_deferred();
     }

@@ -23,7 +23,7 @@ impl Association {
     }
 
     fn open_for_peer(&mut self, add: &SfAdd) -> Answer {
-        let answer = self.receiver.add_fid(add.fid, add.epoch, add.initial_stsn);
+        let answer = self.receiver.arrivals_mut().add_fid(add.fid, add.epoch, add.initial_stsn);
         if answer == Answer::Performed {
             self.open_receiving(add.fid, add.epoch, add.initial_stsn);
         }
@@ -31,7 +31,7 @@ impl Association {
     }
 
     fn close_for_peer(&mut self, del: &SfDel) -> Answer {
-        self.receiver.delete_fid(del.fid, del.epoch, del.last_stsn)
+        self.receiver.arrivals_mut().delete_fid(del.fid, del.epoch, del.last_stsn)
     }
 
     /// The peer has answered SF-ADD or SF-DEL for good.

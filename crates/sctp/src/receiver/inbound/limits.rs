@@ -2,7 +2,7 @@
 
 use super::growing::PIECE;
 use crate::config::Config;
-use crate::receiver::space::ReceiveSpace;
+use crate::receiver::arrivals::Arrivals;
 use crate::receiver::window::{ReceiveWindow, packet_of_peer};
 
 /// Memory charged for a gap in the sequence of received TSNs, bytes.
@@ -17,7 +17,7 @@ pub(crate) struct Limits<'a> {
     pub(in crate::receiver) config: &'a Config,
     pub(in crate::receiver) window: &'a ReceiveWindow,
     /// What came in each sequence space, and what is missing.
-    pub(in crate::receiver) spaces: &'a [ReceiveSpace],
+    pub(in crate::receiver) arrivals: &'a Arrivals,
     /// Bytes that the sender has of the memory for both.
     pub(in crate::receiver) lent: u32,
 }
@@ -26,16 +26,13 @@ impl Limits<'_> {
     /// Subflows have spaces of their own.
     #[inline]
     fn several(&self) -> bool {
-        self.spaces.len() > 1
+        self.arrivals.are_several()
     }
 
     /// Memory that gaps take: as long as what is missing does not come, whatever the user reads.
     #[inline]
     pub(in crate::receiver) fn gaps(&self) -> usize {
-        match self.spaces {
-            [space] => space.received.gaps() * GAP,
-            spaces => gaps_of(spaces),
-        }
+        self.arrivals.gaps() * GAP
     }
 
     /// Longest message, bytes.
@@ -96,11 +93,6 @@ impl Limits<'_> {
     pub(in crate::receiver) fn reserve(&self) -> usize {
         cost(packet_of_peer(self.config).into()).min(self.bound() / 4).max(self.window() / 4)
     }
-}
-
-#[inline(never)]
-fn gaps_of(spaces: &[ReceiveSpace]) -> usize {
-    spaces.iter().map(|space| space.received.gaps() * GAP).sum()
 }
 
 /// What a chunk may cost: its payload, a piece, a message that begins with it, a gap.

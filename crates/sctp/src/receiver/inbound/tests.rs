@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::Config;
+use crate::receiver::arrivals::Arrivals;
 use crate::receiver::inbound::growing::Aborted;
 use crate::receiver::window::ReceiveWindow;
 use std::sync::LazyLock;
@@ -10,7 +11,8 @@ fn limits() -> Limits<'static> {
     static CONFIG: LazyLock<Config> = LazyLock::new(Config::default);
     static WINDOW: LazyLock<ReceiveWindow> =
         LazyLock::new(|| ReceiveWindow::new(CONFIG.limits.receive_window));
-    Limits { config: &CONFIG, window: &WINDOW, spaces: &[], lent: 0 }
+    static ARRIVALS: LazyLock<Arrivals> = LazyLock::new(Arrivals::default);
+    Limits { config: &CONFIG, window: &WINDOW, arrivals: &ARRIVALS, lent: 0 }
 }
 
 fn message(seq: u64, ssn: u16) -> Arrived<'static> {
