@@ -73,7 +73,7 @@ impl Endpoint {
 
     /// Tells once that nothing is left.
     pub(super) fn pop_drained(&mut self) -> Option<EndpointEvent> {
-        let nothing = self.registry.open() == 0 && self.ready.is_empty() && self.replies.is_empty();
+        let nothing = self.registry.open() == 0 && !self.registry.has_ready() && self.replies.is_empty();
         if self.drain != Drain::Running || !nothing {
             return None;
         }

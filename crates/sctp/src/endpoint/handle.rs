@@ -100,7 +100,7 @@ impl AssociationHandle<'_> {
         let moves = message.options.as_ref().is_some_and(|options| options.dscp.is_some());
         let sent = self.get().send(now, message);
         if moves || sent.is_ok() {
-            self.endpoint.queue(self.id.index);
+            self.endpoint.registry.queue(self.id.index);
         }
         sent
     }
@@ -188,7 +188,7 @@ impl AssociationHandle<'_> {
             self.endpoint.note_read(self.id);
         } else if association.owes_sack() {
             // What reading can set off is a window update.
-            self.endpoint.queue(self.id.index);
+            self.endpoint.registry.queue(self.id.index);
         }
         message
     }
@@ -226,12 +226,12 @@ impl AssociationHandle<'_> {
     /// [`Event::Readable`]: crate::Event::Readable
     pub fn receive_from(&mut self, stream: u16) -> Option<Received> {
         let message = self.get().receive_from(stream);
-        self.endpoint.note_events(self.id.index);
+        self.endpoint.registry.note_events(self.id.index);
         if !self.get().has_unread() {
             self.endpoint.note_read(self.id);
         }
         if self.owes_sack() {
-            self.endpoint.queue(self.id.index);
+            self.endpoint.registry.queue(self.id.index);
         }
         message
     }

@@ -141,10 +141,6 @@ pub struct Endpoint {
     handing_back: Vec<AssociationId>,
     /// What is to be told of those whose messages nobody took.
     forgotten: VecDeque<EndpointEvent>,
-    /// Associations that may have something to send, each once.
-    ready: VecDeque<u32>,
-    /// Associations that have events, each once.
-    eventful: VecDeque<u32>,
     /// What windows may grow by.
     budget: Arc<Budget>,
     tracing: bool,
@@ -177,8 +173,6 @@ impl Endpoint {
             ended: Vec::new(),
             handing_back: Vec::new(),
             forgotten: VecDeque::new(),
-            ready: VecDeque::new(),
-            eventful: VecDeque::new(),
             tracing: false,
             takes_zero_checksum: false,
             stats: EndpointStats::default(),
@@ -279,16 +273,8 @@ impl Endpoint {
 
     /// After an association was touched: queues it where it is due, and drops it from the maps when it has closed.
     fn settle(&mut self, now: Instant, index: u32) {
-        let news = self.registry.look(index);
-        if news.eventful {
-            self.eventful.push_back(index);
-        }
-        if news.ended {
+        if self.registry.look(index) {
             self.end(now, index);
-        }
-        if news.ready {
-            // What leaves may start timers: they are looked at when nothing is left to send.
-            self.ready.push_back(index);
         }
     }
 
@@ -298,22 +284,6 @@ impl Endpoint {
         if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
             let peers = assoc.shown_addresses().map(|address| (address, assoc.ports()));
             spent.ended(now, assoc.tags(), peers);
-        }
-    }
-
-    /// An association may have something to send.
-    #[inline]
-    fn queue(&mut self, index: u32) {
-        if !self.registry.is_ready(index) {
-            self.registry.set_ready(index, true);
-            self.ready.push_back(index);
-        }
-    }
-
-    fn note_events(&mut self, index: u32) {
-        if self.registry.has_new_events(index) {
-            self.registry.set_eventful(index, true);
-            self.eventful.push_back(index);
         }
     }
 
