@@ -59,6 +59,10 @@ impl Endpoint {
         Ok(())
     }
 
+    fn check_draining(&self) -> Result<(), ConnectError> {
+        if self.closing.is_draining() { Err(ConnectError::Draining) } else { Ok(()) }
+    }
+
     /// Starts an association with `remote`, SCTP port `remote_port`.
     ///
     /// # Errors

@@ -185,7 +185,7 @@ impl AssociationHandle<'_> {
         // It is answered where it was made: a message is large.
         let message = association.receive();
         if message.is_none() {
-            self.endpoint.note_read(self.id);
+            self.endpoint.closing.note_read(&self.endpoint.registry, self.id);
         } else if association.owes_sack() {
             // What reading can set off is a window update.
             self.endpoint.registry.queue(self.id.index);
@@ -228,7 +228,7 @@ impl AssociationHandle<'_> {
         let message = self.get().receive_from(stream);
         self.endpoint.registry.note_events(self.id.index);
         if !self.get().has_unread() {
-            self.endpoint.note_read(self.id);
+            self.endpoint.closing.note_read(&self.endpoint.registry, self.id);
         }
         if self.owes_sack() {
             self.endpoint.registry.queue(self.id.index);
@@ -543,7 +543,7 @@ impl AssociationHandle<'_> {
 
     fn note_taken_back(&mut self) {
         if !self.get().has_returned() {
-            self.endpoint.note_taken_back(self.id);
+            self.endpoint.closing.note_taken_back(&self.endpoint.registry, self.id);
         }
     }
 

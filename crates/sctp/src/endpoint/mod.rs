@@ -9,10 +9,10 @@
 mod answered_inits;
 mod arrivals;
 mod backlog;
+mod closing;
 mod connect;
 mod cookie_echo;
 mod cookie_keys;
-mod drain;
 mod driven;
 mod ending;
 pub(crate) mod handle;
@@ -26,7 +26,7 @@ mod reply;
 mod spent;
 mod stateless;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -37,14 +37,14 @@ use crate::association::{Association, fresh_identity};
 use crate::budget::Budget;
 use crate::config::{Checksums, Config, ConfigError};
 use crate::event::AssociationId;
-use crate::incoming::{AcceptConfig, EndpointEvent};
+use crate::incoming::AcceptConfig;
 use crate::shard::Shard;
 use crate::stats::EndpointStats;
 use crate::tie_tags::TieSecret;
 use answered_inits::AnsweredInits;
 use backlog::Backlog;
+use closing::Closing;
 use cookie_keys::CookieKeys;
-use drain::Drain;
 use init_allowance::InitAllowance;
 use registry::Registry;
 use spent::SpentCookies;
@@ -134,13 +134,7 @@ pub struct Endpoint {
     spent: Option<Box<SpentCookies>>,
     /// Who waits for the user's word, where it is asked for.
     incoming: Option<Box<Backlog>>,
-    drain: Drain,
-    /// Associations whose end the user was told of, to be freed.
-    ended: Vec<AssociationId>,
-    /// Closed, and with something to take back; the oldest first.
-    handing_back: Vec<AssociationId>,
-    /// What is to be told of those whose messages nobody took.
-    forgotten: VecDeque<EndpointEvent>,
+    closing: Closing,
     /// What windows may grow by.
     budget: Arc<Budget>,
     tracing: bool,
@@ -156,6 +150,7 @@ impl Endpoint {
     pub fn new(config: EndpointConfig, mut rng: SecretRng) -> Self {
         Self {
             budget: Budget::new(config.window_budget),
+            closing: Closing::new(config.keep_closed),
             config,
             listening: None,
             ports: None,
@@ -169,10 +164,6 @@ impl Endpoint {
             answered_inits: AnsweredInits::default(),
             spent: None,
             incoming: None,
-            drain: Drain::default(),
-            ended: Vec::new(),
-            handing_back: Vec::new(),
-            forgotten: VecDeque::new(),
             tracing: false,
             takes_zero_checksum: false,
             stats: EndpointStats::default(),
@@ -280,7 +271,7 @@ impl Endpoint {
 
     #[cold]
     fn end(&mut self, now: Instant, index: u32) {
-        self.registry.unmap_closed(index, !self.config.keep_closed);
+        self.registry.unmap_closed(index, !self.closing.keeps());
         if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
             let peers = assoc.shown_addresses().map(|address| (address, assoc.ports()));
             spent.ended(now, assoc.tags(), peers);

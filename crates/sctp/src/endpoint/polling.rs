@@ -50,7 +50,7 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn has_events(&self) -> bool {
-        self.registry.has_events() || !self.ended.is_empty()
+        self.registry.has_events() || self.closing.has_ended()
     }
 
     /// The next event of any association.
@@ -62,12 +62,12 @@ impl Endpoint {
 
     #[inline(never)]
     fn pop_event(&mut self) -> Option<(AssociationId, Event)> {
-        if !self.ended.is_empty() {
-            self.free_ended();
+        if self.closing.has_ended() {
+            self.closing.free_ended(&mut self.registry);
         }
         let (id, event) = self.registry.pop_event()?;
-        if matches!(event, Event::Closed(_)) && !self.config.keep_closed {
-            self.ended.push(id);
+        if matches!(event, Event::Closed(_)) {
+            self.closing.note_closed(id);
         }
         Some((id, event))
     }
@@ -77,14 +77,18 @@ impl Endpoint {
     ///
     /// [`AcceptConfig::ask`]: crate::AcceptConfig::ask
     pub fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
-        if let Some(event) = self.forgotten.pop_front() {
+        if let Some(event) = self.closing.pop_forgotten() {
             return Some(event);
         }
-        let Some(waiting) = &mut self.incoming else { return self.pop_drained() };
-        if let Some((id, why)) = waiting.pop_gone() {
-            return Some(EndpointEvent::IncomingWithdrawn { id, why });
+        if let Some(waiting) = &mut self.incoming {
+            if let Some((id, why)) = waiting.pop_gone() {
+                return Some(EndpointEvent::IncomingWithdrawn { id, why });
+            }
+            if let Some(incoming) = waiting.announce() {
+                return Some(EndpointEvent::Incoming(incoming));
+            }
         }
-        waiting.announce().map(EndpointEvent::Incoming).or_else(|| self.pop_drained())
+        self.closing.pop_drained(&self.registry, !self.replies.is_empty())
     }
 
     /// When [`Endpoint::handle_timeout`] wants to be called, and why. Never late; it may be early, at the time a timer
