@@ -19,9 +19,9 @@ impl Endpoint {
     /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (10, ICMP6).
     // rfc9260:10-1 rfc9260:10-4 rfc6951:5.5-1
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {
-        self.stats.icmp_received += 1;
+        self.stateless.count().icmp_received += 1;
         let Some((index, init)) = self.association_of(error) else {
-            self.stats.icmp_ignored += 1;
+            self.stateless.count().icmp_ignored += 1;
             return;
         };
         let Some(assoc) = self.registry.at_mut(index) else { return };
@@ -33,7 +33,7 @@ impl Endpoint {
             IcmpKind::Unreachable { code } => assoc.on_unreachable(now, error.destination, code),
             IcmpKind::PortUnreachable => assoc.on_port_unreachable(now, error, init),
         };
-        self.stats.icmp_ignored += u64::from(!used);
+        self.stateless.count().icmp_ignored += u64::from(!used);
         self.settle(now, index);
     }
 

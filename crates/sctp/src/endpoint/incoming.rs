@@ -115,10 +115,10 @@ impl Endpoint {
     }
 
     fn turn_away(&mut self, held: &Held, causes: &[u8]) {
-        self.stats.refused += 1;
+        self.stateless.count().refused += 1;
         let Ok(packet) = Packet::parse(&held.packet, Checksum::Ignore) else { return };
         let Some(shown) = held.cookie.shown() else { return };
-        self.answer_cookie(&held.meta, &packet, &held.cookie, shown, |out| {
+        self.stateless.answer_cookie(&held.meta, &packet, &held.cookie, shown, |out| {
             causes::write_abort(out, false, causes);
         });
     }
@@ -149,9 +149,9 @@ impl Endpoint {
             Place::Refused(causes) => causes,
             Place::Full => causes::out_of_resource(),
         };
-        self.stats.refused += 1;
+        self.stateless.count().refused += 1;
         let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
-        self.reply(&Meta { source: at, ..*meta }, peer_tag, packet, |out| {
+        self.stateless.reply(&Meta { source: at, ..*meta }, peer_tag, packet, |out| {
             causes::write_abort(out, false, &abort);
         });
     }
@@ -212,7 +212,7 @@ impl Endpoint {
             assoc.adopt_setup(setup);
             let outcome = assoc.handle_chunks(now, meta, chunks, size);
             if outcome.malformed {
-                self.stats.bad_chunks += 1;
+                self.stateless.count().bad_chunks += 1;
             }
             if outcome.confirmed {
                 self.registry.map(index);

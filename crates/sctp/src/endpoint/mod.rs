@@ -22,7 +22,6 @@ mod init_allowance;
 pub(crate) mod packets;
 mod polling;
 mod registry;
-mod reply;
 mod spent;
 mod stateless;
 
@@ -48,7 +47,7 @@ use cookie_keys::CookieKeys;
 use init_allowance::InitAllowance;
 use registry::Registry;
 use spent::SpentCookies;
-use stateless::Replies;
+use stateless::Stateless;
 
 /// What an endpoint is told once.
 #[derive(Clone, Debug)]
@@ -127,7 +126,7 @@ pub struct Endpoint {
     ties: TieSecret,
     rng: SecretRng,
     registry: Registry,
-    replies: Replies,
+    stateless: Stateless,
     init_allowance: InitAllowance,
     answered_inits: AnsweredInits,
     /// Made with the first cookie: who only asks has none.
@@ -140,7 +139,6 @@ pub struct Endpoint {
     tracing: bool,
     /// Some configuration was given that accepts packets without a checksum (RFC 9653).
     takes_zero_checksum: bool,
-    stats: EndpointStats,
 }
 
 impl Endpoint {
@@ -151,6 +149,7 @@ impl Endpoint {
         Self {
             budget: Budget::new(config.window_budget),
             closing: Closing::new(config.keep_closed),
+            stateless: Stateless::new(config.checksums),
             config,
             listening: None,
             ports: None,
@@ -159,14 +158,12 @@ impl Endpoint {
             keys: CookieKeys::new(&mut rng),
             rng,
             registry: Registry::default(),
-            replies: Replies::default(),
             init_allowance: InitAllowance::default(),
             answered_inits: AnsweredInits::default(),
             spent: None,
             incoming: None,
             tracing: false,
             takes_zero_checksum: false,
-            stats: EndpointStats::default(),
         }
     }
 
@@ -225,7 +222,7 @@ impl Endpoint {
     /// Counters of what belongs to no association.
     #[must_use]
     pub fn endpoint_stats(&self) -> &EndpointStats {
-        &self.stats
+        self.stateless.stats()
     }
 
     /// Number of associations that are not closed.

@@ -12,8 +12,8 @@ impl Endpoint {
     #[allow(clippy::inline_always, reason = "drivers ask twice for each packet; measured")]
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
-        if !self.replies.is_empty() {
-            if let Some(reply) = self.replies.pop(buf) {
+        if !self.stateless.is_empty() {
+            if let Some(reply) = self.stateless.pop(buf) {
                 return Some(reply);
             }
         }
@@ -43,7 +43,7 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn has_ready(&self) -> bool {
-        self.registry.has_ready() || !self.replies.is_empty()
+        self.registry.has_ready() || !self.stateless.is_empty()
     }
 
     /// Whether [`Endpoint::poll_event`] is to be asked: it may have something.
@@ -88,7 +88,7 @@ impl Endpoint {
                 return Some(EndpointEvent::Incoming(incoming));
             }
         }
-        self.closing.pop_drained(&self.registry, !self.replies.is_empty())
+        self.closing.pop_drained(&self.registry, !self.stateless.is_empty())
     }
 
     /// When [`Endpoint::handle_timeout`] wants to be called, and why. Never late; it may be early, at the time a timer
