@@ -29,7 +29,9 @@ impl Endpoint {
     // rfc9260:3.1-1 rfc9260:6.8-4 rfc9260:8.4-1 rfc9260:8.4-5
     fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
         let checksum = match self.config.checksums {
-            Checksums::Crc32c if self.takes_zero_checksum && self.may_lack_checksum(meta, bytes) => {
+            Checksums::Crc32c
+                if self.listening.takes_zero_checksum() && self.may_lack_checksum(meta, bytes) =>
+            {
                 Checksum::Ignore
             }
             Checksums::Crc32c => Checksum::Verify,
@@ -56,7 +58,7 @@ impl Endpoint {
             return false;
         }
         let (header, address) = (packet.header(), meta.source.ip());
-        if !self.may_use(header.destination_port) {
+        if !self.listening.may_use(header.destination_port) {
             return false;
         }
         let (tag, ports) = (header.verification_tag, ports(header));
@@ -79,7 +81,7 @@ impl Endpoint {
             self.stateless.count().malformed += 1;
             return;
         }
-        if !self.may_use(header.destination_port) {
+        if !self.listening.may_use(header.destination_port) {
             rare();
             match packet.bytes().get(CommonHeader::LEN) {
                 Some(&kind::INIT) => self.stateless.refuse_init(meta, packet),
@@ -281,15 +283,15 @@ impl Endpoint {
             Some(index) => self.on_init_of_a_stranger(now, index, meta, packet, peer),
             // "decides not to establish the new association due to ... lack of local resources, it MUST respond with an ABORT
             // chunk" (5.1): a cookie that would be refused is not worth asking for.
-            None if self.listening_at(ports.1).is_some() && !self.has_room(source, ports) => {
+            None if self.listening.at(ports.1).is_some() && !self.has_room(source, ports) => {
                 self.stateless.count().out_of_the_blue += 1;
                 self.stateless.count().refused += 1;
                 let cause = causes::out_of_resource();
                 self.stateless.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
             }
-            None => match self.listening_at(ports.1).cloned() {
+            None => match self.listening.at(ports.1).cloned() {
                 Some(config) => {
-                    let identity = self.fresh_identity();
+                    let identity = self.identities.fresh();
                     self.answer_init(now, meta, packet, &peer, &config, identity, (0, 0));
                 }
                 None => {
@@ -359,7 +361,7 @@ impl Endpoint {
         let existing = self.registry.by_peer(address, ports).and_then(|index| self.registry.at(index));
         existing
             .map(Association::config)
-            .or(self.listening.as_ref())
+            .or(self.listening.config())
             .map_or(CodePoints::DEFAULT, |c| c.subflows.codes)
     }
 
@@ -397,7 +399,7 @@ impl Endpoint {
                     // "using the same parameters it sent in its original INIT chunk (including its Initiate Tag)".
                     (local_tag, assoc.initial_tsn())
                 } else {
-                    self.fresh_identity()
+                    self.identities.fresh()
                 };
                 let ties = self.ties.tie_tags((local_tag, peer_tag));
                 if meta.source.port() != 0 {
@@ -454,7 +456,7 @@ impl Endpoint {
             extensions: offer.agree(&peer.offer),
         };
         let (life, size) = (self.config.cookie_key_life, config.emulation.cookie_size);
-        let sealed = self.keys.seal(now, life, patience(config), &mut self.rng, &cookie, size);
+        let sealed = self.keys.seal(now, life, patience(config), self.identities.rng(), &cookie, size);
         let ours = OurInit {
             tag,
             a_rwnd: config.limits.receive_window,

@@ -76,7 +76,7 @@ impl Endpoint {
                         return;
                     }
                 }
-                let listening = self.listening_at(cookie.local_port).cloned();
+                let listening = self.listening.at(cookie.local_port).cloned();
                 if self.config.accept.ask && listening.is_some() {
                     self.hold(now, meta, packet, cookie, shown);
                     return;

@@ -45,7 +45,7 @@ impl Endpoint {
         let [a, b, c, d, tag @ ..] = *head;
         let (source, destination, tag) =
             (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]), u32::from_be_bytes(tag));
-        if !self.may_use(source) {
+        if !self.listening.may_use(source) {
             return None;
         }
         // "MUST use the payload of the ICMP message (v4 or v6) to locate the association" (10, ICMP5).

@@ -50,7 +50,7 @@ impl Endpoint {
         id: IncomingId,
         config: Arc<Config>,
     ) -> Result<AssociationId, AcceptError> {
-        self.validate(&config)?;
+        self.listening.validate(&config)?;
         let told = self.incoming.as_ref().and_then(|waiting| waiting.told(id)).ok_or(AcceptError::Gone)?;
         // As a rule it is the very one; else each value is compared as text.
         if !std::ptr::eq(&*config, told) {
@@ -99,7 +99,7 @@ impl Endpoint {
     /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so do a cookie that was given before and those
     /// who wait for [`Endpoint::accept`]. Associations that exist live on, and may restart.
     pub fn stop_listening(&mut self) {
-        self.listening = None;
+        self.listening.stop();
         self.turn_all_away();
     }
 
@@ -139,7 +139,7 @@ impl Endpoint {
         cookie: Cookie,
         shown: SocketAddr,
     ) {
-        let Some(told) = self.listening.clone() else { return };
+        let Some(told) = self.listening.config().cloned() else { return };
         let free = self.has_place(shown.ip());
         let room = self.backlog_room();
         let peer_tag = cookie.peer_tag;
@@ -192,7 +192,7 @@ impl Endpoint {
         config: Arc<Config>,
         cookie: &Cookie,
     ) -> AssociationId {
-        let rng = self.fork_rng();
+        let rng = self.identities.fork();
         let id = self.registry.insert(|id| Association::accept(id, now, config, cookie, source, rng));
         self.equip(id);
         id
