@@ -24,7 +24,7 @@ impl Scope<'_> {
     /// The space of a FID, made if there is none: its two halves have the same place in the tables of sender and receiver.
     fn make_space(&mut self, fid: u8) -> SpaceId {
         self.sender.tables().space_of(fid).unwrap_or_else(|| {
-            self.receiver.add_space(fid);
+            self.receiver.arrivals_mut().add_space(fid);
             self.sender.tables_mut().add_space(fid)
         })
     }

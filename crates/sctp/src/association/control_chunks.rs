@@ -194,7 +194,7 @@ pub(super) fn write_shutdown(
     rare();
     let before = packet.buffer().len();
     if scope.control.take(Kind::Shutdown, path) {
-        if let Some(cumulative) = scope.receiver.shutdown_cumulative() {
+        if let Some(cumulative) = scope.receiver.arrivals().shutdown_cumulative() {
             Shutdown { cumulative }.emit(packet.buffer());
         }
     }
@@ -243,7 +243,7 @@ fn write_heartbeat_acks(
 
 // rfc9260:5.1-1 rfc9260:5.1.1-1
 fn write_init(from: &Sources<'_>, local_tag: u32, out: &mut Vec<u8>) {
-    let config = &from.scope.cx.config;
+    let config = &from.scope.receiver.window().announced(&from.scope.cx.config);
     let types = match from.scope.cx.paths.primary() {
         Some(path) if path.remote().is_ipv6() => SupportedAddressTypes::IPV6,
         _ => SupportedAddressTypes::IPV4,

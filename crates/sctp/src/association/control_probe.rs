@@ -23,7 +23,7 @@ impl Association {
             return None;
         }
         let measured = self.cx.paths.primary().and_then(|path| path.rtt().srtt());
-        let round_trip = measured.or(self.receiver.handshake_round_trip())?;
+        let round_trip = measured.or(self.receiver.window().handshake_round_trip())?;
         let at = config.clock().after(self.cx.now, (round_trip * 2).max(LEAST));
         timer.is_some_and(|timer| at < timer).then_some(at)
     }

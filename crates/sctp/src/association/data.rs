@@ -63,7 +63,7 @@ impl Association {
         at: SpaceId,
         chunk: &DataChunk<'_>,
     ) -> Result<(), Violation> {
-        self.receiver.enter_space(&self.cx, &mut reading.data, at);
+        self.receiver.arrivals_mut().enter_space(&self.cx, &mut reading.data, at);
         if self.takes_data() {
             let taken = self.receiver.take(&mut self.cx, &mut reading.data, chunk)?;
             self.report_stream(reading.path, chunk.stream, taken);

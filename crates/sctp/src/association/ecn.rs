@@ -35,7 +35,8 @@ impl Association {
                 Ok(Chunk::Data(data)) if self.encoding == Encoding::Rfc9260 => (SpaceId::FIRST, data.tsn),
                 Ok(Chunk::IData(data)) if self.encoding.identifies_messages() => (SpaceId::FIRST, data.tsn),
                 Ok(Chunk::SfData(data)) if self.encoding == Encoding::Sf => {
-                    let Some((Judged::Open, Some(at))) = self.receiver.judge(data.fid, data.epoch) else {
+                    let Some((Judged::Open, Some(at))) = self.receiver.arrivals().judge(data.fid, data.epoch)
+                    else {
                         continue;
                     };
                     (at, data.stsn)
@@ -44,7 +45,7 @@ impl Association {
             };
             let first =
                 lowest.is_none_or(|(space, lowest)| space == at && tsn.signed_distance_from(lowest) < 0);
-            if self.receiver.is_news(&self.cx, at, tsn) && first {
+            if self.receiver.is_new(at, tsn) && first {
                 lowest = Some((at, tsn));
             }
         }
@@ -52,7 +53,7 @@ impl Association {
             if ecn == Ecn::Ce {
                 self.cx.stats.control.count_marked();
             }
-            self.receiver.note_ecn(at, tsn, ecn);
+            self.receiver.arrivals_mut().note_ecn(at, tsn, ecn);
         }
     }
 
@@ -72,6 +73,6 @@ impl Association {
 
     /// CWR: the peer has reduced its window.
     pub(super) fn on_cwr(&mut self, cwr: &Cwr<'_>) {
-        self.receiver.on_cwr(cwr.tsn);
+        self.receiver.arrivals_mut().on_cwr(cwr.tsn);
     }
 }

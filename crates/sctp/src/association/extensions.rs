@@ -15,7 +15,7 @@ impl Association {
     // rfc8260:2.2.1-1 rfc8260:2.2.1-2
     pub(super) fn adopt_extensions(&mut self, agreed: &Extensions) {
         self.forget_extensions();
-        let (ours, theirs) = (self.sender.tables().base(), self.receiver.base());
+        let (ours, theirs) = (self.sender.tables().base(), self.receiver.arrivals().base());
         self.encoding = Encoding::of(agreed);
         self.takes_zero_checksum = agreed.takes_zero_checksum;
         self.adopt_ecn(agreed.ecn);
@@ -41,7 +41,7 @@ impl Association {
 
     /// Makes the spaces of the FIDs that are open from the start, and moves the subflows into theirs.
     fn open_spaces(&mut self, ours: Tsn, theirs: Tsn) {
-        let (our_fids, peer_fids) = (self.sender.peer().open_fids(), self.receiver.open_fids());
+        let (our_fids, peer_fids) = (self.sender.peer().open_fids(), self.receiver.arrivals().open_fids());
         let mut scope = self.scope();
         for fid in &our_fids {
             scope.open_sending(*fid, 0, ours);

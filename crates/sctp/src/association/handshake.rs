@@ -48,7 +48,7 @@ impl Association {
             phase: Phase::CookieWait(Box::default()),
             encoding: Encoding::Rfc9260,
             sender: Sender::new(&mut cx, send_base),
-            receiver: Receiver::new(cx.config.streams.inbound),
+            receiver: Receiver::new(&cx.config),
             control: Control::new(cx.paths.for_control()),
             writer: PacketWriter::new(&cx.config, ports),
             errors: 0,
@@ -154,13 +154,13 @@ impl Association {
 
     /// What the peer's INIT or INIT ACK said of its window and sequence space.
     fn learn_peer(&mut self, a_rwnd: u32, initial_tsn: Tsn) {
-        self.receiver.learn_peer(&self.cx, initial_tsn);
+        self.receiver.learn_peer(initial_tsn);
         self.sender.learn_peer(&mut self.cx, a_rwnd);
     }
 
     /// Where the handshake sets the RTO: the round trip of its packets is a sample.
     fn sample_handshake(&mut self, sent: Instant) {
-        self.receiver.note_round_trip(self.cx.now.saturating_since(sent));
+        self.receiver.window_mut().note_round_trip(self.cx.now.saturating_since(sent));
         if self.cx.config.emulation.quirks.handshake_rto {
             self.sender.tables_mut().sample_handshake(&mut self.cx, sent);
         }
@@ -200,7 +200,7 @@ impl Association {
     /// INIT ACK in COOKIE-WAIT (5.1 C). The endpoint has checked tag, tag value and streams.
     // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2 rfc9260:5.2.3-1
     pub(super) fn on_init_ack(&mut self, init: PeerInit) {
-        let offer = Offer::of(&self.cx.config, true);
+        let offer = Offer::of(&self.announced(), true);
         let Some(cookie) = init.cookie else { return };
         // 5.2.3: in any other state "the endpoint SHOULD discard the INIT ACK chunk".
         let Phase::CookieWait(before) = &mut self.phase else { return };

@@ -80,7 +80,7 @@ impl Association {
             self.cx.record(SubflowId::FIRST, id, estimate);
         }
         if self.cx.paths.is_primary(id) {
-            self.receiver.hear_round_trip(&self.cx, sample);
+            self.receiver.window_mut().hear_round_trip(&self.cx, sample);
         }
         confirmed
     }

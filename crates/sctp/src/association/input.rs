@@ -139,7 +139,7 @@ impl Association {
     /// Whether a SACK may say that it is a selection: where that was agreed on, whatever configuration the endpoint has by now; and where it
     /// was offered, as who says so has our parameter, also if its own was lost on the way with the INIT ACK.
     fn reads_selections(&self) -> bool {
-        self.receiver.selects_gaps() || self.cx.config.extensions.selected_gap_blocks > 0
+        self.receiver.arrivals().selects_gaps() || self.cx.config.extensions.selected_gap_blocks > 0
     }
 
     fn parse<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {
@@ -380,7 +380,7 @@ impl Association {
         if self.cx.state == State::Closed {
             return;
         }
-        self.receiver.finish_packet(&self.cx, &reading.data);
+        self.receiver.arrivals_mut().finish_packet(&self.cx, &reading.data);
         if let Some((reconfig, mut scope)) = self.reconfiguring() {
             rare();
             reconfig.advance(&mut scope);

@@ -162,21 +162,27 @@ impl Association {
         Ok(())
     }
 
-    /// SETPROTOCOLPARAMETERS (11.1.13): takes other values, if every one that differs can be changed now.
+    /// SETPROTOCOLPARAMETERS (11.1.13): takes other values, if every one that differs from those of
+    /// [`Association::announced`] can be changed now.
     pub(crate) fn change(&mut self, now: Instant, changed: Config) -> Result<(), ChangeError> {
         if self.cx.state == State::Closed {
             return Err(ChangeError::Closed);
         }
         self.cx.config.check_change(&changed)?;
-        let window = (self.cx.config.limits.receive_window, changed.limits.receive_window);
-        if window.0 != window.1 && self.receiver.has_floors() {
+        let resized = changed.limits.receive_window != self.receiver.window().size();
+        if resized && self.receiver.arrivals().has_floors() {
             return Err(self.cx.config.settled_window());
         }
         self.cx.set_now(now);
         let (latest, bounds) = (self.cx.latest(), self.bounds());
         self.watch.change(latest, bounds);
         let mut changed = changed;
-        changed.limits.receive_window = window.0;
+        if resized {
+            // What the user chose while the association lives stays.
+            changed.limits.max_receive_window = 0;
+        } else {
+            changed.limits.receive_window = self.cx.config.limits.receive_window;
+        }
         let before = std::mem::replace(&mut self.cx.config, Arc::new(changed));
         let config = Arc::clone(&self.cx.config);
         let bounds = (config.timers.rto_min, config.timers.rto_max);
@@ -186,8 +192,8 @@ impl Association {
             }
         }
         self.sender.follow(&self.cx, &before);
-        if window.0 != window.1 {
-            self.receiver.change_window(&mut self.cx, window.1);
+        if resized {
+            self.receiver.change_window(&self.cx, config.limits.receive_window);
         }
         if config.path_mtu.discovery != before.path_mtu.discovery {
             self.change_discovery();

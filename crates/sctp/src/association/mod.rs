@@ -183,7 +183,7 @@ impl Association {
         let id = SubflowId::new(index);
         let mut stats = self.sender.subflow_stats(&self.cx, id)?;
         stats.out_of_order_received =
-            self.sender.space_of_its_own(id).map_or(0, |space| self.receiver.out_of_order(space));
+            self.sender.space_of_its_own(id).map_or(0, |space| self.receiver.arrivals().out_of_order(space));
         Some(stats)
     }
 
@@ -234,7 +234,7 @@ impl Association {
     /// much as could be undelivered at a time, of the subflows that there were then.
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
-        let window = u64::from(self.cx.config.limits.largest_receive_window());
+        let window = u64::from(self.receiver.window().largest(&self.cx.config.limits));
         let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
         let sending = self.sender.tables().retained() + self.sender.waiting_memory() as u64;
         let held = sending + self.receiver.memory() as u64;
@@ -249,6 +249,11 @@ impl Association {
 
     pub(crate) fn config(&self) -> &Arc<Config> {
         &self.cx.config
+    }
+
+    /// The configuration as an INIT or INIT ACK announces it, and as the user changes it: with the receive window as large as it is by now.
+    pub(crate) fn announced(&self) -> Arc<Config> {
+        self.receiver.window().announced(&self.cx.config)
     }
 
     /// The verification tag that the peer's packets must have, and the one that ours have; that is 0 before the INIT ACK. Two ends
@@ -355,7 +360,7 @@ impl Association {
     /// Chunks visited in the flight and ranges in the receive map so far.
     #[cfg(test)]
     pub(crate) fn work(&self) -> (u64, u64) {
-        (self.sender.work(), self.receiver.work())
+        (self.sender.work(), self.receiver.arrivals().work())
     }
 
     /// Chunks read in all flights so far.
@@ -425,7 +430,7 @@ impl Association {
     /// Whether an acknowledgement must leave now.
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
-        self.receiver.owes_sack()
+        self.receiver.arrivals().owes_sack()
     }
 
     /// The owners that a procedure works on.

@@ -150,7 +150,7 @@ impl PacketWriter {
         let mut chosen = if state.sends_data() { from.scope.sender.choose(from.scope.cx) } else { None };
         let control =
             wants_control(from.scope.cx, from.scope.sender, from.scope.control, from.reconfig.as_deref());
-        let sack = state.is_up() && from.scope.receiver.owes_sack();
+        let sack = state.is_up() && from.scope.receiver.arrivals().owes_sack();
         if chosen.is_none() && !control && !sack {
             return None;
         }
@@ -161,7 +161,8 @@ impl PacketWriter {
             chosen = chosen.filter(|next| next.path == path);
         }
         let several = from.scope.sender.tables().has_several_spaces();
-        let acknowledged = if several && chosen.is_none() { from.scope.receiver.first_owing() } else { None };
+        let acknowledged =
+            if several && chosen.is_none() { from.scope.receiver.arrivals().first_owing() } else { None };
         let header = CommonHeader {
             source_port: self.local_port,
             destination_port: self.peer_port,
@@ -259,7 +260,7 @@ fn path_of_several(from: &Sources<'_>, control: bool, chosen: Option<&Next>) -> 
     let of_control = if control { of_control() } else { None };
     of_control
         .or(chosen.map(|next| next.path))
-        .or_else(|| from.scope.receiver.answer_path())
+        .or_else(|| from.scope.receiver.arrivals().answer_path())
         .unwrap_or(from.scope.cx.paths.for_control())
 }
 
@@ -270,7 +271,7 @@ fn write_sack_and_data(
     path: PathId,
     chosen: Option<&Next>,
 ) {
-    if scope.cx.state.is_up() && scope.receiver.has_pending_sack() {
+    if scope.cx.state.is_up() && scope.receiver.arrivals().has_pending_sack() {
         let len = chosen.and_then(|next| scope.sender.first_chunk_len(scope.cx, next));
         scope.receiver.write_acknowledgements(scope.cx, packet, limit, len);
     }

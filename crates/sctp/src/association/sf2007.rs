@@ -30,7 +30,7 @@ impl Association {
         for (fid, setup) in (0_u8..=u8::MAX).zip(all) {
             let Some(at) = self.sender.tables().space_of(fid) else { continue };
             // The low 24 bits are all that counts.
-            self.receiver.set_initial(at, anabranch_wire::Tsn::new(setup.initial_fsn.get()));
+            self.receiver.arrivals_mut().set_initial(at, anabranch_wire::Tsn::new(setup.initial_fsn.get()));
             self.sender.tables_mut().set_initial_credit(at, setup.a_fwnd);
         }
         // There is no window of the association in this encoding.

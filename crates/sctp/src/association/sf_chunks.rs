@@ -22,14 +22,14 @@ impl Association {
     ) -> Result<(), Violation> {
         match incoming {
             sf2007::Incoming::Data(data) => {
-                let Some(at) = self.receiver.open_space_of(data.fid) else {
+                let Some(at) = self.receiver.arrivals().open_space_of(data.fid) else {
                     self.cx.stats.sf_unknown += 1;
                     return Ok(());
                 };
                 if self.cx.state.receives_data() {
-                    self.receiver.record_asn(data.asn);
+                    self.receiver.arrivals_mut().record_asn(data.asn);
                 }
-                let chunk = sf2007::data_chunk(data, self.receiver.next_tsn(at));
+                let chunk = sf2007::data_chunk(data, self.receiver.arrivals().next_tsn(at));
                 self.on_data_chunk(reading, at, &chunk)
             }
             sf2007::Incoming::Sack(sack) => {
@@ -52,7 +52,7 @@ impl Association {
         if !self.cx.state.receives_data() {
             return Ok(());
         }
-        let judged = self.receiver.judge(data.fid, data.epoch);
+        let judged = self.receiver.arrivals().judge(data.fid, data.epoch);
         let Some(at) = self.judged(reading.path, judged, data.fid, data.epoch) else { return Ok(()) };
         self.on_data_chunk(reading, at, &DataChunk::from(data)).map_err(|violation| match violation {
             Violation::Protocol(what) if what == SPLIT_MESSAGE => {
@@ -68,7 +68,7 @@ impl Association {
         if !self.cx.state.receives_data() || !self.is_partially_reliable() {
             return;
         }
-        let judged = self.receiver.judge(forward.fid, forward.epoch);
+        let judged = self.receiver.arrivals().judge(forward.fid, forward.epoch);
         let Some(at) = self.judged(reading.path, judged, forward.fid, forward.epoch) else { return };
         let (cx, read) = (&mut self.cx, &mut reading.data);
         self.receiver.on_skipped_messages(cx, read, at, forward.cumulative, forward.skipped());

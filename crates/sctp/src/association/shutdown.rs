@@ -92,7 +92,7 @@ impl Association {
         self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
         self.enter(Phase::ShutdownAckSent(Box::new(timers)));
         self.arm_shutdown_probe();
-        self.receiver.acknowledge_no_more();
+        self.receiver.arrivals_mut().acknowledge_no_more();
     }
 
     /// When T5-shutdown-guard expires that is started now.

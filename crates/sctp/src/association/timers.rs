@@ -42,7 +42,7 @@ impl Association {
             _ => {}
         }
         self.sender.timers(|at, timer, which| visit(at, timer, Expired::Sender(which)));
-        self.receiver.timers(|at, timer, space| visit(at, timer, Expired::Sack(space)));
+        self.receiver.arrivals().timers(|at, timer, space| visit(at, timer, Expired::Sack(space)));
         if let Some(reconfig) = &self.reconfig {
             rare();
             visit(reconfig.timer(), Timer::Reconfiguration, Expired::Reconfiguration);
@@ -75,7 +75,7 @@ impl Association {
                     self.after_abandonment();
                 }
             }
-            Expired::Sack(space) => self.receiver.on_sack_timer(&self.cx, space),
+            Expired::Sack(space) => self.receiver.arrivals_mut().on_sack_timer(&self.cx, space),
             Expired::Reconfiguration => {
                 let silent =
                     self.reconfiguring().and_then(|(reconfig, mut scope)| reconfig.on_timer(&mut scope));

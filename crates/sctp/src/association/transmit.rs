@@ -35,7 +35,7 @@ impl Association {
     /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
     #[inline]
     pub(crate) fn wants_to_transmit(&self) -> bool {
-        self.receiver.owes_sack()
+        self.receiver.arrivals().owes_sack()
             || self.sender.may_have_data()
             || wants_control(&self.cx, &self.sender, &self.control, self.reconfig.as_deref())
             || self.writer.has_deferred()

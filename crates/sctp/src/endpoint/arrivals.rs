@@ -1,15 +1,15 @@
 //! Which association a packet belongs to, and what to do when it belongs to none.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use anabranch_base::{Instant, Meta, rare};
-use anabranch_wire::chunk::{Chunk, ShutdownComplete, kind};
+use anabranch_wire::chunk::{Chunk, kind};
 use anabranch_wire::sf::CodePoints;
-use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketError, Tsn};
+use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, Tsn};
 
 use super::Endpoint;
 use super::cookie_keys::patience;
+use super::stateless::{OutOfTheBlue, rule_of};
 use crate::address::{is_group, is_unicast};
 use crate::association::init::{OurInit, PeerInit};
 use crate::association::{Association, Reply};
@@ -23,14 +23,16 @@ impl Endpoint {
     /// Hands in a datagram: an SCTP packet without IP or UDP header. What came to the broadcast address of a subnet must not be
     /// handed in (RFC 9260, 8.4): the endpoint does not know the subnets of its host.
     pub fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
-        self.stats.datagrams_received += 1;
+        self.stateless.count().datagrams_received += 1;
         self.accept_datagram(now, &meta, bytes);
     }
 
     // rfc9260:3.1-1 rfc9260:6.8-4 rfc9260:8.4-1 rfc9260:8.4-5
     fn accept_datagram(&mut self, now: Instant, meta: &Meta, bytes: &[u8]) {
         let checksum = match self.config.checksums {
-            Checksums::Crc32c if self.takes_zero_checksum && self.may_lack_checksum(meta, bytes) => {
+            Checksums::Crc32c
+                if self.listening.takes_zero_checksum() && self.may_lack_checksum(meta, bytes) =>
+            {
                 Checksum::Ignore
             }
             Checksums::Crc32c => Checksum::Verify,
@@ -38,15 +40,7 @@ impl Endpoint {
         };
         match Packet::parse(bytes, checksum) {
             Ok(packet) => self.accept_packet(now, meta, &packet),
-            Err(error) => self.drop_bad(&error),
-        }
-    }
-
-    #[cold]
-    fn drop_bad(&mut self, error: &PacketError) {
-        match error {
-            PacketError::BadChecksum { .. } => self.stats.bad_checksum += 1,
-            _ => self.stats.malformed += 1,
+            Err(error) => self.stateless.drop_bad(&error),
         }
     }
 
@@ -65,7 +59,7 @@ impl Endpoint {
             return false;
         }
         let (header, address) = (packet.header(), meta.source.ip());
-        if !self.may_use(header.destination_port) {
+        if !self.listening.may_use(header.destination_port) {
             return false;
         }
         let (tag, ports) = (header.verification_tag, ports(header));
@@ -85,14 +79,14 @@ impl Endpoint {
         let unicast = is_unicast(meta.source.ip()) && !is_group(meta.destination.ip());
         if !unicast {
             rare();
-            self.stats.malformed += 1;
+            self.stateless.count().malformed += 1;
             return;
         }
-        if !self.may_use(header.destination_port) {
+        if !self.listening.may_use(header.destination_port) {
             rare();
             match packet.bytes().get(CommonHeader::LEN) {
-                Some(&kind::INIT) => self.refuse_init(meta, packet),
-                _ => self.out_of_the_blue(meta, packet),
+                Some(&kind::INIT) => self.stateless.refuse_init(meta, packet),
+                _ => self.stateless.out_of_the_blue(meta, packet),
             }
             return;
         }
@@ -108,7 +102,7 @@ impl Endpoint {
             Some(_) => self.dispatch(now, meta, packet),
             None => {
                 rare();
-                self.stats.malformed += 1;
+                self.stateless.count().malformed += 1;
             }
         }
     }
@@ -138,7 +132,7 @@ impl Endpoint {
         // No association has that tag. "When an endpoint receives an SCTP packet with the Verification Tag set to 0, it SHOULD
         // verify that the packet contains only an INIT chunk. Otherwise, the receiver MUST silently discard the packet" (8.5.1 A).
         if header.verification_tag == 0 {
-            self.stats.bad_tag += 1;
+            self.stateless.count().bad_tag += 1;
             return;
         }
         match self.registry.by_peer(address, ports(header)) {
@@ -147,7 +141,7 @@ impl Endpoint {
             }
             Some(index) => self.on_wrong_tag(now, index, meta, packet),
             None if self.is_from_who_waits(meta, packet) => {}
-            None => self.out_of_the_blue(meta, packet),
+            None => self.stateless.out_of_the_blue(meta, packet),
         }
     }
 
@@ -169,7 +163,7 @@ impl Endpoint {
         let outcome = assoc.handle_chunks(now, meta, packet.chunks(), packet.bytes().len());
         if outcome.malformed {
             rare();
-            self.stats.bad_chunks += 1;
+            self.stateless.count().bad_chunks += 1;
         }
         if outcome.reply != Reply::None {
             self.answer_for(index, outcome.reply, meta, packet);
@@ -186,14 +180,15 @@ impl Endpoint {
     fn answer_for(&mut self, index: u32, reply: Reply, meta: &Meta, packet: &Packet<'_>) {
         match reply {
             Reply::None => {}
-            Reply::ShutdownComplete => self.answer_shutdown_ack(meta, packet),
+            Reply::ShutdownComplete => self.stateless.answer_shutdown_ack(meta, packet),
             Reply::ReflectedAbort => {
                 let tag = packet.header().verification_tag;
                 let cause = causes::invalid_mandatory_parameter();
-                self.reply(meta, tag, packet, |out| causes::write_abort(out, true, &cause));
+                self.stateless.reply(meta, tag, packet, |out| causes::write_abort(out, true, &cause));
             }
             Reply::SmallWindow { tag } => {
-                self.reply(meta, tag, packet, |out| causes::write_abort(out, false, &causes::small_window()));
+                self.stateless
+                    .reply(meta, tag, packet, |out| causes::write_abort(out, false, &causes::small_window()));
             }
             Reply::NewTag => self.renew_tag(index),
         }
@@ -228,54 +223,13 @@ impl Endpoint {
                     if matches!(assoc.state(), State::CookieWait | State::CookieEchoed)
                         && rule_of(packet) == OutOfTheBlue::ShutdownComplete =>
                 {
-                    self.answer_shutdown_ack(meta, packet);
+                    self.stateless.answer_shutdown_ack(meta, packet);
                     return;
                 }
                 _ => {}
             }
         }
-        self.stats.bad_tag += 1;
-    }
-
-    /// 8.4: packets that belong to no association.
-    // rfc9260:3.3.7-3 rfc9260:3.3.7-5 rfc9260:8.4-2 rfc9260:8.4-8 rfc9260:8.4-9 rfc9260:8.4-10 rfc9260:8.4-11
-    // rfc9260:8.4-12
-    fn out_of_the_blue(&mut self, meta: &Meta, packet: &Packet<'_>) {
-        self.stats.out_of_the_blue += 1;
-        // A tag of 0 is that of an INIT, which is not answered here (8.5.1 A).
-        if packet.header().verification_tag == 0 || packet.chunks().next().is_none() {
-            return;
-        }
-        match rule_of(packet) {
-            OutOfTheBlue::Silence => {}
-            OutOfTheBlue::ShutdownComplete => self.answer_shutdown_ack(meta, packet),
-            // Rule 8: "the receiver SHOULD respond to the sender of the OOTB packet with an ABORT chunk", the tag
-            // reflected and the T bit set.
-            OutOfTheBlue::Abort => {
-                let tag = packet.header().verification_tag;
-                self.reply(meta, tag, packet, |out| causes::write_abort(out, true, &[]));
-            }
-        }
-    }
-
-    /// Rule 3, where nobody is at the port: "the Verification Tag of the packet containing the ABORT chunk MUST be the Initiate Tag of
-    /// the received INIT chunk", so that who asks need not wait for its timers.
-    // rfc9260:8.4-4
-    fn refuse_init(&mut self, meta: &Meta, packet: &Packet<'_>) {
-        self.stats.out_of_the_blue += 1;
-        let mut chunks = packet.chunks();
-        let Some(Ok(Ok(Chunk::Init(init)))) = chunks.next().map(|raw| raw.map(Chunk::parse)) else { return };
-        let alone = chunks.next().is_none();
-        if alone && packet.header().verification_tag == 0 && init.initiate_tag != 0 {
-            self.reply(meta, init.initiate_tag, packet, |out| causes::write_abort(out, false, &[]));
-        }
-    }
-
-    /// Rule 5: SHUTDOWN COMPLETE with the tag of the packet and the T bit set.
-    // rfc9260:3.1-5 rfc9260:8.4-6 rfc9260:8.4-7 rfc9260:8.5.1-9 rfc9260:9.2-23
-    fn answer_shutdown_ack(&mut self, meta: &Meta, packet: &Packet<'_>) {
-        let tag = packet.header().verification_tag;
-        self.reply(meta, tag, packet, |out| ShutdownComplete { reflected_tag: true }.emit(out));
+        self.stateless.count().bad_tag += 1;
     }
 
     // rfc9260:3-1 rfc9260:3.3.2-4 rfc9260:3.3.2-7 rfc9260:5.1.2-3 rfc9260:5.1.2-6 rfc9260:5.1-17
@@ -286,34 +240,35 @@ impl Endpoint {
         let mut chunks = packet.chunks();
         let Some(Ok(raw)) = chunks.next() else { return };
         if chunks.next().is_some() || packet.header().verification_tag != 0 {
-            self.stats.malformed += 1;
+            self.stateless.count().malformed += 1;
             return;
         }
         let Ok(Chunk::Init(init)) = Chunk::parse(raw) else {
-            self.stats.malformed += 1;
+            self.stateless.count().malformed += 1;
             return;
         };
         let ports = ports(packet.header());
         let codes = self.codes_for(meta.source.ip(), ports);
         let Some(peer) = PeerInit::read(&init, &codes) else {
-            self.stats.malformed += 1;
+            self.stateless.count().malformed += 1;
             if init.initiate_tag != 0 {
                 // "invalid parameter values ... it SHOULD respond with an ABORT chunk. It SHOULD also specify the cause" (5.1),
                 // with the INIT's own tag.
                 let cause = causes::protocol_violation("a malformed parameter");
-                self.reply(meta, init.initiate_tag, packet, |out| causes::write_abort(out, false, &cause));
+                self.stateless
+                    .reply(meta, init.initiate_tag, packet, |out| causes::write_abort(out, false, &cause));
             }
             return;
         };
         // "If the value of the Initiate Tag in a received INIT chunk is found to be 0, the receiver MUST silently
         // discard the packet" (3.3.2).
         if peer.tag == 0 {
-            self.stats.malformed += 1;
+            self.stateless.count().malformed += 1;
             return;
         }
         if let Err(cause) = peer.check(false) {
             // The tag of the ABORT is the INIT's own: it can harm nobody else.
-            self.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
+            self.stateless.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
             return;
         }
         let source = meta.source.ip();
@@ -329,20 +284,20 @@ impl Endpoint {
             Some(index) => self.on_init_of_a_stranger(now, index, meta, packet, peer),
             // "decides not to establish the new association due to ... lack of local resources, it MUST respond with an ABORT
             // chunk" (5.1): a cookie that would be refused is not worth asking for.
-            None if self.listening_at(ports.1).is_some() && !self.has_room(source, ports) => {
-                self.stats.out_of_the_blue += 1;
-                self.stats.refused += 1;
+            None if self.listening.at(ports.1).is_some() && !self.has_room(source, ports) => {
+                self.stateless.count().out_of_the_blue += 1;
+                self.stateless.count().refused += 1;
                 let cause = causes::out_of_resource();
-                self.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
+                self.stateless.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
             }
-            None => match self.listening_at(ports.1).cloned() {
+            None => match self.listening.at(ports.1).cloned() {
                 Some(config) => {
-                    let identity = self.fresh_identity();
+                    let identity = self.identities.fresh();
                     self.answer_init(now, meta, packet, &peer, &config, identity, (0, 0));
                 }
                 None => {
-                    self.stats.out_of_the_blue += 1;
-                    self.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &[]));
+                    self.stateless.count().out_of_the_blue += 1;
+                    self.stateless.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &[]));
                 }
             },
         }
@@ -378,13 +333,13 @@ impl Endpoint {
             }
             // Our SHUTDOWN ACK is sent again anyway, and makes room for what the peer may want now (9.2).
             (State::CookieWait | State::CookieEchoed | State::ShutdownAckSent, _) => {
-                self.stats.out_of_the_blue += 1;
+                self.stateless.count().out_of_the_blue += 1;
             }
             // A copy of the INIT with which this very association began, or tried to, from where the NAT had its sender then. An ABORT with
             // its tag would end it at the peer.
-            _ if assoc.tags().1 == peer.tag => self.stats.out_of_the_blue += 1,
+            _ if assoc.tags().1 == peer.tag => self.stateless.count().out_of_the_blue += 1,
             // A copy of the INIT with which its peer restarts just now.
-            _ if self.answered_inits.has(now, peer.tag) => self.stats.out_of_the_blue += 1,
+            _ if self.answered_inits.has(now, peer.tag) => self.stateless.count().out_of_the_blue += 1,
             // "If new addresses are added to the association, the endpoint MUST respond with an ABORT chunk" (5.2.2).
             _ => {
                 let added = assoc.added_addresses(source, &peer.addresses);
@@ -392,20 +347,13 @@ impl Endpoint {
                     // "Restart of an Association with New Encapsulation Port": the one that exists lives on.
                     Some(current) => {
                         let cause = causes::restart_with_new_port(current, meta.source.port());
-                        self.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
+                        self.stateless
+                            .reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
                     }
-                    None => self.refuse_addresses(meta, packet, &peer, &added),
+                    None => self.stateless.refuse_addresses(meta, packet, &peer, &added),
                 }
             }
         }
-    }
-
-    /// ABORT with the INIT's own tag, which can harm nobody else.
-    // rfc9260:5.2.1-8 rfc9260:5.2.1-9 rfc9260:5.2.2-3 rfc9260:5.2.2-4
-    fn refuse_addresses(&mut self, meta: &Meta, packet: &Packet<'_>, peer: &PeerInit, added: &[IpAddr]) {
-        self.reply(meta, peer.tag, packet, |out| {
-            causes::write_abort(out, false, &causes::restart_with_new_addresses(added));
-        });
     }
 
     /// The numbers of the extension SF for an INIT from that address: those of the association with it, or of whoever
@@ -414,7 +362,7 @@ impl Endpoint {
         let existing = self.registry.by_peer(address, ports).and_then(|index| self.registry.at(index));
         existing
             .map(Association::config)
-            .or(self.listening.as_ref())
+            .or(self.listening.config())
             .map_or(CodePoints::DEFAULT, |c| c.subflows.codes)
     }
 
@@ -430,7 +378,7 @@ impl Endpoint {
         peer: &PeerInit,
     ) {
         let Some(assoc) = self.registry.at_mut(index) else { return };
-        let config = Arc::clone(assoc.config());
+        let config = assoc.announced();
         let (local_tag, peer_tag) = assoc.tags();
         match assoc.state() {
             State::ShutdownAckSent => {
@@ -445,14 +393,14 @@ impl Endpoint {
             state => {
                 let added = assoc.added_addresses(meta.source.ip(), &peer.addresses);
                 if !added.is_empty() {
-                    self.refuse_addresses(meta, packet, peer, &added);
+                    self.stateless.refuse_addresses(meta, packet, peer, &added);
                     return;
                 }
                 let identity = if state == State::CookieEchoed {
                     // "using the same parameters it sent in its original INIT chunk (including its Initiate Tag)".
                     (local_tag, assoc.initial_tsn())
                 } else {
-                    self.fresh_identity()
+                    self.identities.fresh()
                 };
                 let ties = self.ties.tie_tags((local_tag, peer_tag));
                 if meta.source.port() != 0 {
@@ -478,7 +426,7 @@ impl Endpoint {
         (local_tie, peer_tie): (u32, u32),
     ) {
         if !self.init_allowance.take(now, self.config.max_inits_per_second) {
-            self.stats.inits_dropped += 1;
+            self.stateless.count().inits_dropped += 1;
             return;
         }
         let mut addresses = vec![meta.source.ip()];
@@ -509,7 +457,7 @@ impl Endpoint {
             extensions: offer.agree(&peer.offer),
         };
         let (life, size) = (self.config.cookie_key_life, config.emulation.cookie_size);
-        let sealed = self.keys.seal(now, life, patience(config), &mut self.rng, &cookie, size);
+        let sealed = self.keys.seal(now, life, patience(config), self.identities.rng(), &cookie, size);
         let ours = OurInit {
             tag,
             a_rwnd: config.limits.receive_window,
@@ -520,41 +468,14 @@ impl Endpoint {
             address_types: None,
             offer,
         };
-        self.stats.inits_answered += 1;
+        self.stateless.count().inits_answered += 1;
         // The INIT says already what its sender accepts; of the answer to it nothing else is demanded (RFC 9653, 5.2).
         let zero = cookie.extensions.sends_zero_checksum;
         let checksum = if zero { ChecksumOut::Zero } else { ChecksumOut::Compute };
-        self.reply_with(checksum, meta, peer.tag, packet, |out| {
+        self.stateless.reply_with(checksum, meta, peer.tag, packet, |out| {
             ours.write_init_ack(out, &sealed, &peer.unrecognized, &cookie.extensions);
         });
     }
-}
-
-/// What 8.4 has for a packet that belongs to no association.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OutOfTheBlue {
-    Silence,
-    ShutdownComplete,
-    Abort,
-}
-
-/// Which rule of 8.4 it is: that of the first chunk that has one.
-fn rule_of(packet: &Packet<'_>) -> OutOfTheBlue {
-    for raw in packet.chunks() {
-        let Ok(Ok(chunk)) = raw.map(Chunk::parse) else { return OutOfTheBlue::Silence };
-        match chunk {
-            Chunk::ShutdownAck(_) => return OutOfTheBlue::ShutdownComplete,
-            // Rules 2, 6 and 7: never answered.
-            Chunk::Abort(_) | Chunk::ShutdownComplete(_) | Chunk::CookieAck(_) => {
-                return OutOfTheBlue::Silence;
-            }
-            Chunk::Error(error) if causes::names_stale_cookie(error.causes) => return OutOfTheBlue::Silence,
-            // An INIT that is not the first chunk must not be answered with its packet's tag.
-            Chunk::Init(_) => return OutOfTheBlue::Silence,
-            _ => {}
-        }
-    }
-    OutOfTheBlue::Abort
 }
 
 /// The peer's port and ours.

@@ -28,7 +28,7 @@ impl Endpoint {
                 && c.addresses.contains(&meta.source.ip())
         });
         let Some((cookie, shown)) = cookie.and_then(|c| c.shown().map(|at| (c, at))) else {
-            self.stats.bad_cookies += 1;
+            self.stateless.count().bad_cookies += 1;
             return;
         };
         let existing =
@@ -36,7 +36,7 @@ impl Endpoint {
         // Whoever got our INIT ACK somewhere else has no say in an association, whatever it lists; nor has its cookie from
         // a time when there was none. Where the COOKIE ECHO comes from proves nothing: the cookie says who was asked.
         if existing.is_some_and(|index| !self.is_shown(index, shown.ip())) {
-            self.stats.bad_cookies += 1;
+            self.stateless.count().bad_cookies += 1;
             return;
         }
         let tags_match = existing
@@ -45,9 +45,9 @@ impl Endpoint {
         // Step 4, and 5.2.4 step 3: an old cookie is good only for the association that it made.
         let age = now - cookie.created;
         if age > cookie.life && !tags_match {
-            self.stats.stale_cookies += 1;
+            self.stateless.count().stale_cookies += 1;
             let staleness = u32::try_from((age - cookie.life).as_nanos() / 1000).unwrap_or(u32::MAX);
-            self.answer_cookie(meta, packet, &cookie, shown, |out| {
+            self.stateless.answer_cookie(meta, packet, &cookie, shown, |out| {
                 causes::write_error(out, &causes::stale_cookie_cause(staleness));
             });
             return;
@@ -56,7 +56,7 @@ impl Endpoint {
             Some(index)
                 if self.is_late_restart(index, &cookie) || self.is_of_another_time(index, &cookie) =>
             {
-                self.answer_outlived(meta, packet, &cookie, shown);
+                self.stateless.answer_outlived(meta, packet, &cookie, shown);
                 return;
             }
             Some(index) => match self.on_duplicate_cookie(now, index, &cookie, meta.source) {
@@ -68,15 +68,15 @@ impl Endpoint {
                 match spent.map_or(Worth::Association, |spent| spent.worth(now, &cookie)) {
                     Worth::Association => {}
                     Worth::Nothing => {
-                        self.stats.bad_cookies += 1;
+                        self.stateless.count().bad_cookies += 1;
                         return;
                     }
                     Worth::Outlived => {
-                        self.answer_outlived(meta, packet, &cookie, shown);
+                        self.stateless.answer_outlived(meta, packet, &cookie, shown);
                         return;
                     }
                 }
-                let listening = self.listening_at(cookie.local_port).cloned();
+                let listening = self.listening.at(cookie.local_port).cloned();
                 if self.config.accept.ask && listening.is_some() {
                     self.hold(now, meta, packet, cookie, shown);
                     return;
@@ -85,10 +85,10 @@ impl Endpoint {
                 let Some(config) = listening.filter(|_| room) else {
                     // "decides not to establish the new association due to ... lack of local resources, it MUST respond with
                     // an ABORT chunk" (5.1).
-                    self.stats.out_of_the_blue += 1;
-                    self.stats.refused += 1;
+                    self.stateless.count().out_of_the_blue += 1;
+                    self.stateless.count().refused += 1;
                     let cause = if room { Vec::new() } else { causes::out_of_resource() };
-                    self.answer_cookie(meta, packet, &cookie, shown, |out| {
+                    self.stateless.answer_cookie(meta, packet, &cookie, shown, |out| {
                         causes::write_abort(out, false, &cause);
                     });
                     return;
@@ -97,15 +97,6 @@ impl Endpoint {
             }
         };
         self.read_behind_cookie(now, index, meta, chunks, packet.bytes().len(), setup);
-    }
-
-    /// A cookie that a change since it was made has outlived is as good as stale: who waits for a COOKIE ACK asks again, anybody else
-    /// "silently" discards the ERROR (5.2.6). A staleness of zero says nothing of how long (3.3.10.3).
-    fn answer_outlived(&mut self, meta: &Meta, packet: &Packet<'_>, cookie: &Cookie, shown: SocketAddr) {
-        self.stats.stale_cookies += 1;
-        self.answer_cookie(meta, packet, cookie, shown, |out| {
-            causes::write_error(out, &causes::stale_cookie_cause(0));
-        });
     }
 
     /// Whether the peer has restarted in mid-handshake, and its INIT came before the COOKIE ACK of before: its cookie has our tag, which
@@ -150,14 +141,14 @@ impl Endpoint {
         // (B) both asked at the same time, or (D) the same cookie again. What an incarnation of the peer echoes that asked before the one
         // whose cookie we have echoed is a copy that comes late, or comes again.
         if local_matches && !peer_matches && assoc.echoed_newer(cookie) {
-            self.stats.bad_cookies += 1;
+            self.stateless.count().bad_cookies += 1;
             return None;
         }
         if !local_matches && ties_match {
             // (A) the peer restarted. If it has the same tag it begins anew after a Stale Cookie error (5.2.6), and another cookie of before made
             // this association: who is up echoes nothing. The INIT was checked for new addresses (5.2.2); the association may have others now.
             if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
-                self.stats.bad_cookies += 1;
+                self.stateless.count().bad_cookies += 1;
                 return None;
             }
             if assoc.state() == State::ShutdownAckSent {
@@ -177,7 +168,7 @@ impl Endpoint {
             return Some(index);
         }
         // (C) our cookie arrived late, or a case that the table does not show: "silently discarded".
-        self.stats.bad_cookies += 1;
+        self.stateless.count().bad_cookies += 1;
         None
     }
 }

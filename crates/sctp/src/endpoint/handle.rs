@@ -100,7 +100,7 @@ impl AssociationHandle<'_> {
         let moves = message.options.as_ref().is_some_and(|options| options.dscp.is_some());
         let sent = self.get().send(now, message);
         if moves || sent.is_ok() {
-            self.endpoint.queue(self.id.index);
+            self.endpoint.registry.queue(self.id.index);
         }
         sent
     }
@@ -185,10 +185,10 @@ impl AssociationHandle<'_> {
         // It is answered where it was made: a message is large.
         let message = association.receive();
         if message.is_none() {
-            self.endpoint.note_read(self.id);
+            self.endpoint.closing.note_read(&self.endpoint.registry, self.id);
         } else if association.owes_sack() {
             // What reading can set off is a window update.
-            self.endpoint.queue(self.id.index);
+            self.endpoint.registry.queue(self.id.index);
         }
         message
     }
@@ -226,12 +226,12 @@ impl AssociationHandle<'_> {
     /// [`Event::Readable`]: crate::Event::Readable
     pub fn receive_from(&mut self, stream: u16) -> Option<Received> {
         let message = self.get().receive_from(stream);
-        self.endpoint.note_events(self.id.index);
+        self.endpoint.registry.note_events(self.id.index);
         if !self.get().has_unread() {
-            self.endpoint.note_read(self.id);
+            self.endpoint.closing.note_read(&self.endpoint.registry, self.id);
         }
         if self.owes_sack() {
-            self.endpoint.queue(self.id.index);
+            self.endpoint.registry.queue(self.id.index);
         }
         message
     }
@@ -473,7 +473,7 @@ impl AssociationHandle<'_> {
     /// When there is no such value, it is not one of [`Config::changeable`], the text does not fit it, or the association is
     /// closed.
     pub fn set(&mut self, now: Instant, key: &str, value: &str) -> Result<(), ChangeError> {
-        let mut changed = (**self.configuration()).clone();
+        let mut changed = (*self.announced()).clone();
         changed.set(key, value)?;
         self.command(now).change(now, changed)
     }
@@ -498,7 +498,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// As [`AssociationHandle::set`]; it names the first that cannot be changed.
     pub fn update(&mut self, now: Instant, change: impl FnOnce(&mut Config)) -> Result<(), ChangeError> {
-        let changed = (**self.configuration()).clone().with(change);
+        let changed = (*self.announced()).clone().with(change);
         self.command(now).change(now, changed)
     }
 
@@ -546,7 +546,7 @@ impl AssociationHandle<'_> {
 
     fn note_taken_back(&mut self) {
         if !self.get().has_returned() {
-            self.endpoint.note_taken_back(self.id);
+            self.endpoint.closing.note_taken_back(&self.endpoint.registry, self.id);
         }
     }
 

@@ -51,7 +51,7 @@ impl Endpoint {
         id: IncomingId,
         config: Arc<Config>,
     ) -> Result<AssociationId, AcceptError> {
-        self.validate(&config)?;
+        self.listening.validate(&config)?;
         let told = self.incoming.as_ref().and_then(|waiting| waiting.told(id)).ok_or(AcceptError::Gone)?;
         // As a rule it is the very one; else each value is compared as text.
         if !std::ptr::eq(&*config, told) {
@@ -100,7 +100,7 @@ impl Endpoint {
     /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so do a cookie that was given before and those
     /// who wait for [`Endpoint::accept`]. Associations that exist live on, and may restart.
     pub fn stop_listening(&mut self) {
-        self.listening = None;
+        self.listening.stop();
         self.turn_all_away();
     }
 
@@ -116,10 +116,10 @@ impl Endpoint {
     }
 
     fn turn_away(&mut self, held: &Held, causes: &[u8]) {
-        self.stats.refused += 1;
+        self.stateless.count().refused += 1;
         let Ok(packet) = Packet::parse(&held.packet, Checksum::Ignore) else { return };
         let Some(shown) = held.cookie.shown() else { return };
-        self.answer_cookie(&held.meta, &packet, &held.cookie, shown, |out| {
+        self.stateless.answer_cookie(&held.meta, &packet, &held.cookie, shown, |out| {
             causes::write_abort(out, false, causes);
         });
     }
@@ -140,7 +140,7 @@ impl Endpoint {
         cookie: Cookie,
         shown: SocketAddr,
     ) {
-        let Some(told) = self.listening.clone() else { return };
+        let Some(told) = self.listening.config().cloned() else { return };
         let free = self.has_place(shown.ip());
         let room = self.backlog_room();
         let peer_tag = cookie.peer_tag;
@@ -150,9 +150,9 @@ impl Endpoint {
             Place::Refused(causes) => causes,
             Place::Full => causes::out_of_resource(),
         };
-        self.stats.refused += 1;
+        self.stateless.count().refused += 1;
         let at = if shown.ip() == meta.source.ip() { meta.source } else { shown };
-        self.reply(&Meta { source: at, ..*meta }, peer_tag, packet, |out| {
+        self.stateless.reply(&Meta { source: at, ..*meta }, peer_tag, packet, |out| {
             causes::write_abort(out, false, &abort);
         });
     }
@@ -193,7 +193,7 @@ impl Endpoint {
         config: Arc<Config>,
         cookie: &Cookie,
     ) -> AssociationId {
-        let rng = self.fork_rng();
+        let rng = self.identities.fork();
         let id = self.registry.insert(|id| Association::accept(id, now, config, cookie, source, rng));
         self.equip(id);
         id
@@ -213,7 +213,7 @@ impl Endpoint {
             assoc.adopt_setup(setup);
             let outcome = assoc.handle_chunks(now, meta, chunks, size);
             if outcome.malformed {
-                self.stats.bad_chunks += 1;
+                self.stateless.count().bad_chunks += 1;
             }
             if outcome.confirmed {
                 self.registry.map(index);

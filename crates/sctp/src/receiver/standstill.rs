@@ -32,7 +32,7 @@
 //! stream that stands still has something to send.
 
 use super::Receiver;
-use super::space::map::Arrival;
+use super::arrivals::Arrival;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::ids::SpaceId;
@@ -66,7 +66,7 @@ impl Receiver {
             let stands = in_order && arrival == Arrival::InOrder && self.inbound.waits_for_earlier();
             return stands && self.window_of(cx, at) == 0;
         }
-        let is_next = self.spaces.get(at).is_some_and(|space| space.received.next() == seq);
+        let is_next = self.arrivals.next(at) == Some(seq);
         is_next
             && !self.gives_at_once(at, seq, arrival, data)
             && (in_order || self.was_refused_too_often(cx, at, seq))
@@ -77,8 +77,8 @@ impl Receiver {
         let config = &cx.config;
         let most = config.limits.association_max_retrans.saturating_mul(2);
         let least = config.timers.rto_max * 5;
-        let window = config.limits.largest_receive_window().into();
-        let next: Vec<u64> = self.spaces.iter().map(|(_, space)| space.received.next()).collect();
+        let window = self.window.largest(&config.limits).into();
+        let next = self.arrivals.next_of_each();
         let refused = self.inbound.refused();
         refused.is_again(cx.now, (at, seq), next, least) > most && refused.is_proof(cx.now, least, window)
     }

@@ -133,7 +133,7 @@ impl Reconfig {
                 .position(|request| is_answer(request) == answers && is_ready(scope.sender, request))
         };
         let Some(index) = ready(true).or_else(|| ready(false)) else { return };
-        let (codes, credit) = (scope.cx.config.subflows.codes, scope.cx.config.limits.receive_window);
+        let (codes, credit) = (scope.cx.config.subflows.codes, scope.receiver.window().size());
         let last_tsn = scope.sender.next_tsn().1.sub(1);
         let Some(request) = self.waiting.remove(index) else { return };
         if matches!(request, Request::ResetOutgoing { .. }) {
@@ -248,7 +248,7 @@ impl Reconfig {
         // "If the received RE-CONFIG chunk contains at least one request parameter, a selective acknowledgment (SACK)
         // chunk SHOULD be sent back" (RFC 6525, 5.2.1). Not to a peer that may be gone already, as with the answer itself.
         if asked && scope.cx.state != State::ShutdownAckSent {
-            scope.receiver.demand_sack();
+            scope.receiver.arrivals_mut().demand_sack();
         }
         self.refresh_deferred(scope);
         Ok(())

@@ -192,7 +192,7 @@ impl Reconfig {
     /// An SSN/TSN reset that the peer has asked for: RFC 6525, 5.2.4, G1 to G7.
     // rfc6525:5.1.7-3 rfc6525:5.1.7-5 rfc6525:5.1.7-6 rfc6525:5.2.4-5 rfc6525:5.2.4-6
     fn reset_for_peer(&mut self, scope: &mut Scope<'_>, number: u32) {
-        let Some(cumulative) = scope.receiver.cumulative() else { return };
+        let Some(cumulative) = scope.receiver.arrivals().cumulative() else { return };
         let (first, ours) = scope.sender.next_tsn();
         // "SHOULD be the smallest TSN not acknowledged by the receiver of the request plus 2^31".
         let theirs = cumulative.next().add(1 << 31);

@@ -49,7 +49,7 @@ pub(super) fn perform_subflow_request(scope: &mut Scope<'_>, raw: RawParam<'_>) 
 }
 
 fn open_for_peer(scope: &mut Scope<'_>, add: &SfAdd) -> Answer {
-    let answer = scope.receiver.add_fid(add.fid, add.epoch, add.initial_stsn);
+    let answer = scope.receiver.arrivals_mut().add_fid(add.fid, add.epoch, add.initial_stsn);
     if answer == Answer::Performed {
         scope.open_receiving(add.fid, add.epoch, add.initial_stsn);
     }
@@ -57,5 +57,5 @@ fn open_for_peer(scope: &mut Scope<'_>, add: &SfAdd) -> Answer {
 }
 
 fn close_for_peer(scope: &mut Scope<'_>, del: &SfDel) -> Answer {
-    scope.receiver.delete_fid(del.fid, del.epoch, del.last_stsn)
+    scope.receiver.arrivals_mut().delete_fid(del.fid, del.epoch, del.last_stsn)
 }

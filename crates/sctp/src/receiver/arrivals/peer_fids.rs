@@ -2,13 +2,12 @@
 
 use anabranch_wire::Tsn;
 
-use super::Receiver;
+use super::Arrivals;
 use super::space::ReceiveSpace;
-use crate::context::Context;
 use crate::ids::{Id, SpaceId};
 use crate::negotiation::fids::{Answer, Judged};
 
-impl Receiver {
+impl Arrivals {
     /// A space for a FID: both halves of a space have the same place in their tables.
     pub(crate) fn add_space(&mut self, fid: u8) {
         self.spaces.push(ReceiveSpace::new(fid));
@@ -19,16 +18,43 @@ impl Receiver {
         self.fids.as_ref().map_or_else(Vec::new, |fids| fids.each().collect())
     }
 
+    /// Whether subflows have parts of the receive buffer to themselves, which the peer was told with its size.
+    #[inline]
+    pub(crate) fn has_floors(&self) -> bool {
+        self.fids.is_some()
+    }
+
+    /// How many FIDs the peer has open, besides 0; `None` where subflows have no spaces of their own.
+    pub(in crate::receiver) fn open_count(&self) -> Option<u8> {
+        self.fids.as_ref().map(|fids| fids.open())
+    }
+
+    /// The spaces under whose FIDs the peer may send, where subflows have spaces of their own.
+    pub(in crate::receiver) fn open_spaces(&self) -> Option<impl Iterator<Item = SpaceId> + '_> {
+        let fids = self.fids.as_ref()?;
+        Some(self.spaces.iter().filter(|(_, space)| fids.epoch(space.fid).is_some()).map(|(at, _)| at))
+    }
+
     /// The peer begins to send under a FID.
-    pub(crate) fn open(&mut self, cx: &Context, at: SpaceId, epoch: u8, initial: Tsn) {
+    pub(in crate::receiver) fn open(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
         let Some(space) = self.spaces.get_mut(at) else { return };
         space.restart(initial);
         space.epoch = epoch;
         space.newest = None;
         space.out_of_order = 0;
-        let credit = self.credit_of(cx, at);
+    }
+
+    /// The peer is told, with the answer to its SF-ADD, that it may send so many bytes in a space.
+    pub(in crate::receiver) fn grant(&mut self, at: SpaceId, credit: u32) {
         if let Some(space) = self.spaces.get_mut(at) {
             space.timing.last_advertised = credit;
+        }
+    }
+
+    /// The first number of a peer's FID, where nothing has come under it yet (encoding of 2007).
+    pub(crate) fn set_initial(&mut self, at: SpaceId, initial: Tsn) {
+        if let Some(space) = self.spaces.get_mut(at).filter(|space| space.received.end() == 0) {
+            space.set_base(initial);
         }
     }
 

@@ -5,38 +5,49 @@ use anabranch_wire::chunk::sack::GapBlock;
 use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime, kind};
 use anabranch_wire::{PacketBuilder, Tsn};
 
-use super::Receiver;
-use super::inbound::limits::packet_of_peer;
+use super::Arrivals;
 use super::space::ReceiveSpace;
 use super::space::timing::AckPolicy;
 use crate::context::Context;
-use crate::encoding::{AckLayout, Acknowledgement, micros};
+use crate::encoding::{AckLayout, Acknowledgement, Encoding, micros};
 use crate::ids::SpaceId;
+use crate::receiver::window::packet_of_peer;
 
 /// Gap blocks that are listed without allocating.
 const FEW_BLOCKS: usize = 16;
 
-impl Receiver {
-    /// Writes the acknowledgements of every space that owes one. `data` is the length of the data chunk that is to follow:
-    /// "the sender SHOULD create a SACK chunk and bundle it with the outbound DATA chunk, as long as the size of the final
-    /// SCTP packet does not exceed the current PMTU" (6.1).
+/// The packet that acknowledgements are written into.
+pub(in crate::receiver) struct Carrier<'a, 'b> {
+    pub(in crate::receiver) packet: &'a mut PacketBuilder<'b>,
+    /// Its greatest length.
+    pub(in crate::receiver) limit: usize,
+    /// Length of the data chunk that is to follow.
+    pub(in crate::receiver) data: Option<usize>,
+}
+
+impl Arrivals {
+    /// Writes the acknowledgements of every space that owes one: "the sender SHOULD create a SACK chunk and bundle it with the outbound
+    /// DATA chunk, as long as the size of the final SCTP packet does not exceed the current PMTU" (6.1). `windows` says how much the
+    /// association and the space may still send, as the layout has it.
     // rfc9260:6.1-16 rfc9260:6.9-8
-    pub(crate) fn write_acknowledgements(
+    #[inline]
+    pub(in crate::receiver) fn write_acknowledgements(
         &mut self,
         cx: &mut Context,
-        packet: &mut PacketBuilder<'_>,
-        limit: usize,
-        data: Option<usize>,
+        encoding: Encoding,
+        carrier: &mut Carrier<'_, '_>,
+        windows: impl Fn(&Self, &Context, AckLayout, SpaceId) -> (u32, u32),
     ) {
         for at in self.spaces.ids() {
             let Some(space) = self.spaces.get(at).filter(|space| space.timing.is_pending()) else { continue };
             let lists = space.received.has_holes() || !space.timing.duplicates.is_empty();
             let echoes = space.marks.as_ref().is_some_and(|marks| marks.echo.is_some());
-            if lists || echoes || self.encoding.acknowledgement(space.fid) != AckLayout::Sack {
+            let layout = encoding.acknowledgement(space.fid);
+            if lists || echoes || layout != AckLayout::Sack {
                 rare();
-                self.write_acknowledgement::<false>(cx, packet, limit, at, data);
+                self.write_acknowledgement::<false>(cx, layout, carrier, at, &windows);
             } else {
-                self.write_acknowledgement::<true>(cx, packet, limit, at, data);
+                self.write_acknowledgement::<true>(cx, AckLayout::Sack, carrier, at, &windows);
             }
         }
     }
@@ -46,13 +57,14 @@ impl Receiver {
     fn write_acknowledgement<const BARE: bool>(
         &mut self,
         cx: &mut Context,
-        packet: &mut PacketBuilder<'_>,
-        limit: usize,
+        layout: AckLayout,
+        carrier: &mut Carrier<'_, '_>,
         at: SpaceId,
-        data: Option<usize>,
+        windows: &impl Fn(&Self, &Context, AckLayout, SpaceId) -> (u32, u32),
     ) {
         let Some(space) = self.spaces.get(at) else { return };
-        let layout = if BARE { AckLayout::Sack } else { self.encoding.acknowledgement(space.fid) };
+        let Carrier { packet, limit, data } = carrier;
+        let limit = *limit;
         // ECNE stands before the SACK: the peer still knows then which of its lanes the chunk is of.
         let marks = space.marks.as_ref().filter(|_| !BARE);
         let echo = marks.filter(|_| layout == AckLayout::Sack).and_then(|marks| marks.echo);
@@ -78,8 +90,7 @@ impl Receiver {
             return;
         }
         let room = limit.saturating_sub(packet.len() + own + layout.len(0)) / 4;
-        let a_rwnd = if layout == AckLayout::Sf2007 { 0 } else { self.advertised_window(cx) };
-        let a_fwnd = if layout == AckLayout::Sack { 0 } else { self.credit_of(cx, at) };
+        let (a_rwnd, a_fwnd) = windows(self, cx, layout, at);
         let asn = self.asn.as_ref().filter(|_| !BARE).map_or(Tsn::new(0), |asn| asn.cumulative());
         let Some(space) = self.spaces.get_mut(at) else { return };
         let count = gaps.min(room);
@@ -138,10 +149,12 @@ impl Receiver {
     /// or duplicates exist (9.2). The SHUTDOWN chunk speaks of subflow 0 only.
     /// Without such the SHUTDOWN chunk has acknowledged everything, and a SACK would only repeat it: it may wait, as long as the
     /// window that the peer knows of is far from used up.
+    ///
+    /// The receive window has `size` bytes, of which `free` are free.
     // rfc9260:6.2-18 rfc9260:9.2-10
-    pub(crate) fn demand_unsaid(&mut self, cx: &Context) {
-        let said = self.asn.is_none().then(|| self.advertised_window(cx));
-        let update = cx.config.limits.receive_window / 4;
+    pub(in crate::receiver) fn demand_unsaid(&mut self, cx: &Context, size: u32, free: u32) {
+        let said = self.asn.is_none().then_some(free);
+        let update = size / 4;
         let is_known = |told: u32, window: u32| window >= told / 2 && window < told.saturating_add(update);
         for (at, space) in self.spaces.iter_mut() {
             let unsaid = at != SpaceId::FIRST && space.timing.is_pending();

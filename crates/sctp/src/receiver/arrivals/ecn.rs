@@ -3,16 +3,15 @@
 use anabranch_base::Ecn;
 use anabranch_wire::Tsn;
 
-use super::Receiver;
+use super::Arrivals;
 use super::space::map::Arrival;
-use crate::context::Context;
 use crate::ids::SpaceId;
 
-impl Receiver {
-    /// Whether a chunk has not come before, and can be of this association.
-    pub(crate) fn is_news(&self, cx: &Context, at: SpaceId, tsn: Tsn) -> bool {
+impl Arrivals {
+    /// Whether a chunk has not come before, and can be of this association, whose receive window has `window` bytes.
+    pub(in crate::receiver) fn is_new(&self, at: SpaceId, tsn: Tsn, window: u32) -> bool {
         let Some(space) = self.spaces.get(at) else { return false };
-        let reach = space.reach(cx.config.limits.receive_window);
+        let reach = space.reach(window);
         let new = |seq| seq < reach && space.received.classify(seq) != Arrival::Duplicate;
         space.unwrap(tsn).is_some_and(new)
     }

@@ -12,37 +12,37 @@ const MAX_DUPLICATES: usize = 16;
 
 /// Decides when the next SACK leaves.
 #[derive(Debug, Default)]
-pub(crate) struct AckTiming {
+pub(in crate::receiver::arrivals) struct AckTiming {
     /// Packets with DATA since the last SACK.
     packets: u16,
     /// A SACK must leave now.
     now: bool,
     /// The delayed SACK's time.
     due: Option<Instant>,
-    pub(crate) duplicates: Vec<Tsn>,
+    pub(in crate::receiver::arrivals) duplicates: Vec<Tsn>,
     /// a_rwnd of the last SACK.
-    pub(crate) last_advertised: u32,
+    pub(in crate::receiver::arrivals) last_advertised: u32,
     /// Something was ever received: the first DATA chunk is acknowledged at once.
     started: bool,
 }
 
 /// When a SACK may wait, and for how long.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct AckPolicy {
+pub(in crate::receiver::arrivals) struct AckPolicy {
     /// A SACK for so many packets with DATA.
-    pub(crate) every: u16,
+    pub(in crate::receiver::arrivals) every: u16,
     /// SACK.Delay.
-    pub(crate) delay: Duration,
+    pub(in crate::receiver::arrivals) delay: Duration,
     /// What its timer follows.
-    pub(crate) clock: Clock,
+    pub(in crate::receiver::arrivals) clock: Clock,
     /// The first DATA of all is acknowledged at once.
-    pub(crate) first_at_once: bool,
+    pub(in crate::receiver::arrivals) first_at_once: bool,
 }
 
 impl AckPolicy {
     /// As it is configured.
     #[inline]
-    pub(crate) fn of(config: &Config) -> Self {
+    pub(in crate::receiver::arrivals) fn of(config: &Config) -> Self {
         Self {
             every: config.sack.every,
             delay: config.sack.delay,
@@ -54,17 +54,17 @@ impl AckPolicy {
 
 /// What a packet with DATA brought.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PacketSummary {
+pub(in crate::receiver::arrivals) struct PacketSummary {
     /// At least one DATA chunk was in it.
-    pub(crate) has_data: bool,
+    pub(in crate::receiver::arrivals) has_data: bool,
     /// At least one was new.
-    pub(crate) new: bool,
+    pub(in crate::receiver::arrivals) new: bool,
     /// At least one was a duplicate.
-    pub(crate) duplicate: bool,
+    pub(in crate::receiver::arrivals) duplicate: bool,
     /// A hole exists, or existed before the packet.
-    pub(crate) hole: bool,
+    pub(in crate::receiver::arrivals) hole: bool,
     /// The I bit was set, or a chunk was dropped for lack of buffer.
-    pub(crate) immediate: bool,
+    pub(in crate::receiver::arrivals) immediate: bool,
 }
 
 impl AckTiming {
@@ -73,7 +73,12 @@ impl AckTiming {
     // rfc9260:5.1.5-6 rfc9260:5.1-18 rfc9260:5.1-19 rfc9260:6.2-8 rfc9260:6.2-9 rfc9260:6.2-19 rfc9260:6.2-20
     // rfc9260:6.7-1 rfc9260:7.2.4-1
     #[inline]
-    pub(crate) fn on_packet(&mut self, now: Instant, packet: PacketSummary, policy: AckPolicy) {
+    pub(in crate::receiver::arrivals) fn on_packet(
+        &mut self,
+        now: Instant,
+        packet: PacketSummary,
+        policy: AckPolicy,
+    ) {
         if !packet.has_data {
             return;
         }
@@ -97,20 +102,25 @@ impl AckTiming {
 
     /// A duplicate arrived: "The duplicate TSN number(s) SHOULD be reported in the SACK chunk".
     // rfc9260:6.2-21
-    pub(crate) fn on_duplicate(&mut self, tsn: Tsn) {
+    pub(in crate::receiver::arrivals) fn on_duplicate(&mut self, tsn: Tsn) {
         if self.duplicates.len() < MAX_DUPLICATES {
             self.duplicates.push(tsn);
         }
     }
 
     /// Asks for a SACK at once (window update, SHUTDOWN-SENT).
-    pub(crate) fn demand(&mut self) {
+    pub(in crate::receiver::arrivals) fn demand(&mut self) {
         self.now = true;
     }
 
     /// A SHUTDOWN chunk has acknowledged everything: the SACK, which also tells the window, waits for its timer, unless the peer may
     /// have used a quarter of the window that it was told of, with packets of at most `packet` bytes.
-    pub(crate) fn leave_to_shutdown(&mut self, now: Instant, packet: u32, policy: AckPolicy) {
+    pub(in crate::receiver::arrivals) fn leave_to_shutdown(
+        &mut self,
+        now: Instant,
+        packet: u32,
+        policy: AckPolicy,
+    ) {
         let used = u64::from(self.packets) * u64::from(packet);
         if !self.now || policy.delay == Duration::ZERO || used > u64::from(self.last_advertised / 4) {
             return;
@@ -122,7 +132,7 @@ impl AckTiming {
     }
 
     /// The delayed SACK's timer ran out.
-    pub(crate) fn on_timeout(&mut self, now: Instant) {
+    pub(in crate::receiver::arrivals) fn on_timeout(&mut self, now: Instant) {
         if self.due.is_some_and(|due| due <= now) {
             self.due = None;
             self.now = true;
@@ -130,25 +140,25 @@ impl AckTiming {
     }
 
     /// Whether any data has ever come.
-    pub(crate) fn has_started(&self) -> bool {
+    pub(in crate::receiver::arrivals) fn has_started(&self) -> bool {
         self.started
     }
 
-    pub(crate) fn is_due_now(&self) -> bool {
+    pub(in crate::receiver::arrivals) fn is_due_now(&self) -> bool {
         self.now
     }
 
     /// Whether received data waits for its acknowledgement: a SACK rides with any packet that leaves.
-    pub(crate) fn is_pending(&self) -> bool {
+    pub(in crate::receiver::arrivals) fn is_pending(&self) -> bool {
         self.now || self.packets > 0
     }
 
-    pub(crate) fn timer(&self) -> Option<Instant> {
+    pub(in crate::receiver::arrivals) fn timer(&self) -> Option<Instant> {
         self.due
     }
 
     /// A SACK has been written.
-    pub(crate) fn sent(&mut self, advertised: u32) {
+    pub(in crate::receiver::arrivals) fn sent(&mut self, advertised: u32) {
         self.packets = 0;
         self.now = false;
         self.due = None;

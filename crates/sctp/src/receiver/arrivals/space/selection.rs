@@ -11,7 +11,7 @@ const RECENT: usize = 16;
 
 /// What a space needs to know for it.
 #[derive(Debug, Default)]
-pub(in crate::receiver) struct Selection {
+pub(in crate::receiver::arrivals) struct Selection {
     /// What arrived last while something was missing; a ring.
     recent: [u64; RECENT],
     newest: usize,
@@ -24,7 +24,7 @@ pub(in crate::receiver) struct Selection {
 
 impl Selection {
     /// A number arrived.
-    pub(in crate::receiver) fn note(&mut self, seq: u64) {
+    pub(in crate::receiver::arrivals) fn note(&mut self, seq: u64) {
         if let Some(newest) = self.recent.get_mut(self.newest) {
             if *newest + 1 == seq {
                 *newest = seq;
@@ -38,18 +38,22 @@ impl Selection {
     }
 
     /// A number counts as not received any more.
-    pub(in crate::receiver) fn take_back(&mut self, seq: u64) {
+    pub(in crate::receiver::arrivals) fn take_back(&mut self, seq: u64) {
         self.taken_back = self.taken_back.max(seq + 1);
     }
 
     /// Whether a SACK may leave blocks out.
-    pub(in crate::receiver) fn is_allowed(&self, received: &ReceiveMap) -> bool {
+    pub(in crate::receiver::arrivals) fn is_allowed(&self, received: &ReceiveMap) -> bool {
         received.next() >= self.taken_back
     }
 
     /// At most `most` blocks, three or more, in order, as the numbers `start..end`: the highest, by which the peer tells a list that was
     /// overtaken; those that changed last, until half are chosen; and the next in turn.
-    pub(in crate::receiver) fn choose(&mut self, received: &ReceiveMap, most: usize) -> &[(u64, u64)] {
+    pub(in crate::receiver::arrivals) fn choose(
+        &mut self,
+        received: &ReceiveMap,
+        most: usize,
+    ) -> &[(u64, u64)] {
         self.chosen.clear();
         self.chosen.extend(received.highest_listable());
         for back in 0..RECENT {

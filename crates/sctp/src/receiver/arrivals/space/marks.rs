@@ -5,10 +5,10 @@ use anabranch_wire::chunk::EcnCounters;
 
 /// How the packets of a space came.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::receiver) struct Marks {
+pub(in crate::receiver::arrivals) struct Marks {
     /// So many with each field.
-    pub(in crate::receiver) counters: EcnCounters,
+    pub(in crate::receiver::arrivals) counters: EcnCounters,
     /// What ECNE says until CWR comes: the lowest TSN of the packet that came marked last, and how many came since the last CWR. The
     /// packet before may be of the same window, for which the peer does nothing more; that of the newest it must learn.
-    pub(in crate::receiver) echo: Option<(Tsn, u32)>,
+    pub(in crate::receiver::arrivals) echo: Option<(Tsn, u32)>,
 }

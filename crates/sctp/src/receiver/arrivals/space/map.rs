@@ -4,7 +4,7 @@ use anabranch_transport::ranges::RangeSet;
 
 /// What an arriving sequence number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrival {
+pub(in crate::receiver) enum Arrival {
     /// The next in sequence.
     InOrder,
     /// New, with a hole before it.
@@ -17,7 +17,7 @@ pub(crate) enum Arrival {
 
 /// Received sequence numbers: everything below `next`, and the islands above.
 #[derive(Debug, Default)]
-pub(crate) struct ReceiveMap {
+pub(in crate::receiver::arrivals) struct ReceiveMap {
     next: u64,
     islands: RangeSet,
     /// Ranges looked at or shifted, for the test that the work per packet does not grow with the window.
@@ -27,28 +27,28 @@ pub(crate) struct ReceiveMap {
 
 impl ReceiveMap {
     /// The earliest sequence number that has not arrived.
-    pub(crate) fn next(&self) -> u64 {
+    pub(in crate::receiver::arrivals) fn next(&self) -> u64 {
         self.next
     }
 
     /// Whether something is missing below the highest that arrived.
-    pub(crate) fn has_holes(&self) -> bool {
+    pub(in crate::receiver::arrivals) fn has_holes(&self) -> bool {
         !self.islands.is_empty()
     }
 
     /// Number of islands: gap blocks that a SACK would need.
-    pub(crate) fn gaps(&self) -> usize {
+    pub(in crate::receiver::arrivals) fn gaps(&self) -> usize {
         self.islands.len()
     }
 
     /// One past the highest that arrived.
-    pub(crate) fn end(&self) -> u64 {
+    pub(in crate::receiver::arrivals) fn end(&self) -> u64 {
         self.islands.end().unwrap_or(self.next)
     }
 
     /// What `seq` would be, without recording it.
     #[inline]
-    pub(crate) fn classify(&self, seq: u64) -> Arrival {
+    pub(in crate::receiver::arrivals) fn classify(&self, seq: u64) -> Arrival {
         if seq == self.next && self.islands.is_empty() {
             Arrival::InOrder
         } else {
@@ -69,7 +69,7 @@ impl ReceiveMap {
 
     /// Records a sequence number that is not a duplicate.
     #[inline]
-    pub(crate) fn record(&mut self, seq: u64) {
+    pub(in crate::receiver::arrivals) fn record(&mut self, seq: u64) {
         if seq == self.next && self.islands.is_empty() {
             self.next += 1;
         } else {
@@ -97,7 +97,7 @@ impl ReceiveMap {
     }
 
     /// Everything below `next` counts as received: the peer has given it up.
-    pub(crate) fn advance_to(&mut self, next: u64) {
+    pub(in crate::receiver::arrivals) fn advance_to(&mut self, next: u64) {
         self.next = self.next.max(next);
         self.islands.remove_below(self.next);
         if let Some((start, end)) = self.islands.first() {
@@ -109,33 +109,36 @@ impl ReceiveMap {
     }
 
     /// Islands that end above `seq`, as the numbers `start..end`.
-    pub(crate) fn islands_from(&self, seq: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(in crate::receiver::arrivals) fn islands_from(
+        &self,
+        seq: u64,
+    ) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.islands.iter_from(seq)
     }
 
     /// The island that holds `seq`.
-    pub(crate) fn island_of(&self, seq: u64) -> Option<(u64, u64)> {
+    pub(in crate::receiver::arrivals) fn island_of(&self, seq: u64) -> Option<(u64, u64)> {
         self.islands.containing(seq)
     }
 
     /// Whether the offset of an island fits 16 bits.
-    pub(crate) fn is_listable(&self, (start, _): (u64, u64)) -> bool {
+    pub(in crate::receiver::arrivals) fn is_listable(&self, (start, _): (u64, u64)) -> bool {
         start - self.next < u64::from(u16::MAX)
     }
 
     /// The highest island whose offset fits 16 bits.
-    pub(crate) fn highest_listable(&self) -> Option<(u64, u64)> {
+    pub(in crate::receiver::arrivals) fn highest_listable(&self) -> Option<(u64, u64)> {
         self.islands.last_from_below(self.next + u64::from(u16::MAX))
     }
 
     /// Gap blocks as offsets from the cumulative TSN (which is `next - 1`), as many as 16-bit offsets reach.
     // rfc9260:3.3.4-2
-    pub(crate) fn gap_blocks(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
+    pub(in crate::receiver::arrivals) fn gap_blocks(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         self.islands.iter().map_while(|island| self.gap_block(island))
     }
 
     /// The gap block of an island.
-    pub(crate) fn gap_block(&self, (start, end): (u64, u64)) -> Option<(u16, u16)> {
+    pub(in crate::receiver::arrivals) fn gap_block(&self, (start, end): (u64, u64)) -> Option<(u16, u16)> {
         let first = u16::try_from(start - self.next + 1).ok()?;
         // The last member's offset is (end - 1) - (next - 1).
         let last = u16::try_from(end - self.next).unwrap_or(u16::MAX);
@@ -144,14 +147,14 @@ impl ReceiveMap {
 
     /// Ranges looked at so far.
     #[cfg(test)]
-    pub(crate) fn work(&self) -> u64 {
+    pub(in crate::receiver::arrivals) fn work(&self) -> u64 {
         self.work
     }
 
     /// `start..end`, above what has arrived in sequence, counts as not received any more (6.2: "drop the largest TSN held for
     /// reordering").
     // rfc9260:6.2-27
-    pub(crate) fn forget(&mut self, start: u64, end: u64) {
+    pub(in crate::receiver::arrivals) fn forget(&mut self, start: u64, end: u64) {
         self.islands.remove_range(start, end);
     }
 }
