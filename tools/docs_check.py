@@ -2,7 +2,7 @@
 
     python tools/docs_check.py [PAGE ...] [--program PATH]
 
-A page begins in the root of a clone of the last commit. What is a command:
+A page begins in the root of a clone of the last commit. Commands are:
 
 - a fence with `sh` (or `bash`, `shell`): a script that must end with 0. The next one begins in the folder where it ended.
 - a fence with `console`: lines with `$ ` are commands, and the lines below each what it prints. `...` stands for any text of a line, and on a
@@ -42,7 +42,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parent.parent
-# A folder of this run, outside of the checkout: cargo and the laboratory would find it from within. What an earlier run made is not in it.
+# A folder of this run, outside of the checkout: cargo and the laboratory would find it from within. Nothing of an earlier run is in it.
 WORK = Path(tempfile.mkdtemp(prefix="anabranch-docs-check-"))
 atexit.register(shutil.rmtree, WORK, ignore_errors=True)
 ELSEWHERE = ROOT / "tools" / "docs-elsewhere.toml"
@@ -73,7 +73,7 @@ class Block:
 
 @dataclass
 class Outcome:
-    """What came of a command."""
+    """The result of a command."""
 
     page: str
     line: int
@@ -88,7 +88,7 @@ class Outcome:
 
 
 def blocks(text: str, page: str) -> Iterator[Block]:
-    """What a page has to run, in its order."""
+    """The blocks of a page that are run, in its order."""
     mark = ""
     for token in MarkdownIt().enable("table").parse(text):
         if token.type == "html_block":
@@ -390,7 +390,7 @@ class Page:
             self.note(line, shown or command, "FAILED", f"not done after {PATIENCE} s")
             return
         except BaseException:
-            # What was begun here ends here, and writes into no other clone.
+            # Processes begun here end here, and write into no other clone.
             stop(process)
             raise
         seconds = time.monotonic() - begun

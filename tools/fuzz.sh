@@ -25,7 +25,7 @@ length=(-max_total_time="$seconds" -seed="${FUZZ_SEED:-1}")
 # One target, from its beginning to what is said of it.
 fuzz() {
     local target=$1 log=$logs/$1 begun=$SECONDS status=0 executions coverage found
-    # What is found goes beside the kept corpus, which is read only here.
+    # New inputs go beside the kept corpus, which is only read here.
     # Runs that are to be the same every time do not begin with what others have found.
     [ -z "${FUZZ_RUNS:-}" ] || rm -rf "target/found/$target"
     mkdir -p "target/found/$target"
@@ -34,7 +34,7 @@ fuzz() {
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     if [ "$status" -ne 0 ] || [ "${executions:-0}" -eq 0 ]; then
         tail -60 "$log" >&2
-        # What did it, for a machine whose files are gone after the run: base64 -d > fuzz/corpus/TARGET/NAME
+        # The input that failed, for a machine whose files are gone after the run: base64 -d > fuzz/corpus/TARGET/NAME
         for input in $(sed -n 's/^.*Test unit written to \(.*\)$/\1/p' "$log"); do
             echo "fuzz $target: $input, in base64: $(base64 -w0 <"$input")" >&2
         done

@@ -3,7 +3,7 @@
 As `linux_tcp.py`, whose path it takes, this runs inside a guest of user-mode Linux with virtual time, as root. SCTP is the program
 `anabranch perf` over UDP with its own sockets, TCP the kernel's. The network is that of `experiments/rate/fairness`: 20 Mbit/s, a round
 trip of 40 ms, drop-tail queues of 0.25 to 4 bandwidth-delay products; both have something to send all the time, and the share is
-that of the bytes that the bottleneck carries in 100 s after 20 s. Who begins, and how much later the other one does, up to 2 s, is drawn.
+that of the bytes that the bottleneck carries in 100 s after 20 s. The first to begin, and the delay of the other, up to 2 s, are drawn.
 
 A host takes up to 1 ms for an acknowledgement. Without that nothing on this path is random, and flows are locked in phase: whose packets come
 right before the queue moves finds it full (docs/explanation/rate.md).
@@ -53,7 +53,7 @@ def measure(
     for process in running:
         process.kill()
         process.wait()
-    # What is under way of this pair is not there for the next.
+    # Packets of this pair that are under way are not there for the next.
     linux_tcp.drain(devices)
     ours, theirs = line.carried[UDP], line.carried[TCP]
     total = 8 * (ours + theirs) / MEASURED / 1e6

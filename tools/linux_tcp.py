@@ -37,7 +37,7 @@ TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 
 @dataclasses.dataclass(frozen=True)
 class Path:
-    """What lies between the two: bits a second, round trip in seconds, queue in bytes, losses, seconds of a run."""
+    """The path between the two: bits a second, round trip in seconds, queue in bytes, losses, seconds of a run."""
 
     name: str
     rate: float
@@ -45,7 +45,7 @@ class Path:
     queue: int
     loss: float = 0.0
     seconds: float = 30.0
-    # What the receiver's host takes for an acknowledgement: up to so many seconds. Without it two flows can be locked in phase.
+    # Delay of acknowledgements by the receiver's host: up to so many seconds. Without it two flows can be locked in phase.
     spread: float = 0.0
     # The queue is the kernel's codel (5 ms, 100 ms, no ECN) of so many packets.
     codel: int = 0
@@ -77,7 +77,7 @@ def device(name: str, namespace: str, address: str) -> int:
     fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
     run(f"ip netns add {namespace} 2> /dev/null; ip link set {name} netns {namespace}")
     run(f"ip -n {namespace} addr add {address}/24 dev {name}")
-    # What waits in the device is not in the queue of the path: it holds whatever the sender makes of a window.
+    # The queue of the device is not that of the path: it holds whatever the sender makes of a window.
     run(f"ip -n {namespace} link set {name} mtu 1500 txqueuelen 20000 up; ip -n {namespace} link set lo up")
     return tun
 
@@ -101,7 +101,7 @@ class Line:
         self.counts_from = 0.0
         self.area = self.looked = 0.0
         self.waiting = 0
-        # What goes into the router, what comes out of it, and when packets that are in it have come.
+        # The router's input, its output, and the arrival times of the packets in it.
         self.router = router(path) if path.codel else None
         self.inside: dict[bytes, float] = {}
 
@@ -343,7 +343,7 @@ def played() -> bool:
 
 
 def joined() -> tuple[int, int]:
-    """Two namespaces and their devices, that of who sends first."""
+    """Two namespaces and their devices, the sender's first."""
     devices = (device("tunA", "sender", SERVER), device("tunB", "receiver", CLIENT))
     for namespace in ("sender", "receiver"):
         # Windows are to be limited by the controller and not by buffers; each run begins without what the last one has learnt.

@@ -137,7 +137,7 @@ def read_list(path: Path) -> list[Sentence]:
 
 
 def files(root: Path) -> Iterator[Path]:
-    """What may hold markers."""
+    """The files that may hold markers."""
     for folder, suffix in SCANNED:
         for base, folders, names in os.walk(root / folder):
             folders[:] = sorted(f for f in folders if f not in SKIPPED)
@@ -355,7 +355,7 @@ def row(sentence: Sentence, others: dict[str, Sentence]) -> str:
     elif kind in ("not", "open"):
         rest = f"**{kind}**: {cell(rest)}"
         code = f"{rest}; {code}" if code else rest
-    # What the text of an RFC says in brackets is a reference to a document.
+    # Text in brackets in an RFC is a reference to a document.
     return f"| `{sentence.key}` | {sentence.level} | {sentence.binds} | {cell(sentence.words)} | {code} | {test} |"
 
 
@@ -411,7 +411,7 @@ def kept(lists: dict[str, list[Sentence]]) -> str:
 
 
 def run(root: Path, check: bool, unanswered: bool) -> int:
-    """What the command does; its exit code."""
+    """Runs the command; returns its exit code."""
     lists, faults = gather(root)
     if unanswered:
         for sentences in lists.values():

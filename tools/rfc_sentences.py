@@ -33,7 +33,7 @@ def paragraphs(text: str):
     kept = []
     for line in body:
         if PAGE.match(line):
-            # What surrounds a page break is blank; it may stand in the middle of a paragraph.
+            # The lines around a page break are blank; it may be in the middle of a paragraph.
             while kept and not kept[-1].strip():
                 kept.pop()
             blank_before_break = True
@@ -105,7 +105,7 @@ def level(sentence: str) -> str:
 
 
 def bound(section: str, sentence: str) -> str:
-    """Who has to obey, as far as the words before the word that binds tell."""
+    """The role that has to obey, as far as the words before the word that binds tell."""
     before = sentence[: WORD.search(sentence).start()].lower().replace("this document", "")
     if section.startswith("15"):
         return "document"

@@ -132,7 +132,7 @@ def write(name: str, text: str) -> None:
 
 
 def said(*command: str | Path) -> str:
-    """What a command prints."""
+    """Runs a command; returns its output."""
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
     return subprocess.run(
         [str(each) for each in command], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
@@ -204,7 +204,7 @@ def commands(executable: Path) -> str:
 
 
 def rfc_map() -> str:
-    """What tools/rfc.py writes to out/docs/rfc.md: as far from the root as reference/rfc.md is, so its links hold."""
+    """The output of tools/rfc.py, out/docs/rfc.md: as far from the root as reference/rfc.md is, so its links hold."""
     subprocess.run(
         [sys.executable, str(ROOT / "tools" / "rfc.py")], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
     )

@@ -12,7 +12,7 @@ from .data import Shares
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     sweeps = {
         sweep.name: data.shares(results, sweep.name)
         for sweep in results.plan.sweeps

@@ -1,4 +1,4 @@
-"""What the runs and the references say, in the study's own measures (section 5 of it)."""
+"""Data of the runs and of the references, in the study's own measures (section 5 of it)."""
 
 import csv
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the runs say of the claims L-* of Alamgir et al. (2005)."""
+"""Judges of the claims L-* of Alamgir et al. (2005)."""
 
 import math
 from collections.abc import Mapping
@@ -167,7 +167,7 @@ def sctp_close_up(builder: ClaimBuilder, results: Results) -> Claim:
 
 
 def _answers(seen: recorded.CloseUp, first: int, name: str) -> dict[str, Measured]:
-    """What the sender sends after each of the first reports."""
+    """The packets that the sender sends after each of the first reports."""
     return {
         f"after {name} {number}": ", ".join(
             f"{packet} again" if what == "again" else str(packet) for what, packet in sent

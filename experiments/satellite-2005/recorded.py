@@ -1,4 +1,4 @@
-"""What the recorded runs show: windows, sequence numbers, and the packets around one loss."""
+"""Data of the recorded runs: windows, sequence numbers, and the packets around one loss."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class CloseUp:
         return [step for step in self.steps if step.what == "report"]
 
     def answers(self) -> list[list[tuple[str, int]]]:
-        """What was sent after each report, before the next."""
+        """The packets sent after each report, before the next."""
         answers: list[list[tuple[str, int]]] = []
         for step in self.steps:
             if step.what == "report":

@@ -50,8 +50,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> types.ModuleType:
-    # The equations stand on the laboratory, which stands on this package, and whoever simulates needs no event loop: these are loaded
-    # when they are asked for.
+    # Loaded on first use: `model` needs the laboratory, which imports this package, and a simulation needs no event loop.
     if name in ("aio", "model"):
         import importlib
 

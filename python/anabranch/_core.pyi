@@ -7,7 +7,7 @@ __version__: str
 
 @final
 class Outcome:
-    """What came of a run."""
+    """The result of a run."""
 
     @property
     def summary(self) -> str:
@@ -90,7 +90,7 @@ class Pair:
         """Packets from a number on: number, time in ns, side, size, text, lost."""
 
     def events(self, side: int) -> list[tuple[int, str]]:
-        """What the user of a side was told, and when."""
+        """The events that the user of a side was told, with their times."""
 
 _Address = tuple[str, int, int]
 """IP address, UDP port, and the interface that a link-local address is of (0: none)."""

@@ -14,7 +14,7 @@ SECOND = ("ACK", "ECHO", "COMPLETE", "TSN")
 
 @dataclass(frozen=True)
 class Message:
-    """What was received."""
+    """A received message."""
 
     data: bytes = field(repr=False)
     stream: int
@@ -32,7 +32,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Packet:
-    """What was sent."""
+    """A sent packet."""
 
     number: int
     """From 0, both sides counted together."""
@@ -70,7 +70,7 @@ class Packet:
 
 @dataclass(frozen=True)
 class Event:
-    """What the user of an endpoint was told."""
+    """An event that the user of an endpoint was told."""
 
     time: float
     """Seconds."""
@@ -179,7 +179,7 @@ class Association:
 
     @property
     def peer_window(self) -> int:
-        """What the peer's receive buffer still takes, bytes."""
+        """Room in the peer's receive buffer, bytes."""
         return self._pair.window(self._side)[2]
 
     @property
@@ -256,6 +256,10 @@ def connect(
 
 def _profile(given: str | Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     if isinstance(given, str):
+        if ":" in given:
+            raise ValueError(
+                f"{given}: an address and no profile; anabranch.aio.connect begins associations on sockets"
+            )
         return given, []
     rest = {key: _text(value) for key, value in given.items() if key != "profile"}
     return str(given.get("profile", "rfc9260")), list(rest.items())

@@ -1,4 +1,4 @@
-"""What an association gets on a network, by equations (docs/explanation/models.md).
+"""The throughput of an association on a network, by equations (docs/explanation/models.md).
 
     >>> from anabranch import model
     >>> net = model.Network(n=2, phi="n^2", rtt=(0.5,), loss=(1e-3, 1e-5), engine="rfc9260")

@@ -34,9 +34,9 @@ class LinkKeys(TypedDict, total=False):
     delay: str
     """Propagation delay: `"20 ms"`."""
     queue: Table
-    """What waits: `{"kind": "droptail", "packets": 50}`."""
+    """The queue: `{"kind": "droptail", "packets": 50}`."""
     loss: Table
-    """What the link loses: `{"kind": "bernoulli", "p": 0.01}`."""
+    """The loss model: `{"kind": "bernoulli", "p": 0.01}`."""
     loss_at: str
     """`"exit"` or `"entry"`."""
     mtu: str
@@ -48,11 +48,11 @@ class LinkKeys(TypedDict, total=False):
     both: bool
     """Make the reverse too, called NAME-back."""
     condition: Table | Sequence[Table]
-    """What happens to packets at the entry."""
+    """Traffic conditioners at the entry."""
     pattern: Table | Sequence[Table]
-    """What happens to packets, position by position."""
+    """Patterns: changes to packets, position by position."""
     back: Table
-    """What is different in the reverse."""
+    """The values that differ in the reverse direction."""
 
 
 class FlowKeys(TypedDict, total=False):
@@ -65,11 +65,11 @@ class FlowKeys(TypedDict, total=False):
     options: Table
     """Options on top of the profile: `anabranch.options(profile)`."""
     receiver: Table
-    """What is different at the receiving end: `engine`, `options`."""
+    """The values that differ at the receiving end: `engine`, `options`."""
     opened_by: str
     """`"sender"` or `"receiver"`."""
     traffic: Table
-    """What is sent: `{"kind": "greedy", "message": "1452 B"}`."""
+    """The data to send: `{"kind": "greedy", "message": "1452 B"}`."""
     start: str
     """When it opens: `"1 s"`, `"uniform(0 s, 1 s)"`."""
     stop: str
@@ -114,7 +114,7 @@ class Scenario:
         return self._add("flow", {"name": name, "from": source, "to": destination, **keys})
 
     def host(self, name: str, **keys: Any) -> "Scenario":
-        """What is special about a host (`[[host]]`)."""
+        """Special values of a host (`[[host]]`)."""
         return self._add("host", {"name": name, **keys})
 
     def route(self, **keys: Any) -> "Scenario":
@@ -122,7 +122,7 @@ class Scenario:
         return self._add("route", keys)
 
     def record(self, **keys: Any) -> "Scenario":
-        """What is kept of a run (`[record]`): `trace=True`, `sample="0.1 s"`, ..."""
+        """The recordings of a run (`[record]`): `trace=True`, `sample="0.1 s"`, ..."""
         self._document.setdefault("record", {}).update(keys)
         return self
 

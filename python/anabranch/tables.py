@@ -1,4 +1,4 @@
-"""What runs leave behind, as tables: Arrow, and from it pandas or Polars."""
+"""Results of runs as tables: Arrow, and from it pandas or Polars."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ class Tables(Generic[Frame]):
     """Everything that some runs of one scenario left behind, a table for each kind of thing; every table has a column `seed`.
 
     A column is a key of `anabranch simulate --json`: names end in the unit, `_bps` bits per second, `_s` seconds, `_bytes` bytes;
-    plain numbers are counts or shares. What did not happen is null.
+    plain numbers are counts or shares. Times of events that did not happen are null.
     """
 
     flows: Frame
@@ -85,7 +85,7 @@ VALUES = {
     "timeout": {"a": "rto_ns"},
     "window": {"a": "cwnd", "b": "ssthresh", "c": "flight"},
 }
-"""What the columns `a`, `b` and `c` of a kind of event hold, in the words of the statistics (docs/reference/results.md)."""
+"""The meanings of the columns `a`, `b` and `c` of a kind of event, by the names of the statistics (docs/reference/results.md)."""
 
 _MIXED = ("sample",)
 """Kinds whose columns mean something else for a link than for an end."""

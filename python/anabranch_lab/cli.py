@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     if not (sys.argv[1:] if arguments is None else arguments):
-        # Who gives no command knows none.
+        # Without a command: the help, for users who know none.
         parser.print_help(sys.stderr)
         return 2
     options = parser.parse_args(arguments)
@@ -160,7 +160,7 @@ def _chosen(options: argparse.Namespace) -> list[Results]:
 
 
 def _plans(options: argparse.Namespace) -> list[plan.Plan]:
-    """What a command means (`named`)."""
+    """The plans that a command names (`named`)."""
     chosen, options.whole = named.plans(options.name, options.study, options.experiment, options.claim)
     for each in chosen:
         declared.check(each, folders.study_of(each).claims)
@@ -328,7 +328,7 @@ def _is_everything(chosen: Sequence[Results]) -> bool:
 def _analyses(
     chosen: Sequence[Results], page: Path | None, options: argparse.Namespace
 ) -> Iterator[tuple[Results, experiment.Analysis | None]]:
-    """What each experiment found; nothing, and a complaint, when it could not be analysed."""
+    """The analysis of each experiment; None, and a complaint, when it could not be analysed."""
     by_name = {results.plan.name: results for results in chosen}
     seeds: list[dict[str, Any]] = []
     for result in analyses.analyse_all(chosen, page, options.jobs):
@@ -350,7 +350,7 @@ def _grades(
     """Writes claims.json and says what is wrong with it; 1 when a claim has no grade. `brief`: in a line."""
     path = _out(options, chosen[0].plan) / "claims.json"
     mine = {study.folder: study for study in (folders.study_of(each.plan) for each in chosen)}
-    # What a part of the studies leaves out is told, not hidden.
+    # Claims that the chosen part of the studies does not judge are listed as well.
     out = [claim for study in mine.values() for claim in claims.unjudged(study.claims, study.number, found)]
     claims.write([*found, *out], path)
     if brief:
@@ -374,7 +374,7 @@ def _grades(
 
 
 def _names(studies: Iterable[folders.Study]) -> dict[str, str]:
-    """What studies are called, by their numbers; those of ours are one."""
+    """The names of studies by their numbers; our own share one."""
     return {study.number: "our own" if study.own else study.short for study in studies}
 
 

@@ -80,7 +80,7 @@ def evaluate(page: str, expression: str, *, width: int = 1200, folder: Path | No
 
 
 def violations(page: str) -> list[str]:
-    """What axe-core finds wrong with a page, a line for each rule with its first place."""
+    """The faults that axe-core finds in a page, a line for each rule with its first place."""
     looked = page.replace("</head>", f"<script>{axe()}</script></head>")
     found = evaluate(
         looked,
@@ -97,7 +97,7 @@ def dark(page: str) -> str:
 
 
 def narrow(page: str, width: int = 400) -> list[str]:
-    """What makes a page wider than a telephone: elements that stick out, and texts in pictures that are too small to be read."""
+    """The reasons why a page is wider than a telephone: elements that stick out, and texts in pictures that are too small to be read."""
     # A window cannot be that narrow: the page is shown in a frame.
     frame = (
         "<!doctype html><html><body style='margin:0'><iframe id=f style='border:0;width:"

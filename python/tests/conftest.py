@@ -28,5 +28,5 @@ def made_up(satellite, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def analysed(made_up):
-    """What the analysis of the satellite study finds in numbers made up."""
+    """The analysis of the satellite study on made-up numbers."""
     return experiment.analyse(made_up)

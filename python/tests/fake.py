@@ -1,6 +1,6 @@
 """A stand-in for the simulator: makes numbers up, quickly, and the same ones for the same seed.
 
-What it returns has the shape of the real thing; tests that are about numbers use the real thing.
+Its results have the shape of the real thing; tests that are about numbers use the real thing.
 """
 
 import random

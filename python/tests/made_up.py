@@ -23,7 +23,7 @@ RECORD = "record"
 
 @dataclass(frozen=True)
 class Bend:
-    """What is wrong with the results."""
+    """A fault in the made-up results."""
 
     sweep: str | None
     """Nothing: in all of them."""
@@ -39,7 +39,7 @@ class Bend:
 
 @dataclass
 class Made:
-    """What the results of one experiment are made of, and what was asked for."""
+    """The made-up results of one experiment, and the values that were asked for."""
 
     world: World
     bend: Bend | None = None
@@ -63,7 +63,7 @@ class Made:
         if isinstance(value, tuple):
             # Of values that are given seed by seed a sign is wrong in one.
             return tuple(v * bend.factor if i == 0 or bend.factor > 0 else v for i, v in enumerate(value))
-        # What is nothing is moved, too.
+        # A value of 0 is moved, too.
         return value * bend.factor if value else bend.factor
 
     def events(self, sweep, place) -> list:
@@ -114,7 +114,7 @@ class Cell(dict):
     """One point: every measure that anybody asks for, a value for each seed."""
 
     known: ClassVar[dict[tuple, list]] = {}
-    """What does not change with what is wrong elsewhere."""
+    """The values that do not change with a fault elsewhere."""
 
     def __init__(self, made: Made, sweep, at):
         super().__init__(seed=list(SEEDS))
@@ -196,7 +196,7 @@ def plan(name: str):
 def judged(
     name: str, worlds: Mapping[str, World], bend: tuple[str | None, Bend] | None = None
 ) -> tuple[Analysis, dict]:
-    """What the experiment's own analysis finds in these worlds; `bend` says in which experiment (nothing: in all) what is wrong."""
+    """The experiment's own analysis of these worlds; `bend` says in which experiment (nothing: in all) there is which fault."""
     where, what = bend or (None, None)
     results = Results(plan(name), worlds, everywhere=what if where is None else None)
     if where is not None:

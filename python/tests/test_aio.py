@@ -204,6 +204,17 @@ def test_the_reason_of_an_abort_is_told():
     run(main())
 
 
+def test_what_is_no_message_and_no_stream_is_refused():
+    async def main():
+        async with pair(echo) as association:
+            with pytest.raises(TypeError, match="a message is bytes, bytearray, memoryview or str, not int"):
+                await association.send(5)
+            with pytest.raises(ValueError, match="stream 99999: a stream is 0 to 65535"):
+                await association.send(b"x", 99_999)
+
+    run(main())
+
+
 def test_a_handler_that_fails_is_reported_and_its_peer_told():
     async def main():
         reported = []
@@ -260,7 +271,9 @@ def test_nobody_listens():
             with pytest.raises(ConnectionRefusedError, match="no process listens at the UDP port"):
                 await aio.connect(f"{HOST}:{PORT}", udp_port=udp_port)
         async with serving(echo) as (_server, udp_port):
-            with pytest.raises(ConnectionRefusedError, match="the peer aborted"):
+            with pytest.raises(
+                ConnectionRefusedError, match="nobody listens at that SCTP port: check the port"
+            ):
                 await aio.connect(f"{HOST}:{PORT + 1}", udp_port=udp_port)
 
     run(main())
@@ -430,7 +443,7 @@ def test_many_at_once():
             await asyncio.gather(*(client(number) for number in range(30)))
             while server.associations:
                 await asyncio.sleep(0.01)
-            # What has ended is not kept.
+            # A listener of an ended association is not kept.
             assert not server._driver.listeners
             assert server._driver.core.associations() == 0
 

@@ -86,7 +86,7 @@ def test_the_same_bundle_is_the_same_bytes(study, packed, tmp_path):
 
 
 def test_its_wheel_runs_it_elsewhere(packed, unpacked, tmp_path):
-    """What the Dockerfile does, with the packages that are here: the wheel alone is installed, and a new process reruns the bundle."""
+    """Follows the Dockerfile, with the packages that are here: the wheel alone is installed, and a new process reruns the bundle."""
     steps = dict(re.findall(r"^([A-Z]+) (.*)$", (unpacked / "Dockerfile").read_text(), re.MULTILINE))
     assert steps["RUN"] == "pip install --no-cache-dir -r requirements.txt wheel/*.whl"
     assert json.loads(steps["CMD"])[:2] == ["anabranch-lab", "rerun"]

@@ -127,7 +127,7 @@ def command(*arguments):
     arguments = [str(argument) for argument in arguments]
     if arguments[0] in ("claims", "report", "studies") and "--jobs" not in arguments:
         arguments += ["--jobs", "1"]
-    # What a test has written since is read again.
+    # Modules that a test has written since are read again.
     for name in [name for name in sys.modules if name.startswith("anabranch_experiments_made_up")]:
         del sys.modules[name]
     return cli.main(arguments)
@@ -152,7 +152,7 @@ def test_a_study_from_runs_to_pages(checkout, capsys):
     ]
     assert (good["study"], good["engine"], good["seeds"]) == ("009", "ns2-2.28", 6)
     assert [part["seeds"] for part in good["readings"]["a modem"]] == [6]
-    # What is found, and where to read it; tables are for those who ask for them.
+    # The output has the finding and the place of the page; tables are for those who ask for them.
     assert "(open it in a browser)" in output
     assert "published and printed" not in output
     report = checkout / "out" / "report"

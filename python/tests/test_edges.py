@@ -1,4 +1,4 @@
-"""What background traffic does when it comes on, of samples that were made up."""
+"""Effects of background traffic when it comes on, from made-up samples."""
 
 import sys
 

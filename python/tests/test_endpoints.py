@@ -5,6 +5,11 @@ import pytest
 import anabranch
 
 
+def test_an_address_is_no_profile():
+    with pytest.raises(ValueError, match=r"anabranch\.aio\.connect begins associations on sockets"):
+        anabranch.connect("127.0.0.1:9000")
+
+
 def test_the_handshake_is_four_packets():
     net = anabranch.connect(wait="100 ms")
     assert [packet.kinds for packet in net.packets] == [

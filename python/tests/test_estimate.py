@@ -1,4 +1,4 @@
-"""What a run is thought to cost: only relations are tested, no clock is looked at."""
+"""The estimated time of a run: only relations are tested, no clock is looked at."""
 
 import pytest
 

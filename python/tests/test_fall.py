@@ -1,4 +1,4 @@
-"""What a full queue leaves of windows that were sampled too coarsely to show it."""
+"""The part of the windows that remains after an overflow, where samples are too coarse to show it."""
 
 import sys
 

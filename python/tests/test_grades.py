@@ -46,7 +46,7 @@ def test_a_size_below_nothing_and_one_beside_another_zero():
     assert grade(near(10.0), value=-10.0, tolerance=(1.0, 1.0), no_effect=1.0) == "D"
     ratio = {"value": 4.0, "tolerance": (0.6, 0.6), "more_than": 1.0, "no_effect": 0.6}
     assert [grade(near(mean, 0.1), **ratio) for mean in (4.0, 3.0, 1.1, 0.5)] == ["A", "B", "D", "D"]
-    # What lies inside the band is never no effect, whatever the tolerance is: 13 within 8 reaches down to 5.
+    # A value inside the band is never no effect, whatever the tolerance is: 13 within 8 reaches down to 5.
     assert grade(near(7.0, 0.3), value=13.0, tolerance=(8.0, 8.0), no_effect=8.0) == "A"
     assert grade(near(4.0, 0.3), value=13.0, tolerance=(8.0, 8.0), no_effect=8.0) == "D"
     # A published value that says there is hardly an effect is not contradicted by none.

@@ -31,7 +31,7 @@ LOADED, STUDIES = functools.cache(folders.load), functools.cache(folders.study_a
 
 @pytest.fixture(autouse=True)
 def looks(monkeypatch, request):
-    """What is measured of samples and of packets is made up like everything else."""
+    """Measures of samples and of packets are made up like everything else."""
     monkeypatch.setattr(series, "measure", lambda results, sweep, look, **_: results.grid(sweep, {}))
     # The same files, some thousand times.
     monkeypatch.setattr(folders, "load", LOADED)

@@ -61,7 +61,7 @@ def words(page: Path) -> int:
 
 
 def test_pages_stay_short_enough_to_be_read():
-    # What tools/rfc.py writes is nobody's to read from beginning to end.
+    # The output of tools/rfc.py is not meant to be read from beginning to end.
     written = [page for page in (ROOT / "docs").rglob("*.md") if page.name != "states.md"]
     assert sum(map(words, written)) <= 45_000
     assert words(ROOT / "README.md") <= 600

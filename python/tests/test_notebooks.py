@@ -16,7 +16,7 @@ def test_there_are_two():
 
 
 def shown(cell):
-    """What a cell prints and what its last line is, without progress (which has times) and pictures."""
+    """The output of a cell and the value of its last line, without progress (which has times) and pictures."""
     prints = [
         output.text for output in cell.outputs if output.output_type == "stream" and output.name == "stdout"
     ]

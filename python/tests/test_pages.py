@@ -224,7 +224,7 @@ def test_what_was_noted_of_the_runs_stands_before_their_figures(written):
     assert told < page.index('<h2 id="figures">')
     table = page[page.index('<h2 id="notes">') :]
     assert '<td data-name="flow">upload</td><td data-name="">receiver-limited</td>' in table
-    # What is not judged is neither good nor bad.
+    # A claim that is not judged is neither good nor bad.
     assert '<td class="unjudged" data-name="grade">-</td>' in page
     assert '<td class="no"' not in page
 

@@ -52,7 +52,7 @@ def test_a_report_is_one_file_with_everything_in_it(written, analysed):
     assert all(
         image["alt"] and image["src"].startswith("data:image/svg+xml;base64,") for image in page.images
     )
-    # What one sees is in the page; its files and other pages are links.
+    # The visible figure is in the page; its files and other pages are links.
     files = {
         f"figures/satellite-2005-{each.name}{end}"
         for each in analysis.figures

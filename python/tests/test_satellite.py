@@ -34,7 +34,7 @@ def modules(satellite):
 
 @pytest.fixture(scope="session")
 def builder(made_up):
-    """What the judges make their claims with."""
+    """The builder with which the judges make their claims."""
     return experiment.claim_builder(made_up)
 
 
@@ -56,7 +56,7 @@ def shares(modules, share, n=30, spread=0.2, util=10.0):
 
 @pytest.fixture
 def printed(builder):
-    """What is published of a column of Table 2, by loss probability."""
+    """The published values of a column of Table 2, by loss probability."""
 
     def values(identifier):
         parts = builder._entries[identifier].parts

@@ -182,7 +182,7 @@ def test_few_seeds_judge_only_under_the_rule(study, tmp_path):
         (curve - curve).rise(0.008, 0.03),
     ):
         assert (estimate.n, estimate.least) == (10, 10)
-    # Four seeds that nobody's rule stopped judge nothing, nor together with what has enough.
+    # Four seeds without a stopping rule judge nothing, nor together with points that have enough.
     plain = Results(ruled.plan, tmp_path / "a", code="c", seeds=range(1, 5))
     few = plain.grid("study", {"goodput": GOODPUT}).at("goodput", p=0.01)
     assert (few.n, few.least) == (4, stats.LEAST)

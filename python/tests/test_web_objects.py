@@ -79,7 +79,7 @@ def test_what_opens_and_closes(modules):
         (3.0, 1052, 1000, ack, 0, 0),
         (4.0, 52, 0, fin, 0, 0),
         (5.0, 1052, 1000, fin, 1, 0),
-        # What is sent again is carried again.
+        # A retransmission is carried again.
         (6.0, 52, 0, ack, 0, 0),
         (6.0, 52, 0, ack, 1, 0),
         (7.0, 52, 0, ack, 1, 0),

@@ -8,7 +8,7 @@ PACKAGE = "anabranch_experiments_sf_sctp_2007.reference.table"
 
 @functools.cache
 def rows():
-    """What ns-2.35 has, once."""
+    """The data of ns-2.35, read once."""
     return sys.modules[PACKAGE].read()
 
 

@@ -16,7 +16,7 @@ def place_of(at):
 
 
 def flow(start, extra=10.0, fast=1, timeouts=0, again=1, packets=20):
-    """What a loss costs, and how it is repaired."""
+    """A made-up flow with a loss: its extra time, and the repair."""
     return {
         "time": start + extra,
         "packets": packets,

@@ -85,7 +85,7 @@ def exp_04(sweep, measure, at):
 
 
 def background_on(measure):
-    """What happens at an on-edge."""
+    """The made-up effects of an on-edge."""
     return {"timeouts": 0.5, "retransmits": 30.0, "cuts": 3.0, "several": 0.4, "least": 0.5}.get(measure)
 
 

@@ -96,7 +96,7 @@ def make(parts: set[str], arguments: argparse.Namespace):
 
 
 def compiled(arguments: argparse.Namespace) -> dict[str, Path]:
-    """The program of each architecture. What was not named and cannot be made is left out, and said."""
+    """The program of each architecture. One that was not named and cannot be made is left out, with a message."""
     machine = os.uname().machine
     if arguments.program:
         return {machine: program.stripped(arguments.program.resolve(), machine)}

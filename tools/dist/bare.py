@@ -26,7 +26,7 @@ class Bare:
     program: str = "/usr/bin/anabranch"
     # Before the program: an emulator of another processor.
     before: list[str] = field(default_factory=list)
-    # None: as whoever asks. A container says who runs in it.
+    # None: the program runs as the present user. A container has its own user.
     user: str | None = None
 
     def command(self, *arguments: str) -> list[str]:
@@ -37,7 +37,7 @@ class Bare:
         return ["unshare", "--map-root-user", "--root", str(self.root), *inside]
 
     def output(self, *arguments: str) -> bytes:
-        """What the program prints; it must succeed."""
+        """Runs the program, which must succeed; returns its output."""
         return subprocess.run(
             self.command(*arguments),
             check=True,
@@ -57,7 +57,7 @@ class Installed(Bare):
 
 
 def names(root: Path) -> None:
-    """What every system and every container has: its own name, and the devices of random numbers."""
+    """Sets up the names that every system and every container has: its own name, and the devices of random numbers."""
     (root / "etc").mkdir(parents=True, exist_ok=True)
     (root / "dev").mkdir(exist_ok=True)
     if os.geteuid() == 0:
@@ -85,7 +85,7 @@ def move(place: Bare, host: str) -> int:
         wait_for(port, receiver)
         connect = place.command("connect", f"{host}:9000", "--peer-udp-port", str(port), "--no-progress")
         sender = subprocess.Popen(connect, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
-        # What is received fits no pipe: it is read while the other end sends.
+        # The received data fits no pipe: it is read while the other end sends.
         sender.stdin.write(data)
         sender.stdin.close()
         came, _ = receiver.communicate(timeout=SECONDS)

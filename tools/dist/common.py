@@ -1,4 +1,4 @@
-"""What every part needs: where things are, which version this is, how commands are run."""
+"""Functions for every part: folders, the version, and running commands."""
 
 import gzip
 import hashlib
@@ -31,7 +31,7 @@ def run(*command: str | Path, **options) -> subprocess.CompletedProcess:
 
 
 def output(*command: str | Path, **options) -> str:
-    """What a command that must succeed prints."""
+    """Runs a command that must succeed; returns its output."""
     return run(*command, text=True, stdout=subprocess.PIPE, **options).stdout
 
 

@@ -1,4 +1,4 @@
-"""What is in the program and the Python module: a bill of materials in CycloneDX, from cargo's own list of what it compiles."""
+"""A bill of materials in CycloneDX for the program and the Python module, from cargo's own list of what it compiles."""
 
 import json
 import tomllib
@@ -61,7 +61,7 @@ def write() -> Path:
         )
 
     def needs(identity: str) -> list[str]:
-        """What is linked, not what only builds or tests."""
+        """Packages that are linked, not those that only build or test."""
         return [
             each["pkg"]
             for each in nodes[identity]["deps"]

@@ -55,7 +55,7 @@ def debian(tool: Toolchain, architecture: str, gcc: str) -> None:
     unpacked = FOLDER / f"musl-{architecture}"
     if not unpacked.exists():
         unpack(download([package], DEBIAN[architecture]), unpacked)
-    # What rustup puts there: the C library, what a program begins and ends with, and the unwinder.
+    # The files that rustup puts there: the C library, the code at the beginning and end of a program, and the unwinder.
     parts = home / "usr/lib/rustlib" / tool.target / "lib/self-contained"
     parts.mkdir(parents=True, exist_ok=True)
     for each in (unpacked / "usr/lib" / f"{architecture}-linux-musl").glob("*.[oa]"):

@@ -78,7 +78,7 @@ def main() -> int:
         return cell
 
     tasks = [(case, peer, role) for case in chosen for peer in wanted for role in case.roles]
-    # What is measured has the machine for itself.
+    # Cases that measure run alone: they have the machine for themselves.
     together = [task for task in tasks if not task[0].measured]
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
         cells = list(pool.map(one, together))

@@ -25,7 +25,7 @@ PACKETS = (1228, 1472)
 MOST_BYTES = 400_000_000
 FIRST_BYTES = 2_000_000
 SECONDS = 1.0
-"""What one transfer should take at least: shorter ones measure the slow start."""
+"""Seconds that one transfer should take at least: shorter ones measure the slow start."""
 
 
 def transfer(command: list[str], size: int, packet: int, messages: int) -> dict[str, float] | None:
@@ -98,7 +98,7 @@ def median(runs: list[dict[str, float]], key: str) -> float:
 
 
 def conditions() -> str:
-    """What a reader has to know of the machine."""
+    """The conditions that a reader has to know of the machine."""
     model = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -109,7 +109,7 @@ def conditions() -> str:
 
 
 def medians(runs: dict[tuple[Any, ...], list[dict[str, float]]], before: str) -> dict[str, Any]:
-    """What was found so far."""
+    """The medians of the runs so far."""
     found: dict[str, Any] = {"conditions": before, "transfer": {}, "handshakes": {}, "floor": {}}
     found["load_at_the_end"] = os.getloadavg()[0]
     found["rounds"] = max((len(values) for values in runs.values()), default=0)
@@ -125,7 +125,7 @@ def medians(runs: dict[tuple[Any, ...], list[dict[str, float]]], before: str) ->
 
 
 def measure(arguments: argparse.Namespace, commands: dict[str, list[str]], bare: str) -> dict[str, Any]:
-    """Everything, alternating. What there is after each round is saved: a run that is broken off has told something."""
+    """Everything, alternating. The results so far are saved after each round, so that an interrupted run leaves some."""
     before = conditions()
     runs: dict[tuple[Any, ...], list[dict[str, float]]] = {}
     amount: dict[tuple[Any, ...], int] = {}

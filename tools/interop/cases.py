@@ -14,7 +14,7 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the drivers have printed and the relay has seen."""
+    """The output of the drivers and the packets that the relay has seen."""
 
     connecting: Report
     listening: Report
@@ -86,7 +86,7 @@ def _gone(outcome: Outcome) -> list[str]:
 
 
 def _last_word_lost(outcome: Outcome, side: str) -> bool:
-    """Whether the SHUTDOWN COMPLETE for that side was lost for good. Who has sent it has forgotten the association: some stacks
+    """Whether the SHUTDOWN COMPLETE for that side was lost for good. Its sender has forgotten the association: some stacks
     answer nothing then, and some do not know the T bit of the answer (RFC 9260, 8.4), so that this side never learns of the end.
     Ours knows it."""
     last = [
@@ -179,7 +179,7 @@ def began_anew(outcome: Outcome) -> list[str]:
     asked = [p.number for p in outcome.packets if p.connecting and wire.RE_CONFIG in p.chunks]
     if not asked:
         return ["no RE-CONFIG chunk in the capture"]
-    # What is sent again has the TSN that it had.
+    # A retransmission has the TSN that it had.
     zeros: dict[int, int] = {}
     for p in outcome.packets:
         if p.connecting:
@@ -378,7 +378,7 @@ def _refused(outcome: Outcome) -> list[str]:
     own = [p for p in outcome.packets if p.connecting == (outcome.ours == "connect")]
     theirs = [p for p in outcome.packets if p.connecting != (outcome.ours == "connect")]
     problems = []
-    # Who listens answers with what it has in common with the other side.
+    # A listener answers with the extensions that both sides have.
     if outcome.ours == "connect" and not any(
         wire.INIT in p.chunks and wire.SUBFLOWS in p.parameters for p in own
     ):

@@ -1,4 +1,4 @@
-"""What a peer does in place of what a case asks for. An excuse counts only when the capture shows that very thing: the case is
+"""Known deviations of peers from the expectations of a case. An excuse counts only when the capture shows that very thing: the case is
 played, and a cell that fails in another way has failed."""
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from .wire import Packet
 
 @dataclass(frozen=True)
 class Excuse:
-    """What a peer is known for."""
+    """A known deviation of a peer."""
 
     reason: str
     shows: Callable[[Outcome], bool]
     """Whether an outcome that is a failure shows it."""
     deadline: float = 40.0
-    """How long it is played at most, seconds: who waits for what never comes has shown it by then."""
+    """How long it is played at most, seconds: a stack that waits for something that never comes has shown it by then."""
 
 
 def _of_peer(outcome: Outcome) -> list[Packet]:

@@ -22,7 +22,7 @@ small { color: #555; display: block; max-width: 22rem; }
 
 
 def _sign(cell: Cell | None) -> str:
-    """What stands in a cell of text: whether it passed, and its figure (Mbit/s), if it has one."""
+    """The text of a cell: whether it passed, and its figure (Mbit/s), if it has one."""
     if cell is None:
         return ""
     return SIGNS[cell.state] + (f" {cell.mbits:.0f}" if cell.state == "pass" and cell.mbits else "")

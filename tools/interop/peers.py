@@ -44,7 +44,7 @@ class Peer:
     by_name: bool = False
     """Whether it is played only where it is named."""
     relay: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """What the relay is told besides in some cases."""
+    """Further options of the relay in some cases."""
     no_shutdown: bool = False
     """It never begins a shutdown: the other side does."""
     address: str = "127.0.0.1"
@@ -57,7 +57,7 @@ class Peer:
     """Whether nothing but crates is needed to build it."""
 
     def excuse(self, case: str, role: str) -> Excuse | None:
-        """What this peer is known for in the case in that role."""
+        """The known deviation of this peer in that case and role."""
         by_role = self.cannot_listen if role == "listen" else self.cannot_connect
         return self.cannot.get(case) or by_role.get(case)
 
@@ -165,7 +165,7 @@ def _usrsctp() -> list[str]:
 
 
 WEBRTC_RS = {"i-data": excuses.NO_IDATA, "zero-checksum": excuses.NO_ZERO}
-"""What none of the stacks around webrtc-rs can do."""
+"""Cases that no stack around webrtc-rs can pass."""
 NO_PMTUD = dict.fromkeys(("small-path", "path-cut", "path-cut-old"), excuses.NO_PMTUD)
 NO_PAD = dict.fromkeys(("path-cut", "path-cut-old"), excuses.NO_PAD)
 

@@ -103,7 +103,7 @@ class Driver:
         return None
 
     def log_text(self) -> str:
-        """What it has said besides its report."""
+        """The output of the driver besides its report."""
         return Path(self.log.name).read_text(errors="replace")
 
     def kill(self) -> None:
@@ -178,7 +178,7 @@ def turned(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def aborted(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The options of both sides where neither begins a shutdown: who listens aborts, once it has everything."""
+    """The options of both sides where neither begins a shutdown: the listener aborts, once it has everything."""
     connect, listen = turned(case)
     return connect, tuple("abort" if word == "shutdown" else word for word in listen)
 
@@ -186,7 +186,7 @@ def aborted(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
 SHARE = 1 / 3
 """Of what the slower of two stacks has with another of its kind, two different ones have at least."""
 STAND_IN = "usrsctp"
-"""Who stands in for another of its kind where a machine has one only."""
+"""The stack that takes the place of a second one of the same kind, where a machine has only one."""
 
 
 def measure(

@@ -1,4 +1,4 @@
-"""What a capture says, read with tshark."""
+"""Reading of captures with tshark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RE_CONFIG, PAD, FORWARD_TSN, I_FORWARD_TSN = 130, 132, 192, 194
 ZERO_CHECKSUM, SUBFLOWS = 0x8001, 0xB05F
 """Parameters of INIT: Zero Checksum Acceptable (RFC 9653), and what offers subflows (docs/explanation/subflows.md)."""
 SUBFLOW_CHUNKS = frozenset({0x5F, 0x9F, 0xDF})
-"""What only subflows need: SF-DATA, SF-SACK, SF-FORWARD."""
+"""Types of chunks that only subflows need: SF-DATA, SF-SACK, SF-FORWARD."""
 
 _FIELDS = [
     "frame.number",
@@ -59,7 +59,7 @@ class Packet:
     parameters: tuple[int, ...]
     """Types of the parameters of its INIT, INIT ACK and RE-CONFIG chunks."""
     fate: str
-    """What the relay did to it, unless it passed it on."""
+    """The relay's treatment of it, unless it passed it on."""
     tsns: tuple[int, ...] = ()
     """Of its DATA and I-DATA chunks."""
     begins: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class Packet:
     skips: tuple[int, ...] = ()
     """New Cumulative TSNs of its FORWARD-TSN chunks."""
     tagless: bool = False
-    """It has a SHUTDOWN COMPLETE of who knows the association no more (T bit)."""
+    """It has a SHUTDOWN COMPLETE of a peer that no longer knows the association (T bit)."""
     supported: tuple[int, ...] = ()
     """Chunk types that its INIT or INIT ACK lists (RFC 5061, 4.2.7)."""
 

@@ -38,15 +38,15 @@ pub enum Ecn {
     Ce,
 }
 
-/// What came with a received datagram.
+/// The addresses and IP fields of a received datagram.
 ///
 /// Addresses are socket addresses because SCTP may ride in UDP (RFC 6951): the port is the UDP port there, and
 /// zero on raw IP and in the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta {
-    /// Who sent it.
+    /// The address of its sender.
     pub source: SocketAddr,
-    /// To which of our addresses it came.
+    /// The local address that it was sent to.
     pub destination: SocketAddr,
     /// Code point it arrived with.
     pub dscp: Dscp,
@@ -54,7 +54,7 @@ pub struct Meta {
     pub ecn: Ecn,
 }
 
-/// What to do with the bytes that `poll_transmit` appended to the caller's buffer: `size` bytes that hold one or
+/// Directions for sending the bytes that `poll_transmit` appended to the caller's buffer: `size` bytes that hold one or
 /// many packets of `segment_size` bytes each, the last one possibly shorter (the shape of generic segmentation
 /// offload).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

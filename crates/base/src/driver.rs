@@ -9,7 +9,7 @@
 
 use crate::{Instant, Meta, Transmit};
 
-/// What is driven.
+/// A protocol without I/O, as the driver loop calls it: packets and times go in, packets go out.
 pub trait Transport {
     /// Takes a packet without IP header.
     fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]);
@@ -31,7 +31,7 @@ pub trait Transport {
     fn poll_timeout(&mut self) -> Option<Instant>;
 }
 
-/// What is around a transport: the application above it and the network below it.
+/// The surroundings of a transport: the application above it and the network below it.
 pub trait Surroundings<T> {
     /// Most packets that [`Surroundings::transmit`] takes at once.
     const MAX_PACKETS: usize;
@@ -73,7 +73,7 @@ pub fn run<T: Transport, S: Surroundings<T>>(
             };
             surroundings.transmit(now, transport, transmit, packets);
         }
-        // What has left may have made room, or ended an association.
+        // Packets that have left may have made room, or ended an association.
         if !surroundings.has_news(transport) || !surroundings.run_application(now, transport) {
             break;
         }

@@ -1,5 +1,6 @@
-//! What every pure room shares, and nothing more: virtual time, random streams, the shape of a datagram on its
-//! way in or out, the one set of trace events that both SCTP and TCP speak, and how quantities are written.
+//! The parts that every crate without I/O shares, and nothing more: virtual time, random streams, the shape of a
+//! datagram on its way in or out, the one set of trace events that both SCTP and TCP speak, and how quantities are
+//! written.
 //!
 //! Nothing here reads a clock, a socket or an unseeded generator.
 //!

@@ -3,8 +3,9 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore, SeedableRng};
 
-/// What tags, sequence numbers, keys and nonces are drawn from: ChaCha20 under a seed of 32 bytes. The seed comes from outside:
-/// from the operating system where there is a network, from [`Rng::secret`](crate::Rng::secret) where a run must repeat.
+/// The generator for tags, sequence numbers, keys and nonces: ChaCha20 under a seed of 32 bytes. The seed comes from
+/// outside: from the operating system where there is a network, from [`Rng::secret`](crate::Rng::secret) where a run
+/// must repeat.
 ///
 /// It keeps the seed and a place, not the block of numbers around it: an association has one, and draws a few numbers in its
 /// life.

@@ -15,8 +15,8 @@ pub enum RetransmitReason {
     Probe,
 }
 
-/// What happened. Sequence numbers are unwrapped (64 bits) and relative: SCTP counts DATA chunks from 0 at the
-/// Initial TSN, TCP counts payload bytes from 0 after the SYN. Sizes are payload bytes unless the name says more.
+/// A traced event. Sequence numbers are unwrapped (64 bits) and relative: SCTP counts DATA chunks from 0 at the Initial
+/// TSN, TCP counts payload bytes from 0 after the SYN. Sizes are payload bytes unless the name says more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TraceEvent {
     /// Data left for the network.

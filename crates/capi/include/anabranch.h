@@ -4,7 +4,7 @@
 // commands go in; packets, events and the time to wake go out. It suits event loops, DTLS (WebRTC) and
 // simulators. `anabranch_driver_...` and `anabranch_association_...` are calls that block, on UDP sockets.
 //
-// What `anabranch_..._new`, `connect` and `accept` give is a name that the library looks up: one that was
+// `anabranch_..._new`, `connect` and `accept` give a handle that the library looks up: one that was
 // freed, or never made, is answered with ANABRANCH_STATUS_ERROR_HANDLE. Every call says how it went; after
 // an error `anabranch_last_error` has a sentence. Times are nanoseconds. Nothing is encrypted.
 //
@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What a call answers: 0, something that is no error (above 0), or an error (below 0). `anabranch_last_error` has a sentence for the error.
+// The result of a call: 0, something that is no error (above 0), or an error (below 0). `anabranch_last_error` has a
+// sentence for the error.
 typedef enum {
   // It was done.
   ANABRANCH_STATUS_OK = 0,
@@ -28,7 +29,7 @@ typedef enum {
   ANABRANCH_STATUS_END = 2,
   // A pointer that must not be null is null.
   ANABRANCH_STATUS_ERROR_NULL = -1,
-  // What a pointer names was freed, or never made, or is something else.
+  // A handle was freed, or never made, or is of another type.
   ANABRANCH_STATUS_ERROR_HANDLE = -2,
   // A value is out of its range, or a text is no UTF-8.
   ANABRANCH_STATUS_ERROR_ARGUMENT = -3,
@@ -52,7 +53,7 @@ typedef enum {
   ANABRANCH_STATUS_ERROR_INTERNAL = -12,
 } anabranch_status;
 
-// What has happened.
+// The kind of an event.
 typedef enum {
   // Nothing that this version of the header knows.
   ANABRANCH_EVENT_KIND_OTHER = 0,
@@ -64,7 +65,7 @@ typedef enum {
   ANABRANCH_EVENT_KIND_READABLE = 3,
   // There is room in the send buffer again, after a call answered ERROR_FULL. `stream`, if it was that of one.
   ANABRANCH_EVENT_KIND_WRITABLE = 4,
-  // What is buffered has fallen to the threshold. `stream`, if it is that of one.
+  // The amount of buffered data has fallen to the threshold. `stream`, if it is that of one.
   ANABRANCH_EVENT_KIND_BUFFERED_LOW = 5,
   // The peer has a message. `message`, `context`.
   ANABRANCH_EVENT_KIND_DELIVERED = 6,
@@ -96,11 +97,11 @@ typedef enum {
   ANABRANCH_EVENT_KIND_PATH_MTU = 19,
   // The peer reported an error; the association goes on. `cause`.
   ANABRANCH_EVENT_KIND_PEER_ERROR = 20,
-  // The end: `close`. What has arrived can still be read.
+  // The end: `close`. Messages that have arrived can still be read.
   ANABRANCH_EVENT_KIND_CLOSED = 21,
 } anabranch_event_kind;
 
-// Whose streams.
+// The direction of the streams, as this side sees it.
 typedef enum {
   // Ours.
   ANABRANCH_DIRECTION_OUTGOING = 0,
@@ -110,7 +111,7 @@ typedef enum {
   ANABRANCH_DIRECTION_BOTH = 2,
 } anabranch_direction;
 
-// What became of a request (RFC 6525).
+// The result of a request (RFC 6525).
 typedef enum {
   // It was performed.
   ANABRANCH_OUTCOME_PERFORMED = 0,
@@ -122,7 +123,7 @@ typedef enum {
   ANABRANCH_OUTCOME_FAILED = 3,
 } anabranch_outcome;
 
-// Why an association ended.
+// The reason for the end of an association.
 typedef enum {
   // In order: everything was delivered.
   ANABRANCH_CLOSE_GRACEFUL = 0,
@@ -130,7 +131,7 @@ typedef enum {
   ANABRANCH_CLOSE_ABORTED_LOCALLY = 1,
   // The peer aborted.
   ANABRANCH_CLOSE_ABORTED_BY_PEER = 2,
-  // Nothing came back.
+  // The peer did not answer.
   ANABRANCH_CLOSE_UNREACHABLE = 3,
   // The peer broke the protocol.
   ANABRANCH_CLOSE_PROTOCOL_VIOLATION = 4,
@@ -197,7 +198,7 @@ typedef struct {
   uint32_t scope;
 } anabranch_address;
 
-// What an endpoint is told once. Fill it with zeros, then say what differs.
+// The fixed options of an endpoint. Fill it with zeros, then set what differs.
 typedef struct {
   // Our address. In DTLS any unicast address will do, and another one for the peer.
   anabranch_address local;
@@ -210,11 +211,11 @@ typedef struct {
   const uint8_t *seed;
 } anabranch_endpoint_options;
 
-// What came with a packet.
+// The addresses and IP fields of a received packet.
 typedef struct {
-  // Who sent it.
+  // The address of its sender.
   anabranch_address source;
-  // To which of our addresses it came.
+  // The local address that it was sent to.
   anabranch_address destination;
   // Code point (upper six bits) and ECN field (lower two), as the IP header has them; 0 where nothing is known.
   uint8_t traffic_class;
@@ -222,7 +223,7 @@ typedef struct {
 
 // A packet that is to leave.
 typedef struct {
-  // Where to.
+  // The address to send to.
   anabranch_address destination;
   // Whether it matters from which of our addresses.
   bool has_source;
@@ -238,11 +239,11 @@ typedef struct {
 
 // An event. Fields that do not belong to its kind are 0.
 typedef struct {
-  // What has happened.
+  // The kind of the event.
   anabranch_event_kind kind;
   // The association, of an endpoint without I/O.
   uint64_t association;
-  // Which message: as `anabranch_endpoint_send` numbered it.
+  // The number of the message, as `anabranch_endpoint_send` gave it.
   uint64_t message;
   // Messages of which nothing was sent.
   uint64_t unsent;
@@ -256,23 +257,23 @@ typedef struct {
   uint16_t inbound_streams;
   // Whether it is about one stream.
   bool has_stream;
-  // Which.
+  // The stream.
   uint16_t stream;
-  // How many streams are listed.
+  // Number of streams listed.
   size_t stream_count;
   // A part of the message was sent.
   bool sent;
-  // Which path.
+  // Number of the path.
   uint8_t path;
   // Largest IP packet of the path, bytes.
   uint16_t mtu;
   // Cause code (RFC 9260, 3.3.10).
   uint16_t cause;
-  // Whose streams.
+  // The direction of the streams, as this side sees it.
   anabranch_direction direction;
-  // What became of the request.
+  // The result of the request.
   anabranch_outcome outcome;
-  // Why the association ended.
+  // The reason for the end of the association.
   anabranch_close close;
 } anabranch_event;
 
@@ -292,11 +293,11 @@ typedef struct {
   bool immediate;
   // One of `anabranch_policy`.
   uint32_t policy;
-  // What belongs to the policy.
+  // The parameter of the policy.
   uint64_t policy_value;
-  // Where the peer cannot skip what is given up it is sent reliably; otherwise it is refused there.
+  // Where the peer cannot skip abandoned messages, this one is sent reliably; otherwise it is refused there.
   bool or_reliable;
-  // An event tells what becomes of it: DELIVERED, ABANDONED or FAILED.
+  // An event tells its fate: DELIVERED, ABANDONED or FAILED.
   bool tell_fate;
   // The program's own mark, which that event has.
   uint32_t context;
@@ -326,11 +327,11 @@ typedef struct {
   uint32_t context;
 } anabranch_received;
 
-// What a driver is told once. Fill it with zeros, then say what differs.
+// The fixed options of a driver. Fill it with zeros, then set what differs.
 typedef struct {
   // Local addresses with UDP ports: 0 lets the system choose, 9899 is where peers look.
   const anabranch_address *addresses;
-  // How many; at least one.
+  // Number of addresses; at least one.
   size_t address_count;
   // SCTP port; 0 for one that nobody can guess.
   uint16_t port;
@@ -356,8 +357,8 @@ anabranch_status anabranch_config_new(const char *profile,
 // `key` and `value` end with a zero byte.
 anabranch_status anabranch_config_set(anabranch_config *config, const char *key, const char *value);
 
-// What data channels of WebRTC need (RFC 8831) and a path within DTLS has: resets of streams, partial reliability, I-DATA where the peer has
-// it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
+// Sets the options that data channels of WebRTC need (RFC 8831) over a path within DTLS: resets of streams, partial
+// reliability, I-DATA where the peer has it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
 anabranch_status anabranch_config_for_webrtc(anabranch_config *config);
 
 // Writes the value of an option as a text with a zero byte behind it.
@@ -370,7 +371,7 @@ anabranch_status anabranch_config_get(const anabranch_config *config,
                                       size_t room,
                                       size_t *needed);
 
-// Gives a configuration back. What was begun with it goes on.
+// Gives a configuration back. Associations and endpoints begun with it go on.
 anabranch_status anabranch_config_free(anabranch_config *config);
 
 // Makes an endpoint.
@@ -400,8 +401,8 @@ anabranch_status anabranch_endpoint_connect(anabranch_endpoint *endpoint,
                                             const anabranch_config *config,
                                             uint64_t *association);
 
-// Takes a packet, from the common header of SCTP on. What is damaged or strange is dropped, and never an error. `now`, here and everywhere,
-// is nanoseconds of a clock of the program's that never goes back.
+// Takes a packet, from the common header of SCTP on. A damaged or unexpected packet is dropped; that is not an error.
+// `now`, here and everywhere, is nanoseconds of a clock of the program's that never goes back.
 //
 // # Safety
 // A structure can be read at `meta`, and `size` bytes at `packet`.
@@ -411,7 +412,8 @@ anabranch_status anabranch_endpoint_handle_packet(anabranch_endpoint *endpoint,
                                                   const uint8_t *packet,
                                                   size_t size);
 
-// Takes an ICMP message (`version` 4) or ICMPv6 message (`version` 6) from its type on. What is no error of a packet of ours is ignored.
+// Takes an ICMP message (`version` 4) or ICMPv6 message (`version` 6) from its type on. A message that does not report
+// an error of one of our packets is ignored.
 //
 // # Safety
 // `size` bytes can be read at `message`.
@@ -468,7 +470,7 @@ anabranch_status anabranch_endpoint_event_streams(anabranch_endpoint *endpoint,
                                                   size_t room,
                                                   size_t *needed);
 
-// What the peer's user said when it aborted, if the last event is that end.
+// The reason that the peer's user gave when it aborted, if the last event is that end.
 //
 // # Safety
 // `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.

@@ -1,4 +1,4 @@
-//! What associations begin with.
+//! Configurations of associations.
 
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex};
@@ -75,8 +75,8 @@ pub unsafe extern "C" fn anabranch_config_set(
     })
 }
 
-/// What data channels of WebRTC need (RFC 8831) and a path within DTLS has: resets of streams, partial reliability, I-DATA where the peer has
-/// it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
+/// Sets the options that data channels of WebRTC need (RFC 8831) over a path within DTLS: resets of streams, partial
+/// reliability, I-DATA where the peer has it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_config_for_webrtc(config: *mut Config) -> Status {
     guard(|| {
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn anabranch_config_get(
     })
 }
 
-/// Gives a configuration back. What was begun with it goes on.
+/// Gives a configuration back. Associations and endpoints begun with it go on.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_config_free(config: *mut Config) -> Status {
     guard(|| CONFIGS.take(config.addr()).map(|_| Status::Ok))

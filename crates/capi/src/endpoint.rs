@@ -23,7 +23,7 @@ pub struct Endpoint {
     _name: [u8; 0],
 }
 
-/// What an endpoint is told once. Fill it with zeros, then say what differs.
+/// The fixed options of an endpoint. Fill it with zeros, then set what differs.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct EndpointOptions {
@@ -53,7 +53,7 @@ struct Core {
     packet: Option<(Transmit, Vec<u8>)>,
     /// Messages that it had no room for, by association; true: taken back.
     held: Vec<(u64, bool, Held)>,
-    /// What does not fit into the last event.
+    /// The details of the last event that do not fit into its structure.
     last: Detail,
     scratch: Vec<u8>,
 }
@@ -238,8 +238,8 @@ pub unsafe extern "C" fn anabranch_endpoint_connect(
     })
 }
 
-/// Takes a packet, from the common header of SCTP on. What is damaged or strange is dropped, and never an error. `now`, here and everywhere,
-/// is nanoseconds of a clock of the program's that never goes back.
+/// Takes a packet, from the common header of SCTP on. A damaged or unexpected packet is dropped; that is not an error.
+/// `now`, here and everywhere, is nanoseconds of a clock of the program's that never goes back.
 ///
 /// # Safety
 /// A structure can be read at `meta`, and `size` bytes at `packet`.
@@ -268,7 +268,8 @@ pub unsafe extern "C" fn anabranch_endpoint_handle_packet(
     })
 }
 
-/// Takes an ICMP message (`version` 4) or ICMPv6 message (`version` 6) from its type on. What is no error of a packet of ours is ignored.
+/// Takes an ICMP message (`version` 4) or ICMPv6 message (`version` 6) from its type on. A message that does not report
+/// an error of one of our packets is ignored.
 ///
 /// # Safety
 /// `size` bytes can be read at `message`.
@@ -437,7 +438,7 @@ pub unsafe extern "C" fn anabranch_endpoint_event_streams(
     })
 }
 
-/// What the peer's user said when it aborted, if the last event is that end.
+/// The reason that the peer's user gave when it aborted, if the last event is that end.
 ///
 /// # Safety
 /// `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.

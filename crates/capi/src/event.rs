@@ -1,8 +1,8 @@
-//! What has happened to an association.
+//! Events of an association.
 
 use anabranch_sctp::{CloseReason, Direction as Whose, Event as Told, Reconfigured};
 
-/// What has happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum EventKind {
@@ -17,7 +17,7 @@ pub enum EventKind {
     Readable = 3,
     /// There is room in the send buffer again, after a call answered ERROR_FULL. `stream`, if it was that of one.
     Writable = 4,
-    /// What is buffered has fallen to the threshold. `stream`, if it is that of one.
+    /// The amount of buffered data has fallen to the threshold. `stream`, if it is that of one.
     BufferedLow = 5,
     /// The peer has a message. `message`, `context`.
     Delivered = 6,
@@ -49,11 +49,11 @@ pub enum EventKind {
     PathMtu = 19,
     /// The peer reported an error; the association goes on. `cause`.
     PeerError = 20,
-    /// The end: `close`. What has arrived can still be read.
+    /// The end: `close`. Messages that have arrived can still be read.
     Closed = 21,
 }
 
-/// Whose streams.
+/// The direction of the streams, as this side sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Direction {
@@ -66,7 +66,7 @@ pub enum Direction {
     Both = 2,
 }
 
-/// What became of a request (RFC 6525).
+/// The result of a request (RFC 6525).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Outcome {
@@ -81,7 +81,7 @@ pub enum Outcome {
     Failed = 3,
 }
 
-/// Why an association ended.
+/// The reason for the end of an association.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Close {
@@ -92,7 +92,7 @@ pub enum Close {
     AbortedLocally = 1,
     /// The peer aborted.
     AbortedByPeer = 2,
-    /// Nothing came back.
+    /// The peer did not answer.
     Unreachable = 3,
     /// The peer broke the protocol.
     ProtocolViolation = 4,
@@ -104,11 +104,11 @@ pub enum Close {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Event {
-    /// What has happened.
+    /// The kind of the event.
     pub kind: EventKind,
     /// The association, of an endpoint without I/O.
     pub association: u64,
-    /// Which message: as `anabranch_endpoint_send` numbered it.
+    /// The number of the message, as `anabranch_endpoint_send` gave it.
     pub message: u64,
     /// Messages of which nothing was sent.
     pub unsent: u64,
@@ -122,27 +122,27 @@ pub struct Event {
     pub inbound_streams: u16,
     /// Whether it is about one stream.
     pub has_stream: bool,
-    /// Which.
+    /// The stream.
     pub stream: u16,
-    /// How many streams are listed.
+    /// Number of streams listed.
     pub stream_count: usize,
     /// A part of the message was sent.
     pub sent: bool,
-    /// Which path.
+    /// Number of the path.
     pub path: u8,
     /// Largest IP packet of the path, bytes.
     pub mtu: u16,
     /// Cause code (RFC 9260, 3.3.10).
     pub cause: u16,
-    /// Whose streams.
+    /// The direction of the streams, as this side sees it.
     pub direction: Direction,
-    /// What became of the request.
+    /// The result of the request.
     pub outcome: Outcome,
-    /// Why the association ended.
+    /// The reason for the end of the association.
     pub close: Close,
 }
 
-/// What an event has that does not fit into a structure.
+/// The parts of an event that do not fit into a structure.
 #[derive(Default)]
 pub(crate) struct Detail {
     pub(crate) text: String,

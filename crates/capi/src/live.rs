@@ -30,13 +30,13 @@ pub struct Association {
     _name: [u8; 0],
 }
 
-/// What a driver is told once. Fill it with zeros, then say what differs.
+/// The fixed options of a driver. Fill it with zeros, then set what differs.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct DriverOptions {
     /// Local addresses with UDP ports: 0 lets the system choose, 9899 is where peers look.
     pub addresses: *const Address,
-    /// How many; at least one.
+    /// Number of addresses; at least one.
     pub address_count: usize,
     /// SCTP port; 0 for one that nobody can guess.
     pub port: u16,
@@ -49,7 +49,7 @@ const FOREVER: u64 = u64::MAX;
 /// Addresses of one endpoint at most.
 const MOST_ADDRESSES: usize = 64;
 
-/// What waits for the program.
+/// A received message for which the program had no room, and the details of the last event.
 struct Waiting {
     message: Option<Held>,
     last: Detail,
@@ -85,7 +85,7 @@ impl Driving {
 struct Living {
     association: anabranch_live::Association,
     driving: Arc<Driving>,
-    /// One receiver at a time: a message that had no room is the next for whoever comes.
+    /// One receiver at a time: a message for which a caller had no room is the next for any caller.
     kept: Mutex<Waiting>,
 }
 
@@ -266,7 +266,7 @@ pub unsafe extern "C" fn anabranch_driver_accept(
         }
         let driving = self::driver(driver)?;
         let accepted = driving.wait(patience, async {
-            // Who has gone meanwhile is no error of the server.
+            // A peer that has gone meanwhile is no error of the server.
             while let Some(incoming) = driving.endpoint.accept().await {
                 if let Ok(accepted) = incoming.accept() {
                     return Some(accepted);

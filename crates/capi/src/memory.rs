@@ -30,7 +30,8 @@ pub(crate) unsafe fn write<T>(to: *mut T, value: T, what: &str) -> Result<(), Fa
     if !to.is_aligned() {
         return Err(Failure::argument(format!("`{what}` is not aligned as its type has to be")));
     }
-    // SAFETY: it is neither null nor misaligned, and the caller says that a `T` can be written there. What was there is plain data.
+    // SAFETY: it is neither null nor misaligned, and the caller says that a `T` can be written there. The value it
+    // replaces is plain data.
     unsafe { to.write(value) };
     Ok(())
 }

@@ -40,11 +40,11 @@ pub struct Message {
     pub immediate: bool,
     /// One of `anabranch_policy`.
     pub policy: u32,
-    /// What belongs to the policy.
+    /// The parameter of the policy.
     pub policy_value: u64,
-    /// Where the peer cannot skip what is given up it is sent reliably; otherwise it is refused there.
+    /// Where the peer cannot skip abandoned messages, this one is sent reliably; otherwise it is refused there.
     pub or_reliable: bool,
-    /// An event tells what becomes of it: DELIVERED, ABANDONED or FAILED.
+    /// An event tells its fate: DELIVERED, ABANDONED or FAILED.
     pub tell_fate: bool,
     /// The program's own mark, which that event has.
     pub context: u32,
@@ -175,7 +175,7 @@ impl Held {
     }
 }
 
-/// Why a message was not taken.
+/// The status and sentence for a message that was not taken.
 pub(crate) fn refused(error: &anabranch_sctp::SendError) -> Failure {
     use anabranch_sctp::SendError;
     let status = match error {

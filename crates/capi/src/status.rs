@@ -1,10 +1,11 @@
-//! What calls answer.
+//! The results of calls.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a call answers: 0, something that is no error (above 0), or an error (below 0). `anabranch_last_error` has a sentence for the error.
+/// The result of a call: 0, something that is no error (above 0), or an error (below 0). `anabranch_last_error` has a
+/// sentence for the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum Status {
@@ -16,7 +17,7 @@ pub enum Status {
     End = 2,
     /// A pointer that must not be null is null.
     ErrorNull = -1,
-    /// What a pointer names was freed, or never made, or is something else.
+    /// A handle was freed, or never made, or is of another type.
     ErrorHandle = -2,
     /// A value is out of its range, or a text is no UTF-8.
     ErrorArgument = -3,
@@ -73,7 +74,7 @@ thread_local! {
 
 /// Does what a call of C asks for. No panic leaves.
 pub(crate) fn guard(call: impl FnOnce() -> Answer) -> Status {
-    // What a panic left half done is behind a lock that is poisoned then, and is not used again.
+    // State that a panic left half changed is behind a lock that is poisoned then, and is not used again.
     let failure = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(status)) => return status,
         Ok(Err(failure)) => failure,

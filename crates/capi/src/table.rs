@@ -1,4 +1,4 @@
-//! What programs hold, by name: a name that was given back, or never given, is found out.
+//! Handles: the names of objects that programs hold. A handle that was given back, or never given, is recognised.
 
 use std::sync::{Arc, RwLock};
 
@@ -68,7 +68,7 @@ impl<T> Table<T> {
         (name >> KIND_BITS) & ((1 << PLACE_BITS) - 1)
     }
 
-    /// What has that name.
+    /// The object with that name.
     pub(crate) fn get(&self, name: usize) -> Result<Arc<T>, Failure> {
         let slots = self.slots.read().map_err(|_| Failure::internal())?;
         let place = Self::place(name);

@@ -86,13 +86,13 @@ pub unsafe extern "C" fn anabranch_address_text(
     })
 }
 
-/// What came with a packet.
+/// The addresses and IP fields of a received packet.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Meta {
-    /// Who sent it.
+    /// The address of its sender.
     pub source: Address,
-    /// To which of our addresses it came.
+    /// The local address that it was sent to.
     pub destination: Address,
     /// Code point (upper six bits) and ECN field (lower two), as the IP header has them; 0 where nothing is known.
     pub traffic_class: u8,
@@ -102,7 +102,7 @@ pub struct Meta {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Transmit {
-    /// Where to.
+    /// The address to send to.
     pub destination: Address,
     /// Whether it matters from which of our addresses.
     pub has_source: bool,

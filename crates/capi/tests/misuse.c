@@ -261,7 +261,7 @@ static void of_drivers(void) {
     EXPECT(END, anabranch_driver_accept(driver, UINT64_MAX, &association));
     EXPECT(OK, anabranch_driver_free(driver));
     EXPECT(ERROR_HANDLE, anabranch_driver_free(driver));
-    // What is left of it is of no use, and harmless.
+    // An association of a driver that is gone can do nothing, and does no harm.
     EXPECT(ERROR_CLOSED, anabranch_association_send(accepted, &message, UINT64_MAX, NULL));
     EXPECT(OK, anabranch_association_free(accepted));
     EXPECT(OK, anabranch_driver_free(client));

@@ -43,7 +43,7 @@ fn compile(compiler: &str, source: &Path, library: &Path, program: &Path, saniti
     output(&mut command);
 }
 
-/// What an example prints: the lines behind "It prints:" in its head.
+/// The expected output of an example: the lines behind "It prints:" in its head.
 fn promised(source: &Path) -> String {
     let text = std::fs::read_to_string(source).unwrap();
     let head = text.lines().map_while(|line| line.strip_prefix("//"));
@@ -105,7 +105,7 @@ fn the_header_in_cpp() {
     assert_eq!(output(&mut Command::new(&program)).trim_end(), env!("CARGO_PKG_VERSION"));
 }
 
-/// What `install.sh` puts where pkg-config says it is.
+/// Installs with `install.sh`, and finds the installed library by pkg-config.
 #[cfg(target_os = "linux")]
 #[test]
 fn installed_and_found_by_pkg_config() {

@@ -1,4 +1,4 @@
-// What the data channels of a WebRTC library need: both sides begin at once, packets go through a function (DTLS there), loss,
+// The use of the stack by the data channels of a WebRTC library: both sides begin at once, packets go through a function (DTLS there), loss,
 // channels of each kind, back-pressure, the closing of a channel, and an end by force.
 //
 // It prints:
@@ -44,7 +44,7 @@ typedef struct {
     anabranch_endpoint *endpoint;
     anabranch_address address;
     uint64_t association;
-    // What it was told.
+    // Events that it has received.
     unsigned up, low, outgoing_reset, incoming_reset, closed, streams;
     anabranch_close close;
     char reason[32];
@@ -184,7 +184,7 @@ int main(void) {
         MUST(anabranch_endpoint_new(&options, &peers[side].endpoint));
     }
     for (int side = 0; side < 2; side++) {
-        // Who is slower would turn the other away.
+        // Both listen first: a side that does not listen yet would refuse the other's INIT.
         MUST(anabranch_endpoint_listen(peers[side].endpoint, config));
     }
     for (int side = 0; side < 2; side++) {

@@ -1,4 +1,4 @@
-//! Where the captures of runs go.
+//! The files for captures of runs.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use anabranch_sim::{CaptureFile, CaptureFormat};
 use crate::failure::Failure;
 use crate::files::{self, Part};
 
-/// What to write, and where.
+/// The captures to write: their path and format.
 #[derive(Clone, Debug)]
 pub(crate) struct CapturePlan {
     path: PathBuf,
@@ -28,7 +28,7 @@ impl CapturePlan {
         Self { path: path.to_owned(), format, several: scenario.seeds.len() > 1 }
     }
 
-    /// What to say about it before the runs.
+    /// A note about the captures for the user, before the runs.
     pub(crate) fn note(&self, scenario: &Scenario, record: &Record) -> Option<String> {
         let links = (0..scenario.links.len()).filter(|link| record.pcap.contains(link)).count();
         (self.format == CaptureFormat::Pcap && links > 1).then(|| {
@@ -70,7 +70,7 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// It is whole: it gets its name.
+    /// The capture is whole: its file gets its final name.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         self.part.map_or(Ok(()), Part::keep)
     }
@@ -83,7 +83,7 @@ impl Begun {
     }
 }
 
-/// Keeps the first error, which others make a text of.
+/// Keeps the first error of a writer, because the layers above turn it into text.
 struct Remembering {
     out: Box<dyn Write + Send>,
     fault: Arc<OnceLock<std::io::Error>>,

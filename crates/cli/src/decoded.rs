@@ -235,7 +235,7 @@ fn ends(report: &BottleneckReport) -> String {
     format!("{} > {}", report.source, report.destination)
 }
 
-/// When bottlenecks had nothing to send.
+/// The table of the times at which bottlenecks had nothing to send.
 pub(crate) fn idle(reports: &[BottleneckReport], each: bool) -> String {
     let rows = reports.iter().map(|report| {
         let sums = &report.occupancy;
@@ -271,7 +271,7 @@ pub(crate) fn idle(reports: &[BottleneckReport], each: bool) -> String {
     out
 }
 
-/// What waited.
+/// The table of queues at a bottleneck: lengths, delays and overflows for each direction.
 pub(crate) fn buffer(reports: &[BottleneckReport], each: bool) -> String {
     let rows = reports.iter().map(|report| {
         let sums = &report.occupancy;

@@ -2,7 +2,7 @@
 
 use anabranch_live::CloseReason;
 
-/// What Ctrl-C on one side says to the other.
+/// The reason in the abort that Ctrl-C sends to the peer.
 pub(crate) const INTERRUPTED: &[u8] = b"interrupted";
 
 /// An end that is not in order.

@@ -33,7 +33,8 @@ impl Failure {
         Self::failed(format!("{}: cannot write: {error}", path.display()))
     }
 
-    /// Standard output is gone. A reader that has seen enough (`| head`) is no failure worth a word.
+    /// The failure when standard output is gone. A reader that has closed the pipe (`| head`) is an end without a
+    /// message.
     pub(crate) fn printing(error: &std::io::Error) -> Self {
         let message = match error.kind() {
             std::io::ErrorKind::BrokenPipe => String::new(),

@@ -60,7 +60,8 @@ pub(crate) fn has_folder(path: &Path) -> Result<(), Failure> {
 /// A file that is being written beside its final name. Dropped, it is removed.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// What gets the final name; none where that is a device or a pipe, which a file must not take the place of.
+    /// The temporary file that is renamed to `path` at the end; `None` where `path` is a device or a pipe, which a file
+    /// must not replace.
     beside: Option<PathBuf>,
     path: PathBuf,
 }

@@ -1,19 +1,20 @@
-//! The end of one direction. SCTP has no half-closed state (RFC 9260, 9.2): who shuts down gets nothing new any more. So two of this
-//! program tell each other by messages that standard input has ended, and that all was written, and shut down when both have said both.
-//! That both understand it they say in the handshake (Adaptation Layer Indication, RFC 5061, 4.2.6); with any other peer the first end is
-//! the end of all, as ever.
+//! The end of one direction. SCTP has no half-closed state (RFC 9260, 9.2): a side that shuts down gets no new data. So
+//! two instances of this program tell each other by messages that standard input has ended, and that everything was
+//! written, and shut down when both have said both. In the handshake each declares that it understands these messages
+//! (Adaptation Layer Indication, RFC 5061, 4.2.6). With any other peer, the end of the first input ends the
+//! association.
 
 use std::sync::{Mutex, PoisonError};
 
 use anabranch_live::{Association, Message, Received, SendError};
 use tokio::sync::Notify;
 
-/// What this program says of itself in the handshake: "anb" and the version of the exchange.
+/// The adaptation code point of this program in the handshake: "anb" and the version of the exchange.
 pub(crate) const CODE_POINT: u32 = 0x616e_6201;
 /// Payload protocol identifier of the mark.
 pub(crate) const PPID: u32 = CODE_POINT;
 
-/// What a mark says.
+/// The meaning of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// The input of its sender has ended: all of it was sent before.
@@ -45,7 +46,7 @@ pub(crate) fn mark(message: &Received) -> Option<Mark> {
 
 /// Sends the mark of the end behind all that was sent.
 pub(crate) async fn send_end(association: &Association, stream: u16) -> Result<(), SendError> {
-    // Other streams, and what is unordered, would come behind it.
+    // Messages on other streams, and unordered ones, could arrive after the mark: it waits until all are acknowledged.
     let dry = association.until(|core| {
         let stats = core.snapshot().stats;
         (stats.queued_bytes + stats.flight == 0).then_some(())
@@ -66,7 +67,7 @@ async fn send(association: &Association, stream: u16, mark: Mark) -> Result<(), 
     association.send(Message { ppid: PPID, ..Message::new(stream, [mark as u8]) }).await.map(|_| ())
 }
 
-/// Which directions have ended.
+/// The directions that have ended.
 #[derive(Debug, Default)]
 pub(crate) struct HalfClose {
     ends: Mutex<Ends>,

@@ -1,4 +1,4 @@
-//! What somebody may have meant who wrote a name that there is not.
+//! Suggestions for a name that does not exist: the similar names that do.
 
 use anabranch_sctp::ConfigError;
 
@@ -8,7 +8,7 @@ pub(crate) fn near<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) ->
 }
 
 fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A name that long is no misspelling of any.
+    // A name of more than 100 bytes is no misspelling of any.
     let wrong = Some(wrong).filter(|wrong| wrong.len() <= 100)?.to_ascii_lowercase();
     let names =
         names.into_iter().map(|name| (strsim::osa_distance(&wrong, &name.to_ascii_lowercase()), name));

@@ -1,4 +1,4 @@
-//! What the verbs that use the network have in common: options and sockets.
+//! The options and sockets that all verbs on the network share.
 
 use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::recording::RecordingOptions;
 use crate::{files, hint};
 
-/// Where, and with which configuration.
+/// Local addresses, and the configuration of associations.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct NetworkOptions {
     /// Local UDP port; 0 lets the system choose [default: 9899 to listen, 0 to connect]
@@ -45,7 +45,7 @@ pub(crate) struct NetworkOptions {
     stats: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) recording: RecordingOptions,
-    /// What the layer above says of itself in the handshake, where nothing else is set.
+    /// Adaptation code point for the handshake (RFC 5061, 4.2.6), where `--set` gives none.
     #[arg(skip)]
     adaptation: Option<u32>,
 }
@@ -59,12 +59,12 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
 }
 
 impl NetworkOptions {
-    /// With this as what the layer above says of itself (Adaptation Layer Indication, RFC 5061, 4.2.6), unless `--set` says something else.
+    /// A copy with this adaptation code point (Adaptation Layer Indication, RFC 5061, 4.2.6), which `--set` overrides.
     pub(crate) fn with_adaptation(&self, code_point: u32) -> Self {
         Self { adaptation: Some(code_point), ..self.clone() }
     }
 
-    /// What associations begin with.
+    /// The initial configuration of associations.
     pub(crate) fn association_config(&self) -> Result<Config, Failure> {
         let mut config = match &self.engine {
             None => default_association(),
@@ -92,7 +92,7 @@ impl NetworkOptions {
 
     fn endpoint_config(&self, port: u16) -> Result<EndpointConfig, Failure> {
         if let Some(path) = &self.stats {
-            // Before the work, not after it.
+            // Checked before the work, not after it.
             files::has_folder(path)?;
         }
         let config = EndpointConfig::on_port(port).with_association(self.association_config()?);
@@ -220,7 +220,7 @@ pub(crate) fn counters(association: &Association) -> Value {
     Value::Object(line)
 }
 
-/// Whom to call.
+/// The peer to set up an association with.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Target {
     /// Host and SCTP port

@@ -25,7 +25,7 @@ fn pair(text: &str, example: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What messages call a file.
+/// The name of a file in messages.
 pub(crate) fn origin(path: &Path) -> String {
     if files::is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
 }

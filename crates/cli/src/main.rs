@@ -1,8 +1,8 @@
 //! `anabranch VERB ...`: one thin file for each verb.
 //!
-//! What a verb computes goes to standard output; progress and errors go to standard error. Exit codes: 0 done,
-//! 1 a run failed or a result could not be written, 2 a wrong file or option (one line says what and where),
-//! 130 interrupted, 143 terminated.
+//! The result of a verb goes to standard output; progress and errors go to standard error. Exit codes: 0 done, 1 a run
+//! failed or a result could not be written, 2 a wrong file or option (one line says what and where), 130 interrupted,
+//! 143 terminated.
 #![forbid(unsafe_code)]
 
 mod amounts;
@@ -90,7 +90,7 @@ fn main() -> ExitCode {
             };
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // The whole help: who gives no verb knows none.
+            // Without a verb: the whole help, for users who know none.
             let _ = error.print();
             return ExitCode::from(2);
         }
@@ -131,9 +131,9 @@ fn one_line(error: &clap::Error) -> String {
     let told = told.split("\nFor more information").next().unwrap_or(told);
     let lines: Vec<&str> = told.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let told = lines.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ");
-    // What begins with `-` is a number where an option wants one: to let it pass as an argument is no help.
+    // An argument such as -1 was meant as the value of an option: to let it pass as an argument is no help.
     let told = told.split("; to pass '-").next().unwrap_or(&told).trim_end().to_owned();
-    // What the standard library says of a value is not what is allowed instead.
+    // The standard library names what is wrong with a value; the user needs to read what is allowed instead.
     let allowed = [
         ("invalid digit found in string", "write a whole number"),
         ("cannot parse integer from empty string", "write a whole number"),

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::failure::Failure;
 
-/// Which streams have which code points.
+/// Code points of streams.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Marks {
     /// Code point of a stream, as STREAM=DSCP; a subflow of its own. May be given more than once

@@ -1,4 +1,4 @@
-//! Beginning an association: a peer that says nothing is told of while it says nothing, and not waited for for ever.
+//! Setting up an association: the silence of a peer is reported while it lasts, and ends the attempt after a time.
 
 use std::fmt;
 use std::io::Write;
@@ -13,13 +13,13 @@ use crate::failure::Failure;
 use crate::live::NetworkOptions;
 use crate::stopwatch::Stopwatch;
 
-/// A peer that has not answered by then is told of, whether something was sent again or not.
+/// Time after which a peer's silence is reported, whether something was sent again or not.
 const SILENCE: Duration = Duration::from_millis(2500);
 
-/// What a listener that serves one association says to others.
+/// The reason in the abort to other peers while a listener serves its one association.
 pub(crate) const BUSY: &[u8] = b"busy: this listener serves one association";
 
-/// How long it may take.
+/// Time limit for setting up an association.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct OpeningOptions {
     /// Seconds that a peer has to answer until the association is up [default: 20]
@@ -42,13 +42,13 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a number of seconds, more than 0 and not more than 86400".to_owned())
 }
 
-/// Who is called.
+/// The peer that an association is set up with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer {
     /// The port is the UDP port.
     address: SocketAddr,
     port: u16,
-    /// Right on IP.
+    /// Whether packets go directly over IP, without UDP.
     raw: bool,
 }
 
@@ -114,7 +114,7 @@ async fn open(
             return Err(Failure::failed(said));
         }
     };
-    // Who wants to hear of events asks for them later.
+    // A caller that wants events asks for them later.
     attempt.association.stop_events();
     match up {
         Ok(()) => Ok(attempt.association),
@@ -128,11 +128,11 @@ struct Attempt {
     peer: Peer,
     /// How often an INIT, or a COOKIE ECHO, is sent at most.
     tries: u32,
-    /// What ICMP has said.
+    /// The code of the last ICMP error "Destination Unreachable" about the attempt.
     heard: Mutex<Option<u8>>,
 }
 
-/// What was sent last, and how often.
+/// The chunk that was sent last, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sent {
     what: &'static str,
@@ -171,7 +171,7 @@ impl Attempt {
             let sent = tokio::select! {
                 sent = next => match sent {
                     Some(sent) => sent,
-                    // It has ended: others tell why.
+                    // The association has ended: the waiting task reports why.
                     None => std::future::pending().await,
                 },
                 () = &mut silence, if !silent => {
@@ -196,7 +196,7 @@ impl Attempt {
         }
     }
 
-    /// Listens to what ICMP says of the way.
+    /// Waits for ICMP errors about the attempt, and reports them.
     async fn hear(&self) -> std::convert::Infallible {
         while let Some(event) = self.association.next_event().await {
             if let Event::Unreachable { code, .. } = event {
@@ -209,7 +209,7 @@ impl Attempt {
         std::future::pending().await
     }
 
-    /// What ICMP has said, as the end of a sentence.
+    /// The ICMP errors about the attempt, worded as the end of a sentence.
     fn heard(&self, endpoint: &Endpoint) -> String {
         if let Some(code) = *self.heard.lock().unwrap_or_else(PoisonError::into_inner) {
             return format!(" (ICMP says: {})", unreachable(self.peer.address, code));
@@ -232,7 +232,7 @@ fn unreachable(address: SocketAddr, code: u8) -> String {
     format!("{name} (destination unreachable, code {code})")
 }
 
-/// Why an association did not come up, and what to do. `heard` is what ICMP has said.
+/// The reason why an association did not come up, and advice. `heard`: the ICMP errors.
 fn not_up(peer: Peer, reason: &CloseReason, heard: &str) -> String {
     const NO_ROOM: u16 = 4;
     match reason {
@@ -263,7 +263,7 @@ fn not_up(peer: Peer, reason: &CloseReason, heard: &str) -> String {
 }
 
 fn say(what: &str) {
-    // Who cannot be told is not told.
+    // Nothing can be done when standard error is closed.
     let _ = writeln!(std::io::stderr().lock(), "anabranch: {what}");
 }
 

@@ -18,7 +18,7 @@ use crate::marks::Marks;
 use crate::progress::Progress;
 use crate::serving::Interrupts;
 
-/// What is sent and how it is read.
+/// The messages to send and receive, and their sizes, streams and order.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct PipeOptions {
     /// Cut standard input into messages of this size
@@ -57,7 +57,8 @@ fn ppid(text: &str) -> Result<u32, String> {
 }
 
 impl PipeOptions {
-    /// Who types what is sent, or reads what comes, on a terminal sees that it moves.
+    /// Whether progress is shown: not to a user who types the input or reads the output on a terminal, and sees it
+    /// move.
     fn shows_progress(&self) -> bool {
         let read = self.recv_only || !std::io::stdin().is_terminal();
         let written = self.send_only || !std::io::stdout().is_terminal();
@@ -113,7 +114,7 @@ async fn pipe(
     }
     let half_close = half_close::is_agreed(association).then(Arc::<HalfClose>::default);
     let sending = if options.recv_only {
-        // Of this side that is all.
+        // With nothing to send, this side ends its direction at once.
         half_close.clone().map(|ends| tokio::spawn(end_input(association.clone(), options.clone(), ends)))
     } else {
         let input = read_input(options.message);
@@ -145,7 +146,7 @@ async fn pipe(
             for piece in message.pieces() {
                 out.write_all(piece)?;
             }
-            // Who waits for an answer on a terminal or in a pipe sees it at once.
+            // Flushed for each message, so that a reader on a terminal or in a pipe sees it at once.
             out.flush()
         });
         if let Err(error) = written {
@@ -164,7 +165,7 @@ async fn pipe(
     }
 }
 
-/// Standard input in pieces, read by a thread of its own: nobody can wait for it and be dropped.
+/// Standard input in pieces, read by a thread of its own: a read of standard input cannot be cancelled.
 fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
     let (sender, receiver) = mpsc::channel(4);
     std::thread::spawn(move || {
@@ -190,11 +191,11 @@ fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
     receiver
 }
 
-/// How long an input may be open after the peer's has ended before somebody is told what is waited for.
+/// Time after the end of the peer's input after which the user is told that their own is still open.
 const OPEN_INPUT: Duration = Duration::from_secs(2);
 
-/// The peer has sent all, and hears that it is written: in a task of its own, as there may be no room for it before more was read. Who has
-/// forgotten that his own input is open is told.
+/// Tells the peer, which has sent all, that all is written: in a task of its own, as there may be no room for it before
+/// more was read. A user whose own input stays open is told so.
 async fn answer_end(association: Association, stream: u16, ends: Arc<HalfClose>) {
     // If it has ended meanwhile the pipe tells why.
     let _ = half_close::send_written(&association, stream).await;
@@ -220,8 +221,8 @@ async fn end_input(
     Ok(())
 }
 
-/// Sends what is read until it ends, or the association does. An error if something had been read then that the peer, who has ended in
-/// order, did not wait for.
+/// Sends the input until it ends, or the association does. An error if input was read that a peer did not wait for,
+/// although it ended in order.
 async fn send_input(
     association: Association,
     options: PipeOptions,
@@ -230,13 +231,13 @@ async fn send_input(
     half_close: Option<Arc<HalfClose>>,
 ) -> Result<(), Failure> {
     let mut sent = false;
-    // On a terminal where nobody has typed anything nobody means to: the listener of a transfer.
+    // A terminal on which nothing was typed needs no end of input: the user only listens to a transfer.
     let idle = async |sent: bool| match &half_close {
         Some(ends) if !sent && std::io::stdin().is_terminal() => ends.peers_ended().await,
         _ => std::future::pending().await,
     };
     loop {
-        // What has been read comes first: at the end of the association it is looked at as well.
+        // Input that was read before the association ended comes first: the pipe looks at it even then.
         let read = tokio::select! {
             biased;
             read = input.recv() => read,
@@ -248,7 +249,7 @@ async fn send_input(
             Ok(payload) => payload,
             Err(error) => {
                 let _ = writeln!(std::io::stderr().lock(), "anabranch: standard input: {error}");
-                // The peer must not take what has come for all of it.
+                // Aborts, so that the peer does not take the data so far for the whole.
                 association.abort(b"the input cannot be read");
                 return Ok(());
             }
@@ -260,7 +261,7 @@ async fn send_input(
         };
         match association.send(message).await {
             Ok(_) => sent = true,
-            // What was taken before still arrives (9.2).
+            // Messages accepted before the shutdown still arrive (RFC 9260, 9.2).
             Err(
                 SendError::Closed(CloseReason::Graceful)
                 | SendError::Refused(anabranch_sctp::SendError::Closing),

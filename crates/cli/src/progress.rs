@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::amounts;
 use crate::stopwatch::Stopwatch;
 
-/// How often it is drawn.
+/// Time between two updates of the line.
 const EVERY: Duration = Duration::from_millis(250);
 
 /// A line on standard error, or nothing.

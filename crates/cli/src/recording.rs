@@ -1,4 +1,4 @@
-//! What the verbs that use the network write beside their work: captures, qlog, counters for Prometheus, events.
+//! The records that the verbs on the network write beside their work: captures, qlog, counters for Prometheus, events.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use crate::files;
 /// A request for counters is one line and a few fields.
 const LONGEST_REQUEST: usize = 8 << 10;
 
-/// What to write, and where.
+/// The records to write, and their places.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct RecordingOptions {
     /// Capture what is sent and received: pcapng, or pcap if the name ends with .pcap
@@ -105,7 +105,7 @@ impl RecordingOptions {
         Ok(())
     }
 
-    /// What an endpoint is told because of it.
+    /// Adds the observers that the records need to the configuration of an endpoint.
     pub(crate) fn configure(&self, config: EndpointConfig) -> EndpointConfig {
         let begun = self.begun.get();
         EndpointConfig {
@@ -158,14 +158,14 @@ fn tell_end(path: &Path, what: &str, why: &str) {
 /// Answers each request with the counters of the moment.
 async fn serve(listener: TcpListener, recorder: PrometheusHandle, options: RecordingOptions) {
     loop {
-        // Out of descriptors: a while later there may be some.
+        // No file descriptor is left: tries again after a while.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             continue;
         };
         let (recorder, options) = (recorder.clone(), options.clone());
         let answered = async move { answer(stream, &recorder, &options).await };
-        // Who asks slowly holds up nobody else, and not for ever.
+        // A slow client of the metrics server holds up nobody else, and is dropped after 10 s.
         tokio::spawn(tokio::time::timeout(std::time::Duration::from_secs(10), answered));
     }
 }

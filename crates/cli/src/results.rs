@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 
 use crate::statistics::mean;
 
-/// What `--json` prints and `summary.json` holds.
+/// The object that `--json` prints and `summary.json` holds.
 #[derive(Serialize)]
 pub(crate) struct Printed<'r> {
     /// Version of the keys, as that of each run.
     schema: u32,
     /// The scenario file.
     scenario: String,
-    /// Of this program.
+    /// Version of this program.
     version: &'static str,
     /// One for each seed, in the order of the scenario.
     runs: &'r [&'r Summary],
@@ -35,7 +35,8 @@ impl<'r> Printed<'r> {
 
 /// Whether a flow did the same in several runs: nothing about it was left to chance.
 pub(crate) fn same_for_every_seed(runs: &[&FlowSummary]) -> bool {
-    // What the network and the applications saw of it; the jitter of a heartbeat shows in the snapshots only.
+    // Compares the values seen by the network and the applications only: the jitter of heartbeats shows in the
+    // snapshots.
     let seen = |run: &FlowSummary| FlowSummary { association: None, ..run.clone() };
     runs.len() > 1 && runs.windows(2).all(|pair| matches!(pair, [a, b] if seen(a) == seen(b)))
 }

@@ -17,7 +17,7 @@ const GLANCE: std::time::Duration = std::time::Duration::from_millis(100);
 /// So many of these runs that are given up have to take their unfinished files away.
 const CLEARING: u32 = 20;
 
-/// What the threads have in common.
+/// The state that the threads share.
 struct Shared {
     scenario: Scenario,
     record: Record,
@@ -30,7 +30,7 @@ struct Shared {
     passed: AtomicU64,
 }
 
-/// Why a run gave nothing.
+/// The reason why a run has no result.
 enum NoRun {
     Run(RunError),
     File(Failure),

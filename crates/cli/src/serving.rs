@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// How long peers have to agree to the end after Ctrl-C. A second Ctrl-C does not wait for them.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Ctrl-C, or what a service manager sends.
+/// Interrupts of the user (Ctrl-C) or of a service manager (SIGTERM).
 #[derive(Debug)]
 pub(crate) struct Interrupts {
     #[cfg(unix)]
@@ -54,7 +54,8 @@ impl Interrupts {
     }
 }
 
-/// Answers that could not be sent. Where the send buffer is full an answer waits; who has shut down, or is gone, takes none.
+/// Answers that could not be sent. Where the send buffer is full an answer waits; a peer that has shut down, or is
+/// gone, takes none.
 #[derive(Debug, Default)]
 pub(crate) struct Unsent {
     messages: u64,
@@ -86,8 +87,8 @@ impl Unsent {
     }
 }
 
-/// Lets in whoever asks, and serves them. An association that ends otherwise than it should is told of as it ends, and is an error in
-/// the end.
+/// Accepts every peer that asks, and serves it. An association that does not end as it should is reported as it ends,
+/// and is an error in the end.
 pub(crate) async fn serve_all<S, F>(
     endpoint: &Endpoint,
     mut interrupts: Interrupts,
@@ -105,7 +106,7 @@ where
         tokio::select! {
             incoming = endpoint.accept(), if left > 0 => {
                 let Some(incoming) = incoming else { break };
-                // Who has given up meanwhile does not count.
+                // A peer that has given up meanwhile does not count.
                 if let Ok(association) = incoming.accept() {
                     left -= 1;
                     running.spawn(serve(association));
@@ -123,7 +124,7 @@ where
     }
 }
 
-/// Everybody is told, and may send the rest of what was under way.
+/// Ends all associations in order, so that each peer may send the rest of its data.
 async fn end_early(
     endpoint: &Endpoint,
     mut running: JoinSet<Result<(), Failure>>,
@@ -132,7 +133,7 @@ async fn end_early(
 ) -> Result<(), Failure> {
     tokio::select! {
         () = endpoint.close(PATIENCE) => {
-            // What they have to say about their end is said.
+            // The ends of the associations are reported as well.
             let rest = async {
                 while let Some(done) = running.join_next().await {
                     report(done);
@@ -152,7 +153,7 @@ fn report(done: Result<Result<(), Failure>, JoinError>) -> usize {
         Ok(Err(failure)) => failure.message,
         Err(error) => format!("an association is not served any more: {error}"),
     };
-    // Who cannot be told is not told.
+    // Nothing can be done when standard error is closed.
     let _ = writeln!(std::io::stderr().lock(), "anabranch: {message}");
     1
 }

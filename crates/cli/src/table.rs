@@ -9,7 +9,7 @@ use comfy_table::CellAlignment;
 use crate::statistics::{Mean, mean};
 use crate::{fitting, results, terminal};
 
-/// Head of a column, what it shows of one run, and with how many digits.
+/// Head of a column, its value for one run, and its number of digits.
 type Column<T> = (&'static str, fn(&T) -> Option<f64>, usize);
 
 fn plus_minus() -> &'static str {
@@ -173,7 +173,7 @@ pub(crate) fn render(runs: &[&Summary], width: Option<usize>) -> String {
 
 /// Flows, those with several subflows with a row for each of these.
 fn flows(runs: &[&Summary], first: &Summary, width: Option<usize>) -> Vec<String> {
-    // What the lines point to.
+    // The lines below borrow from these rows.
     let mut rows: Vec<(Vec<String>, Vec<FlowRow<'_>>, String)> = Vec::new();
     for (at, flow) in first.flows.iter().enumerate() {
         let of_runs: Vec<&FlowSummary> = runs.iter().filter_map(|run| run.flows.get(at)).collect();
@@ -204,7 +204,7 @@ fn flows(runs: &[&Summary], first: &Summary, width: Option<usize>) -> Vec<String
     tables(&["flow", "protocol", "engine"], &flow_columns(), "notes", &lines, width)
 }
 
-/// What to know before the figures of a flow are read, and in how many of the runs.
+/// Remarks that a reader needs before the figures of a flow, each with the number of its runs.
 fn notes(runs: &[&FlowSummary]) -> String {
     let mut counted: Vec<(Note, usize)> = Vec::new();
     for note in runs.iter().flat_map(|flow| &flow.notes) {

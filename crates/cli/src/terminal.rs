@@ -1,6 +1,6 @@
-//! The terminal that standard output is, if it is one.
+//! The terminal on standard output, if there is one.
 
-/// Characters in a line; `None` where nobody would mind longer ones.
+/// Characters in a line; `None` where standard output is no terminal.
 pub(crate) fn width() -> Option<usize> {
     console::Term::stdout().size_checked().map(|(_rows, columns)| usize::from(columns))
 }

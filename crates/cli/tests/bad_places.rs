@@ -9,7 +9,7 @@ use nix::pty::{Winsize, openpty};
 
 use crate::place::Place;
 
-/// What the main verbs print, each within a second or so.
+/// Command lines of the main verbs that print something within a second or so.
 const VERBS: [&[&str]; 11] = [
     &["simulate", "small.toml", "--seeds", "1"],
     &["simulate", "small.toml", "--seeds", "1", "--json"],
@@ -32,7 +32,7 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("a device").into()
 }
 
-/// What nobody reads any more: as with a pipe, writing to it is EPIPE.
+/// A standard output that nobody reads any more: as with a pipe, writing to it is EPIPE.
 fn closed() -> Stdio {
     let (reader, writer) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
     drop(reader);
@@ -106,7 +106,7 @@ fn a_named_pipe_is_written_to() {
     assert!(!pipe.is_file(), "a file has taken its place");
 }
 
-/// What comes cannot be kept: the peer is told.
+/// A listener that cannot write the data it receives tells its peer.
 #[test]
 fn what_comes_and_has_no_place_ends_the_association() {
     use std::io::{BufRead, BufReader, Write};

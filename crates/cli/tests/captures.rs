@@ -90,7 +90,7 @@ fn there(program: &str) -> bool {
     runs
 }
 
-/// What a program prints on standard output and on standard error.
+/// Runs a program; returns its standard output and standard error.
 fn says(program: &str, arguments: &[&str], place: &Path) -> (String, String) {
     let output = Command::new(program).args(arguments).current_dir(place).output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -555,7 +555,7 @@ fn completions_and_manual_pages_know_every_verb() {
         assert!(script.contains("simulate") && script.contains("pcap-link"), "{shell}");
     }
     place.prints(&["man", "man1"]);
-    // What the program itself says is below each verb, however deep, has a page with its options.
+    // Every verb in the program's own help, at any depth, has a manual page with its options.
     let mut verbs = vec![Vec::new()];
     let mut known = Vec::new();
     while let Some(verb) = verbs.pop() {

@@ -87,7 +87,7 @@ fn echoed(listening: &[&str], connecting: &[&str]) -> [Vec<u8>; 2] {
     let mut sender = anabranch(&[&connect, &plain, connecting]);
     let mut input = sender.stdin.take().expect("it is piped");
     input.write_all(&[7; 20_000]).expect("it reads");
-    // Who shuts down first does not hear all of its echo.
+    // The side that shuts down first does not hear all of its echo.
     let mut echo = [0; 20_000];
     sender.stdout.take().expect("it is piped").read_exact(&mut echo).expect("it comes back");
     drop(input);

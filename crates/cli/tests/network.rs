@@ -27,7 +27,7 @@ impl Listener {
         Self { child, udp, stderr }
     }
 
-    /// What it has said on standard error, and how it has ended.
+    /// Waits for the program; returns its standard error and its end.
     fn end(mut self) -> (String, Output) {
         let mut said = String::new();
         self.stderr.read_to_string(&mut said).expect("text");

@@ -1,4 +1,4 @@
-//! What a peer that is not there, or does not want, looks like: each has a sentence of its own, with what to do.
+//! Peers that are absent or refuse: each case is reported in a sentence of its own, with advice.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -45,7 +45,7 @@ fn a_silent_peer_is_told_of_and_given_up() {
     };
     says(&run(&["connect"], &["--timeout", "5"]), 1, &[&two, &three, &end(5.0, 3)]);
     says(&run(&["ping"], &["--timeout", "2"]), 1, &[&two, &end(2.0, 2)]);
-    // What ping waits for an answer it waits for the first, too.
+    // The time that ping waits for an answer holds for the handshake, too.
     says(&run(&["ping"], &["-W", "2"]), 1, &[&two, &end(2.0, 2)]);
     says(&run(&["perf", "client"], &["--timeout", "2"]), 1, &[&two, &end(2.0, 2)]);
     // A first INIT that is not sent again for long is told of as well, within 3 s.
@@ -285,7 +285,7 @@ fn both_ways_at_once_ends_when_both_have_finished() {
     }
 }
 
-/// Who has sent all waits for the other, however long that takes; who forgets an open input is told.
+/// A side that has sent all waits for the other, however long that takes; a user who forgets an open input is told.
 #[test]
 fn a_side_that_goes_on_is_waited_for() {
     let (mut listener, mut stderr, udp) = listen(&[], Stdio::piped());

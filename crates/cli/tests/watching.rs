@@ -1,4 +1,4 @@
-//! What `listen`, `connect`, `perf` and `ping` write beside their work, and how they end when they are interrupted.
+//! The records that `listen`, `connect`, `perf` and `ping` write beside their work, and their ends after an interrupt.
 #![cfg(target_os = "linux")]
 #![allow(clippy::disallowed_methods, reason = "real programs are waited for in real time")]
 
@@ -292,7 +292,7 @@ fn ctrl_c_ends_a_pipe_and_nobody_who_waits_hangs() {
     assert_eq!(ended.status.code(), Some(130), "{}", text(&ended.stderr));
     let (said, ended) = server.end();
     assert!(said.contains("User-Initiated Abort): \"interrupted\""), "{said}");
-    // What was on its way back may be lost with it: that is no orderly end.
+    // Echoed data on its way back may be lost with the association: that is no orderly end.
     assert_eq!(ended.status.code(), Some(1), "{said}");
 }
 

@@ -1,4 +1,4 @@
-//! What travels over a link.
+//! Frames, as a link carries them, and frames that a link has dropped.
 
 use std::fmt;
 
@@ -48,11 +48,11 @@ pub enum Colour {
 /// A frame that will not arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// When it was dropped.
+    /// Time of the drop.
     pub at: Instant,
-    /// What was dropped.
+    /// The dropped frame.
     pub frame: Frame,
-    /// Why.
+    /// Reason for the drop.
     pub reason: DropReason,
 }
 

@@ -1,4 +1,4 @@
-//! What patterns do to the packets of a link, behind its transmitter.
+//! Effects of patterns on the packets of a link, behind its transmitter.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::pattern::player::{Player, Schedule};
 use crate::pattern::{Kind, Pattern, Signal, Value};
 use crate::{Applies, Frame};
 
-/// What has been sent and not yet arrived: times of arrival, which only rise, and the frames.
+/// Frames in propagation with their arrival times in nanoseconds, in order of arrival.
 type Line = VecDeque<(u64, Frame)>;
 
 /// The rate for the next packet.
@@ -156,10 +156,11 @@ impl Impairments {
         }
     }
 
-    /// When the link must be woken: `arrival` is the next on the line, `free_at` when the transmitter takes what waits.
+    /// The time at which the link must be woken: `arrival` is the next on the line, `free_at` the time at which the
+    /// transmitter takes the next waiting frame.
     pub(crate) fn wake(&self, arrival: Option<u64>, free_at: Option<u64>) -> Option<Instant> {
         let held = self.held.iter().map(|held| held.until).min();
-        // The delay of what waits is not known yet: the link looks at it when its turn comes.
+        // The delay of a waiting frame is not known yet: it is read when the frame's turn comes.
         let free_at = free_at.filter(|&at| at != u64::MAX);
         [arrival, free_at, held].into_iter().flatten().min().map(Instant::from_nanos)
     }

@@ -1,5 +1,5 @@
 //! One direction of a link, without any input or output of its own: rate, propagation delay, a queue in front, and
-//! what it loses. The simulator drives it in virtual time, an emulator in real time.
+//! losses. The simulator drives it in virtual time, an emulator in real time.
 //!
 //! The way of a frame:
 //!

@@ -1,4 +1,4 @@
-//! The link itself.
+//! A link: queue, transmitter, losses, impairments and propagation delay.
 
 use std::collections::VecDeque;
 
@@ -14,22 +14,22 @@ use crate::{
     Queue, QueueDiscipline,
 };
 
-/// How a link is built.
+/// The parameters of a link.
 #[derive(Clone, Debug)]
 pub struct LinkConfig {
-    /// How fast bits leave it.
+    /// Rate at which bits leave the transmitter.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// What waits, and what is dropped instead.
+    /// The queue in front of the transmitter: it holds waiting frames and decides which to drop.
     pub queue: Queue,
-    /// What the link itself loses.
+    /// Random loss on the link itself, beside the queue's drops.
     pub loss: Loss,
-    /// Where it loses it.
+    /// The point of the link at which `loss` takes frames away.
     pub loss_at: LossAt,
 }
 
-/// How fast a link sends.
+/// The rate of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
     /// Bits per second; 0 counts as 1.
@@ -38,7 +38,7 @@ pub enum Rate {
     Infinite,
 }
 
-/// Where the loss model sits.
+/// The place of the loss model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossAt {
     /// Before the queue: a lost frame takes neither room nor time.
@@ -63,15 +63,15 @@ pub struct Link {
     delay: u64,
     loss: Loss,
     loss_at: LossAt,
-    /// Sent and not yet there: arrival times, which only rise, and the frames.
+    /// Frames in propagation with their arrival times in nanoseconds, in order of arrival.
     line: VecDeque<(u64, Frame)>,
     dropped: Vec<Dropped>,
     counters: Counters,
-    /// What happens at the entry, on links where something does.
+    /// Traffic conditioners at the entry, on links that have any.
     conditioners: Vec<Conditioner>,
     /// Patterns, on links that have any.
     impairments: Option<Box<Impairments>>,
-    /// Whether it has nothing of all that: what it takes in leaves when its turn has come, and arrives.
+    /// Whether it has none of these: a frame leaves when its turn has come, and arrives.
     is_plain: bool,
 }
 
@@ -134,7 +134,7 @@ impl Link {
         }
     }
 
-    /// A frame comes in that the driver does not let pass, for it is too large: it is lost.
+    /// Counts a frame as lost that the driver does not let in, because it is too large.
     #[cold]
     pub fn refuse(&mut self, now: Instant, frame: Frame) {
         self.advance(now);
@@ -142,7 +142,7 @@ impl Link {
         self.lose(now, frame, DropReason::Error);
     }
 
-    /// A frame has to pass the conditioners first.
+    /// Passes a frame through the conditioners.
     #[cold]
     fn condition(&mut self, now: Instant, mut frame: Frame) {
         if self.conditioners.iter_mut().all(|conditioner| conditioner.condition(now, &mut frame)) {
@@ -152,7 +152,7 @@ impl Link {
         }
     }
 
-    /// A frame stands before the queue.
+    /// Passes a frame to the queue.
     #[inline(always)]
     fn admit(&mut self, now: Instant, frame: Frame) {
         if !self.is_plain && self.loss_at == LossAt::Entry && self.loss.is_lost(&frame) {
@@ -205,11 +205,11 @@ impl Link {
             );
         }
         match self.line.front() {
-            // Whatever still waits arrives later, so this is early enough.
+            // A frame that still waits arrives later, so this is early enough.
             Some((at, _)) => Some(Instant::from_nanos(*at)),
             None if self.queue.is_empty() => None,
-            // The first frame that waits leaves no earlier than when the transmitter is free, so it arrives no earlier than
-            // this: nobody can tell that it was looked at so late.
+            // The first frame that waits leaves no earlier than when the transmitter is free, so it arrives no earlier
+            // than this: the result is the same as if the link had been driven earlier.
             None => Some(Instant::from_nanos(self.transmitter.free_at().saturating_add(self.delay))),
         }
     }
@@ -259,7 +259,8 @@ impl Link {
     /// The next frame that was dropped. Times only rise within one reason.
     #[inline]
     pub fn poll_dropped(&mut self) -> Option<Dropped> {
-        // Order does not matter to who recycles buffers, and a recorder sorts by time: the cheap end it is.
+        // Taken from the end, which is cheap: a driver that reuses buffers needs no order, and a recorder sorts by
+        // time.
         self.dropped.pop()
     }
 
@@ -275,25 +276,25 @@ impl Link {
         self.queue.bytes()
     }
 
-    /// What was counted up to `now`.
+    /// The counts up to `now`.
     pub fn stats(&mut self, now: Instant) -> LinkStats {
         self.advance(now);
         self.counters.at(now, self.transmitter.free_at(), self.queue.marks())
     }
 
-    /// What each class or virtual queue counted up to `now`; empty for a queue without classes.
+    /// The counts of each class or virtual queue up to `now`; empty for a queue without classes.
     pub fn class_stats(&mut self, now: Instant) -> Vec<ClassStats> {
         self.advance(now);
         self.queue.classes(now)
     }
 
-    /// What a queue with one average saw of it; `None` for the others.
+    /// Statistics of the average queue length, for a queue with one average; `None` for the others.
     pub fn average(&mut self, now: Instant) -> Option<AverageStats> {
         self.advance(now);
         self.queue.average()
     }
 
-    /// Starts counting anew. What waits or is being sent stays.
+    /// Starts counting anew. Frames that wait or are being sent stay.
     pub fn reset_stats(&mut self, now: Instant) {
         self.count_between(now, now, Instant::FAR_FUTURE);
     }
@@ -308,7 +309,7 @@ impl Link {
 
     /// Brings the transmitter up to `now`: everything whose turn came is sent, each at its exact time.
     ///
-    /// Whatever waits came while the transmitter was busy, so its turn comes when the transmitter is free.
+    /// Every waiting frame came while the transmitter was busy, so its turn comes when the transmitter is free.
     #[inline]
     fn advance(&mut self, now: Instant) {
         while !self.queue.is_empty() && self.transmitter.free_at() <= now.as_nanos() {

@@ -1,4 +1,4 @@
-//! What a link has counted.
+//! The counters of a link.
 
 use anabranch_base::{Duration, Instant};
 
@@ -52,7 +52,7 @@ impl LinkStats {
     }
 }
 
-/// What a discipline with a random early drop looks at, over the frames that arrived since counting started.
+/// Statistics of the average that a random early drop decides by, over the frames that arrived since counting started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AverageStats {
     /// The average queue length at each arrival, averaged over the arrivals. Packets; where bytes are counted, bytes
@@ -97,7 +97,7 @@ pub struct ClassStats {
     pub average: Option<AverageStats>,
 }
 
-/// The time in which things count (nanoseconds): what happens outside does not.
+/// The time span of the counts (nanoseconds): events outside are not counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) from: u64,
@@ -161,8 +161,7 @@ impl Gauge {
     }
 }
 
-/// The running counts of a span. What happens outside the span does not count, so a link may be ahead of its driver's
-/// clock.
+/// The running counts of a span. Events outside the span are not counted, so a link may be ahead of its driver's clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters {
     arrivals: u64,
@@ -263,7 +262,7 @@ impl Counters {
             marks,
             sent: self.sent,
             sent_bytes: self.sent_bytes,
-            // What is booked beyond `now` belongs to the frame in service alone: the next starts when it has ended.
+            // Busy time booked beyond `now` belongs to the frame in service alone: the next starts when it has ended.
             busy: Duration::from_nanos(self.busy.saturating_sub(self.span.overlap(now, free_at))),
             span: Duration::from_nanos(now.saturating_sub(self.span.from)),
             queue_mean,

@@ -5,7 +5,7 @@ use anabranch_base::Instant;
 use crate::stats::{Gauge, Span};
 use crate::{AverageStats, ClassStats, DropReason};
 
-/// Marks, and what a random early drop looked at.
+/// The number of marks, and sums of the average and of the probability of a drop.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     span: Span,
@@ -109,7 +109,7 @@ impl Tally {
         self.waiting.set(now.as_nanos(), length);
     }
 
-    /// What was counted; the average and the marks are the caller's to add when it keeps them elsewhere.
+    /// The counts. A caller that keeps the average and the marks elsewhere adds them.
     pub(crate) fn stats(&self, name: &str, now: Instant) -> ClassStats {
         let drops = |reason: DropReason| self.drops.get(reason as usize).copied().unwrap_or(0);
         let (drops_full, drops_early) = (drops(DropReason::QueueFull), drops(DropReason::Early));

@@ -14,7 +14,7 @@ pub(crate) struct Transmitter {
     free_at: u64,
     /// Always below `rate`.
     fraction: u64,
-    /// The last size and what it took: most frames of a link are of one size, and a division is slow.
+    /// The last size and its duration, kept because most frames of a link are of one size, and a division is slow.
     last: (u32, u64, u64),
 }
 

@@ -1,5 +1,5 @@
-//! What every queue discipline owes its link, whatever arrives and whenever: nothing is lost without a word, nothing comes
-//! twice, order within a flow and class, limits, marks only for those who can read them, the same counts everywhere, and the
+//! The duties of every queue discipline, for any arrivals at any times: no loss that is not reported, no frame twice,
+//! order within a flow and class, limits, marks only for those who can read them, the same counts everywhere, and the
 //! same run for the same seed, however often its driver looks.
 
 use anabranch_base::{Dscp, Duration, Ecn, Instant, Rng};
@@ -12,7 +12,7 @@ use anabranch_link::{
 use proptest::prelude::*;
 
 const RATE: u64 = 8_000_000;
-/// What a limit in frames may be.
+/// Limits in frames that are tried.
 const LIMIT: std::ops::Range<u64> = 1..30;
 
 fn point(value: u8) -> Dscp {
@@ -172,7 +172,7 @@ fn run(queue: &QueueConfig, conditions: &[ConditionerConfig], arrivals: &[Arriva
     let mut now = 0;
     for (id, &(gap, size, dscp, flow, ect)) in (0..).zip(arrivals) {
         let next = now + gap * 1000;
-        // What arrives in between is taken when it arrives, or later.
+        // Frames that arrive in between are taken at their time of arrival, or later.
         while let Some(wake) = link.poll_timeout().filter(|wake| wake.as_nanos() <= next) {
             while let Some(frame) = link.poll_delivery(wake) {
                 out.delivered.push((wake.as_nanos(), seen(&frame)));
@@ -312,7 +312,7 @@ proptest! {
         let policed = out.dropped.iter().filter(|drop| drop.2 == DropReason::Policed).count();
         prop_assert_eq!((out.stats.drops_policed, out.dropped.len()), (policed as u64, policed));
         prop_assert_eq!(out.stats.drops_queue, 0);
-        // What got through of the metered traffic, from any frame to any later one, is at most a burst and the rate.
+        // Between any two frames, the metered traffic that passed is at most a burst and the rate.
         let mut now = 0;
         let mut passed: Vec<(u64, u64)> = Vec::new();
         for (id, arrival) in (0_u32..).zip(&arrivals) {

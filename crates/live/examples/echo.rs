@@ -44,7 +44,8 @@ async fn echo(association: &Association) -> Result<(), Closed> {
     while let Some(message) = association.recv().await? {
         let (stream, ppid) = (message.stream, message.ppid);
         let echo = Message { ppid, ..Message::new(stream, message.into_bytes()) };
-        // Who has shut down takes nothing any more: the first that is not sent is told, and the rest would not be either.
+        // A side that has shut down takes no more messages: the first refusal is reported, and the rest would be
+        // refused as well.
         if let Err(error) = association.send(echo).await {
             println!("{:?}: not all was sent back: {error}", association.remote());
             association.closed().await;

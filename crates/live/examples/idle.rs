@@ -40,7 +40,7 @@ fn resident() -> Result<usize, Box<dyn Error>> {
 }
 
 fn config() -> EndpointConfig {
-    // Whoever keeps so many alive asks less often than every 30 seconds.
+    // A heartbeat every 30 seconds, the default, is too often for so many associations.
     let association = default_association().with(|c| {
         c.timers.heartbeat_interval = anabranch_sctp::Duration::from_secs(600);
     });

@@ -1,5 +1,5 @@
-//! What a byte costs a server with one shard and with two: CPU time of its process and of each thread, while clients in processes of
-//! their own send as fast as they can.
+//! The CPU cost of a byte for a server with one shard and with two: CPU time of its process and of each thread, while
+//! clients in processes of their own send as fast as they can.
 //!
 //! ```text
 //! cargo run --release -p anabranch-live --example shards -- 4

@@ -23,7 +23,7 @@ pub struct Association {
     held: Arc<Held>,
 }
 
-/// What clones share.
+/// The handle shared by all clones; the last to be dropped releases the association.
 #[derive(Debug)]
 struct Held {
     shared: Arc<Shared>,
@@ -52,8 +52,8 @@ impl Association {
         &self.held.shared
     }
 
-    /// Waits until it is up, after [`Endpoint::begin`](crate::Endpoint::begin). One that was up and has ended by the time somebody looks
-    /// has been up: what came is still to be read, and why it ended is told after it.
+    /// Waits until it is up, after [`Endpoint::begin`](crate::Endpoint::begin). An association that was up and has
+    /// ended meanwhile counts as up: its messages can still be read, and the reason for its end follows them.
     ///
     /// # Errors
     /// When it has ended without having been up; why.
@@ -138,8 +138,8 @@ impl Association {
             .await
     }
 
-    /// Keeps no events any more, and forgets those that nobody has taken, until [`Association::next_event`] is called again: for who
-    /// wanted to hear of the handshake alone.
+    /// Keeps no events any more, and forgets those that nobody has taken, until [`Association::next_event`] is called
+    /// again: for users who wanted the events of the handshake alone.
     pub fn stop_events(&self) {
         let id = self.id();
         self.shared().look(|state| {
@@ -186,7 +186,7 @@ impl Association {
         }
     }
 
-    /// Ends the association at once. The peer is told `reason`; what was not delivered is not.
+    /// Ends the association at once. The peer is told `reason`; messages that were not delivered are lost.
     pub fn abort(&self, reason: &[u8]) {
         self.command(|association, now| association.abort(now, reason));
     }
@@ -203,9 +203,10 @@ impl Association {
             .await
     }
 
-    /// Waits until `look` finds in the core's association what it looks for: it is asked now, and whenever packets have come or a timer
-    /// has run. For what is no event: an answer to a heartbeat, a counter, an empty buffer. It runs under the lock of the endpoint, so it
-    /// must be short, and call nothing of this crate. `None` when the association is no more.
+    /// Waits until `look` returns a value for the core's association: it is called now, and whenever packets have come
+    /// or a timer has run. For conditions without an event: an answer to a heartbeat, a counter, an empty buffer. It
+    /// runs under the lock of the endpoint, so it must be short, and call nothing of this crate. `None` when the
+    /// association is no more.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -240,8 +241,9 @@ impl Association {
             .await
     }
 
-    /// Does with the core's association whatever it can: settings, subflows, resets of streams, heartbeats, what is undelivered. It
-    /// runs under the lock of the endpoint, so it must be short, and call nothing of this crate. `None` when the endpoint has ended.
+    /// Runs a command on the core's association: settings, subflows, resets of streams, heartbeats, what is
+    /// undelivered. It runs under the lock of the endpoint, so it must be short, and call nothing of this crate. `None`
+    /// when the endpoint has ended.
     pub fn command<R>(
         &self,
         command: impl FnOnce(&mut AssociationHandle<'_>, anabranch_sctp::Instant) -> R,
@@ -295,7 +297,7 @@ impl Stream {
         self.number
     }
 
-    /// The association that it is of.
+    /// The association of this stream.
     #[must_use]
     pub fn association(&self) -> &Association {
         &self.association

@@ -1,6 +1,6 @@
-//! Who on this host has which SCTP port, and who answers for those that nobody has: a socket without UDP ports gets every SCTP packet,
-//! so processes agree by the names of sockets that they hold (abstract addresses of unix(7): the kernel frees them when a
-//! process ends, and each network namespace has its own).
+//! Claims of SCTP ports on this host, and of the duty to answer for ports without an owner: a raw socket without UDP
+//! ports gets every SCTP packet, so processes agree by the names of sockets that they hold (abstract addresses of
+//! unix(7): the kernel frees them when a process ends, and each network namespace has its own).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -36,7 +36,7 @@ fn any(of: IpAddr) -> IpAddr {
 }
 
 impl Claims {
-    /// Claims a port at local addresses. Somebody who has it at the wildcard address has it at all.
+    /// Claims a port at local addresses. A claim of the wildcard address covers all addresses.
     pub(crate) fn claim(&mut self, addresses: &[IpAddr], port: u16) -> io::Result<()> {
         if self.ports.contains_key(&port) {
             return Ok(());
@@ -66,7 +66,7 @@ pub(crate) fn is_claimed(address: IpAddr, port: u16) -> bool {
     is_held(&port_name(address, port)) || is_held(&port_name(any(address), port))
 }
 
-/// The right to answer what comes for ports that nobody has (RFC 9260, 8.4), at one local address.
+/// The right to answer packets for ports without an owner (RFC 9260, 8.4), at one local address.
 #[derive(Debug)]
 pub(crate) struct Ownership {
     address: IpAddr,
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(second.claim(&[at], 40_001).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         second.claim(&[other], 40_001).unwrap();
         assert!(is_claimed(at, 40_001) && is_claimed(other, 40_001) && !is_claimed(at, 40_002));
-        // Who has all addresses has each.
+        // A claim of the wildcard address covers every address.
         first.claim(&[Ipv4Addr::UNSPECIFIED.into()], 40_003).unwrap();
         assert!(is_claimed(at, 40_003));
         assert_eq!(second.claim(&[at], 40_003).unwrap_err().kind(), io::ErrorKind::AddrInUse);

@@ -17,7 +17,7 @@ pub(crate) struct Clock {
     injected: std::sync::Arc<std::sync::Mutex<Injected>>,
 }
 
-/// What a test does to a clock.
+/// The faults that a test injects into a clock: an offset in nanoseconds, or a time at which it stands still.
 #[cfg(test)]
 #[derive(Debug, Default)]
 struct Injected {
@@ -65,7 +65,7 @@ impl Clock {
         self.injected().ahead += by;
     }
 
-    /// It stands still until it goes on at the time that it would have without.
+    /// Stops the clock, or lets it go on with the time that it would have had without the stop.
     #[cfg(test)]
     pub(crate) fn stand_still(&self, still: bool) {
         let now = self.now().as_nanos();

@@ -1,4 +1,4 @@
-//! What an endpoint on real sockets is told.
+//! The configuration of an endpoint on real sockets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::observe::{Capture, Qlog};
 /// UDP port of SCTP in UDP: "sctp-tunneling" (RFC 6951, 8).
 pub const ENCAPSULATION_PORT: u16 = 9899;
 
-/// What SCTP packets travel in.
+/// The protocol that carries SCTP packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// UDP (RFC 6951): no privileges, and through any NAT.
@@ -22,18 +22,19 @@ pub enum Transport {
     RawIp,
 }
 
-/// What an endpoint is told once.
+/// The configuration of an endpoint, fixed when it is bound.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
     /// SCTP port; 0 for one of 49152 to 65535 that nobody can guess.
     pub port: u16,
-    /// What associations begin with; [`default_association`] unless told otherwise.
+    /// Initial configuration of associations; [`default_association`] unless set.
     pub association: Arc<Config>,
-    /// Whom to let in: limits. 1,024 may wait, also of one source; each costs 4 KiB at most. That the user is asked is not up to this, as [`Endpoint::accept`](crate::Endpoint::accept) is how.
+    /// Limits on new associations from peers. 1,024 may wait for a decision, also of one source; each costs 4 KiB at
+    /// most. The user decides on each by [`Endpoint::accept`](crate::Endpoint::accept), whatever is set here.
     pub accept: AcceptConfig,
     /// Associations beyond which peers are refused.
     pub max_associations: usize,
-    /// What SCTP packets travel in.
+    /// The protocol that carries SCTP packets.
     pub transport: Transport,
     /// Sockets for each address, each with a thread of its own: packets of one association always reach the same. Limits on associations
     /// and on those who wait count for each of them. With 1 there is no thread but the runtime's.
@@ -51,11 +52,12 @@ pub struct EndpointConfig {
     pub busy_poll: Duration,
     /// How long an association may take to end in order once nobody holds it any more; then it is aborted.
     pub linger: Duration,
-    /// Where what is sent and received is captured.
+    /// The capture that records sent and received packets; `None`: they are not recorded.
     pub capture: Option<Capture>,
-    /// Where what associations do is told.
+    /// The qlog that records events of associations; `None`: they are not recorded.
     pub qlog: Option<Qlog>,
-    /// Whether what associations have counted is kept when they end, for [`Endpoint::publish_metrics`](crate::Endpoint::publish_metrics).
+    /// Whether the counters of associations are kept when they end, for
+    /// [`Endpoint::publish_metrics`](crate::Endpoint::publish_metrics).
     pub metrics: bool,
 }
 

@@ -25,17 +25,18 @@ const MAX_FORWARDED: usize = 256;
 /// Turns of the loop before other tasks have theirs.
 const MAX_TURNS: usize = 16;
 
-/// What is between the core and the sockets. As a future it is done when nobody can use it any more.
+/// The task between the core and the sockets: moves packets, errors and timers. The future ends when nobody can use the
+/// endpoint any more.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
     sockets: Vec<Socket>,
     inbox: Inbox,
-    /// What the core wants to be sent, and the sockets have not taken yet.
+    /// Packets of the core that the sockets have not taken yet.
     outbox: VecDeque<Outgoing>,
     /// Empty buffers.
     spare: Vec<Vec<u8>>,
     sleep: Pin<Box<Sleep>>,
-    /// What `sleep` is set to.
+    /// The time at which `sleep` ends.
     due: Option<Instant>,
     /// The other shards, where several drivers share addresses.
     siblings: Option<Siblings>,
@@ -79,7 +80,7 @@ impl Outgoing {
     }
 }
 
-/// What is left to do after a turn.
+/// The work left after a turn of the driver's loop.
 struct Turn {
     again: bool,
     over: bool,
@@ -116,7 +117,7 @@ impl Driver {
 
     /// Takes what the core wants to be sent.
     fn collect(&mut self, now: Instant, state: &mut State) {
-        // All sockets are of one kind.
+        // All sockets are of one kind, so the first stands for all.
         let most = self.sockets.first().map_or(1, Socket::max_packets);
         while self.outbox.len() < MAX_BATCHES {
             if self.collect_behind(now, state, most) {
@@ -151,12 +152,12 @@ impl Driver {
         true
     }
 
-    /// Puts a batch where it waits for its socket.
+    /// Puts a batch into the queue of packets for the sockets.
     fn post(&mut self, transmit: Transmit, packets: Vec<u8>) {
         let serves = |socket: &Socket| socket.serves(transmit.source, transmit.destination);
         match self.sockets.iter().position(serves) {
             Some(socket) => self.outbox.push_back(Outgoing { transmit, packets, sent: 0, socket }),
-            // There is no way there from here: as if the network had lost it.
+            // No socket can reach the destination: the packets are lost, as in the network.
             None => self.recycle(packets),
         }
     }
@@ -202,7 +203,7 @@ impl Driver {
         true
     }
 
-    /// What is lost here the core finds out as it does with any loss.
+    /// Drops packets that the system does not take. The core detects and repairs this as it does any loss.
     fn lose(&mut self, outgoing: Outgoing) {
         let (to, bytes) = (outgoing.transmit.destination, outgoing.packets.len() - outgoing.sent);
         tracing::debug!(target: "anabranch_live", %to, bytes, "the system takes no packets");
@@ -300,7 +301,7 @@ impl Driver {
                 }
             }
             drop(state);
-            // Those of the next buffer have room, too.
+            // Sent now, so that the answers to the next buffer have room.
             if self.outbox.len() >= MAX_BATCHES {
                 self.send(cx);
             }
@@ -327,20 +328,22 @@ impl Driver {
                 continue;
             }
             came = true;
-            // Less than there is room for was all; of what comes now the runtime tells, once it was asked again.
+            // An inbox that is not full has taken all that there was; the runtime signals later packets, once it was
+            // asked again.
             again |= self.inbox.is_full() || socket.poll_readable(cx).is_ready();
             let now = shared.clock.now();
             let mut state = shared.lock();
-            // What a user has asked for leaves before what has come is looked at: an ABORT with its reason goes before the one without
-            // that answers a packet for an association that is closed by now.
+            // The effects of users' commands leave before the received packets are processed: an ABORT with its reason
+            // goes before the one without that answers a packet for an association that is closed by now.
             if state.endpoint.has_ready() {
                 self.collect(now, &mut state);
             }
             drop(state);
             self.hand_in(cx, now, index);
         }
-        // What had come before the host of the peer said that nobody is there is read first: it may be the last of the peer's data, or
-        // its ABORT. But not for ever, as long as others send.
+        // Packets that came before an ICMP error about the peer's port are read first: they may be the last of the
+        // peer's data, or its ABORT. After a number of turns errors are read all the same, so that others' packets
+        // cannot delay them for ever.
         again |= came && self.sockets.iter().any(|socket| socket.poll_readable(cx).is_ready());
         self.errors_wait = if again { self.errors_wait + 1 } else { MAX_ERRORS_WAIT };
         if self.errors_wait >= MAX_ERRORS_WAIT {
@@ -440,7 +443,7 @@ impl Future for Driver {
 }
 
 impl Drop for Driver {
-    /// The runtime ends, or nobody needs the driver: whoever waits hears of it.
+    /// The runtime ends, or nobody needs the driver: tasks that wait are told.
     fn drop(&mut self) {
         let mut woken = Vec::new();
         self.shared.lock().end(&mut woken);

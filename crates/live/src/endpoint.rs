@@ -32,7 +32,7 @@ const EPHEMERAL: u16 = 0x3fff;
 #[derive(Debug)]
 pub struct Endpoint {
     shards: Arc<[Arc<Shared>]>,
-    /// The shard that is looked at first for who asks: each in turn.
+    /// The shard that the next connection attempt looks at first: each in turn.
     turn: Arc<AtomicUsize>,
     local: Arc<[SocketAddr]>,
     config: Arc<EndpointConfig>,
@@ -112,7 +112,7 @@ impl Endpoint {
     fn bind_sharded(local: &[SocketAddr], mut config: EndpointConfig) -> Result<Self, BindError> {
         let asked = config.port;
         let mut addresses = Vec::from(local);
-        // Dropped, it ends the threads that run.
+        // If a later shard cannot start, dropping this ends the threads that run already.
         let mut endpoint = Self::of(Vec::new(), local.into(), config.clone(), asked);
         let mut shards = Vec::new();
         for siblings in Siblings::all(config.shards) {
@@ -274,11 +274,11 @@ impl Endpoint {
     pub fn close_port(&self, port: u16) {
         for shared in self.shards.iter() {
             shared.command(|state, _| state.endpoint.close_port(port));
-            // Where associations live on their packets are still to come: the port stays ours.
+            // The port stays claimed while associations use it: their packets still come.
         }
     }
 
-    /// Lets nobody in any more; who waits is refused.
+    /// Accepts no more peers; peers that wait are refused.
     pub fn stop_listening(&self) {
         for shared in self.shards.iter() {
             shared.command(|state, _| state.endpoint.stop_listening());
@@ -338,7 +338,7 @@ impl Endpoint {
         }
     }
 
-    /// How many associations are not closed.
+    /// Number of associations that are not closed.
     #[must_use]
     pub fn associations(&self) -> usize {
         self.associations_by_shard().sum()
@@ -360,7 +360,7 @@ impl Endpoint {
     /// them: counters with `_total` behind it; of associations that have ended only with [`EndpointConfig::metrics`]. The label `port` is
     /// the SCTP port. `docs/how-to/live.md` has the list.
     pub fn publish_metrics(&self) {
-        // Not all at once: the driver waits meanwhile.
+        // Associations that are counted under one lock of the endpoint, for which the driver waits.
         const AT_ONCE: usize = 256;
         let (mut living, mut ended) = (Totals::default(), Totals::default());
         for shared in self.shards.iter() {
@@ -485,7 +485,7 @@ fn new_shared(
     Ok((Shared::new(anabranch_sctp::Endpoint::new(core, rng), config.linger, ports), port))
 }
 
-/// Who watches a driver, where somebody wants it, and what the state keeps for that.
+/// Sets up the observers that the configuration asks for, and the records that the state keeps for them.
 fn watch(config: &EndpointConfig, shared: &Shared, port: u16, local: &[SocketAddr]) -> Option<Box<Watch>> {
     let watch = Watch::new(config.capture.clone(), config.qlog.clone(), shared.clock.now());
     shared.look(|state| {
@@ -519,7 +519,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Who asks, and for what.
+    /// The request: the peer's address and the association it asks for.
     #[must_use]
     pub fn request(&self) -> &anabranch_sctp::Incoming {
         &self.asks

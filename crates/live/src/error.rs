@@ -1,4 +1,4 @@
-//! Why a command failed.
+//! Errors of commands, with their reasons.
 
 use anabranch_sctp::CloseReason;
 
@@ -10,7 +10,7 @@ pub enum BindError {
     Socket {
         /// The address that it was to have.
         address: std::net::SocketAddr,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
     /// No address was given.
@@ -19,9 +19,9 @@ pub enum BindError {
     /// The SCTP port is another process's, or cannot be claimed.
     #[error("SCTP port {port}: {error}")]
     Port {
-        /// Which.
+        /// The SCTP port.
         port: u16,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
     /// There are several shards in UDP only.
@@ -47,9 +47,9 @@ pub enum ConnectError {
     /// Right on IP: the local port is another process's.
     #[error("SCTP port {port}: {error}")]
     Port {
-        /// Which.
+        /// The SCTP port.
         port: u16,
-        /// What the operating system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
     /// The handshake failed.

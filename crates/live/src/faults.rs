@@ -1,4 +1,4 @@
-//! What a system may answer that this one does not when it is asked to: errors of sockets, a clock that jumps. Only for tests.
+//! Injected faults of the system that do not occur on request: errors of sockets, a clock that jumps. Only for tests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -46,8 +46,8 @@ mod tests {
             c.timers.rto_min = anabranch_sctp::Duration::from_millis(100);
             c.timers.rto_max = anabranch_sctp::Duration::from_millis(400);
             c.timers.heartbeat_interval = anabranch_sctp::Duration::from_millis(500);
-            // A slow machine meets errors one after the other that were meant for packets of their own, and what gets through may be
-            // answered by a SACK that does not: that is no path that has failed.
+            // On a slow machine errors that were meant for separate packets follow each other, and the SACK of a packet
+            // that passes may be lost: such a path has not failed.
             c.limits.association_max_retrans = 60;
             c.limits.path_max_retrans = 60;
         })
@@ -80,7 +80,7 @@ mod tests {
             ours.send(number.to_be_bytes().repeat(500)).await.unwrap();
             tokio::task::yield_now().await;
         }
-        // Before the guard of the shutdown runs (T5, RFC 9260, 9.2): each error costs an RTO.
+        // Waited for before the shutdown, whose guard timer (T5, RFC 9260, 9.2) would expire: each error costs an RTO.
         ours.until(|association| (association.holdings().0 == 0).then_some(())).await.unwrap();
         // The last acknowledgement may be lost with the errors.
         let _ = ours.shutdown().await;
@@ -130,7 +130,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_clock_that_goes_back_or_stands_still_loses_nothing() {
-        // The clock of the system does neither; a broken one does, as virtual machines have had them. Timers come as much later.
+        // The system's monotonic clock neither jumps back nor stops; broken clocks of virtual machines have done so.
+        // Timers come later by the same time.
         in_time(async {
             let (server, client, ours, theirs) = two().await;
             let ends = [client.local_addresses()[0], server.local_addresses()[0]];

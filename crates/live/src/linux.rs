@@ -1,4 +1,5 @@
-//! What Linux has beyond quinn-udp: a code point for each packet, packets that IP may fragment, and the queue of ICMP errors.
+//! Socket features of Linux that quinn-udp lacks: a code point for each packet, packets that IP may fragment, and the
+//! queue of ICMP errors.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -20,7 +21,7 @@ use socket2::SockFilter;
 use super::{Told, ecn_bits};
 use crate::shards;
 
-/// Room for an error and the address of who reports it.
+/// Bytes for an error and the address of its sender.
 const CONTROL: usize = 256;
 
 /// Errors that ICMP reports are kept for [`take_error`].
@@ -50,7 +51,7 @@ pub(super) fn take_ports(socket: &socket2::Socket, ipv6: bool, ports: Option<&[u
     let mut program = Vec::new();
     let Some(ports) = ports else { return socket.attach_filter(&[op(bpf::RET, whole, 0)]) };
     if ipv6 {
-        // What the filter sees begins with the SCTP header.
+        // The data that the filter sees begins with the SCTP header.
         program.push(op(bpf::LD_HALF, 2, 0));
     } else {
         program.push(op(bpf::LDX_HEADER, 0, 0));
@@ -61,7 +62,8 @@ pub(super) fn take_ports(socket: &socket2::Socket, ipv6: bool, ports: Option<&[u
         program.push(op(bpf::RET, whole, 0));
     }
     program.push(op(bpf::RET, 0, 0));
-    // The kernel takes 4,096 instructions at most: whoever has more ports takes all and looks for himself.
+    // The kernel takes 4,096 instructions at most: an endpoint with more ports takes all packets and looks at their
+    // ports itself.
     if program.len() > MOST_INSTRUCTIONS {
         program = vec![op(bpf::RET, whole, 0)];
     }
@@ -82,7 +84,7 @@ pub(super) fn hand_out_by_tag<S: AsFd>(socket: &S, ipv6: bool, count: u16) -> io
     let program = steering(ipv6, count);
     let program = libc::sock_fprog {
         len: program.len() as u16,
-        // The kernel reads it only.
+        // The pointer is mutable by its type only: the kernel reads the program.
         filter: program.as_ptr().cast_mut(),
     };
     Ok(setsockopt(socket, AttachReusePortCbpf, &program)?)
@@ -105,7 +107,7 @@ mod bpf {
     pub(super) const MOD: u32 = 0x94;
     pub(super) const TAX: u32 = 0x07;
     pub(super) const RET_A: u32 = 0x16;
-    /// Offsets from here on count from the IP header.
+    /// Base of offsets that count from the IP header.
     pub(super) const NETWORK: u32 = (-0x10_0000_i32) as u32;
 }
 
@@ -126,7 +128,7 @@ fn steering(ipv6: bool, count: u16) -> Vec<libc::sock_filter> {
         op(MOD, count, next),                              // 8
         op(RET_A, 0, next),                                // 9
     ];
-    // 10: by peer: its address, both ports.
+    // Instruction 10: the shard by the peer's address and both ports.
     let words: &[u32] = if ipv6 { &[8, 12, 16, 20] } else { &[12] };
     for (number, offset) in words.iter().enumerate() {
         if number > 0 {
@@ -218,7 +220,7 @@ pub(super) fn take_error<S: AsRawFd>(socket: &S, quoted: &mut [u8]) -> Option<To
         (libc::SO_EE_ORIGIN_ICMP, 3, _) | (libc::SO_EE_ORIGIN_ICMP6, 1, _) => {
             Some(IcmpKind::Unreachable { code })
         }
-        // This host says so itself, when the packet is not to be fragmented.
+        // This host reports it itself, when the packet is not to be fragmented.
         (libc::SO_EE_ORIGIN_LOCAL, ..) if error.ee_errno == libc::EMSGSIZE as u32 => {
             Some(IcmpKind::TooBig { mtu: info })
         }

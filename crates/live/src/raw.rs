@@ -1,4 +1,5 @@
-//! What an endpoint right on IP shares with other processes of its host: SCTP ports, and the duty to answer for those that nobody has.
+//! State that an endpoint directly on IP shares with other processes of its host: SCTP ports, and the duty to answer
+//! for ports without an owner.
 
 use std::io;
 use std::net::IpAddr;
@@ -9,7 +10,7 @@ use anabranch_base::{Duration, Instant};
 use crate::claims::{Claims, Ownership, is_claimed};
 use crate::socket::Socket;
 
-/// How often an endpoint that does not answer for ports that nobody has looks whether it should.
+/// Interval at which an endpoint tries to get the duty to answer for ports without an owner.
 const OWNERSHIP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The SCTP ports of an endpoint.
@@ -48,7 +49,7 @@ impl Ports {
         self.lock().0.has(port)
     }
 
-    /// All of them, when there are others than at the last call.
+    /// All ports, if they have changed since the last call, or `anyway`.
     fn news(&self, anyway: bool) -> Option<Vec<u16>> {
         let (claims, changed) = &mut *self.lock();
         let news = std::mem::replace(changed, false);
@@ -56,7 +57,7 @@ impl Ports {
     }
 }
 
-/// For which of its addresses an endpoint answers packets to ports that nobody has.
+/// The addresses for which an endpoint answers packets to ports without an owner.
 #[derive(Debug)]
 pub(crate) struct Ownerships {
     each: Vec<Ownership>,
@@ -69,7 +70,7 @@ impl Ownerships {
         Self { each, looked: Instant::ZERO }
     }
 
-    /// Tells sockets what they are to take, where that has changed.
+    /// Tells sockets which ports they are to take, where that has changed.
     pub(crate) fn look(&mut self, now: Instant, ports: &Ports, sockets: &[Socket]) {
         let mut taken = false;
         if now >= self.looked + OWNERSHIP_INTERVAL {
@@ -84,7 +85,8 @@ impl Ownerships {
         }
     }
 
-    /// Whether a packet that has come to a socket is this endpoint's business.
+    /// Whether a packet that has come to a socket is for this endpoint: its port is claimed, or the endpoint has the
+    /// duty to answer.
     pub(crate) fn concerns(&self, socket: usize, ports: &Ports, to: IpAddr, packet: &[u8]) -> bool {
         let Some(port) = packet.get(2..4).and_then(|bytes| bytes.try_into().ok()).map(u16::from_be_bytes)
         else {

@@ -16,8 +16,8 @@ use tokio::io::{Interest, Ready};
 #[cfg(unix)]
 type Registered = tokio::io::unix::AsyncFd<Socket>;
 
-/// What tokio says of this function is about types that lie about their descriptor; a socket has it as long as it lives. The function that
-/// stands for it now is not safe for all that, and there is no unsafe code here.
+/// tokio deprecates this function because of types whose descriptor may change; a socket keeps its descriptor as long
+/// as it lives. The successor is an unsafe function, and this crate has no unsafe code.
 #[cfg(unix)]
 #[allow(deprecated, reason = "its successor is unsafe")]
 fn register(socket: Socket, interest: Interest) -> io::Result<Registered> {
@@ -53,7 +53,7 @@ impl Io {
 
     /// Waits until something has come.
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // What is known stays known: `read` finds out that there is nothing more.
+        // Readiness is kept: `read` finds out that there is nothing more.
         self.registered.poll_read_ready(cx).map_ok(|mut known| known.retain_ready())
     }
 
@@ -140,7 +140,7 @@ impl Io {
         true
     }
 
-    /// The errors that the runtime knows of are read; what `read` does finds those that have come meanwhile.
+    /// Clears the runtime's knowledge of errors, which were read; `read` finds those that have come meanwhile.
     pub(crate) fn forget_errors(&self, read: impl FnOnce()) {
         let read = || {
             read();
@@ -163,7 +163,8 @@ mod tests {
 
     use super::*;
 
-    /// A local socket takes no more than its reader has room for; UDP on the loopback never says so.
+    /// Tested with a Unix socket, which takes no more than its reader has room for: UDP on the loopback never reports a
+    /// full buffer.
     #[tokio::test]
     async fn a_full_socket_tells_when_there_is_room() {
         let (ours, theirs) = Socket::pair(Domain::UNIX, Type::DGRAM, None).unwrap();

@@ -1,11 +1,12 @@
 //! Several drivers behind the same UDP addresses, each on a thread of its own: which of them a packet is for.
 //!
-//! The verification tag of a packet says whose association it belongs to: what a shard draws is its number modulo how many there are.
-//! An INIT has no tag yet, and a chunk with the T bit has the peer's (RFC 9260, 8.5.1): those go by the address of the sender and both
-//! SCTP ports. UDP ports, which may change while an association lives (RFC 6951, 5.4), say nothing.
+//! The verification tag of a packet names the shard of its association: a tag drawn by a shard, modulo the number of
+//! shards, is the shard's number. An INIT has no tag yet, and a chunk with the T bit has the peer's (RFC 9260, 8.5.1):
+//! those go by the address of the sender and both SCTP ports. UDP ports, which may change while an association lives
+//! (RFC 6951, 5.4), say nothing.
 //!
-//! The kernel hands out by the same rule where it lets us tell it (`linux.rs`). What reaches another shard all the same, such as the rest of a
-//! batch that GRO has joined from several associations, is passed on in this process.
+//! The kernel hands out by the same rule where it lets us tell it (`linux.rs`). A packet that reaches another shard all
+//! the same, such as one of a batch that GRO has joined from several associations, is passed on in this process.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use anabranch_base::Meta;
 use anabranch_sctp::{IcmpError, IcmpKind, Shard};
 use tokio::sync::mpsc;
 
-/// Packets that may wait for another shard. What finds no place is lost, as on a network.
+/// Packets that may wait for another shard. Further packets are lost, as on a network.
 const MOST_WAITING: usize = 4096;
 /// Chunk types with a T bit: ABORT and SHUTDOWN COMPLETE (RFC 9260, 3.3.7, 3.3.13), and the bit.
 pub(crate) const ABORT: u8 = 6;
@@ -50,7 +51,7 @@ pub(crate) fn of_packet(source: IpAddr, packet: &[u8], count: u16) -> Option<u16
     Some(Shard::of_tag(tag, count))
 }
 
-/// What one shard has got and another is to have.
+/// A packet or ICMP error that one shard has received for another.
 #[derive(Debug)]
 pub(crate) enum Forwarded {
     Packet(Meta, Vec<u8>),
@@ -94,8 +95,8 @@ impl Siblings {
         true
     }
 
-    /// Tells all others of an ICMP error: the kernel gives it to any socket of the port, and what it quotes is a packet of ours, with the
-    /// peer's tag.
+    /// Passes an ICMP error to all other shards: the kernel gives it to any socket of the port, and it quotes a packet
+    /// of ours with the peer's tag, which does not name the shard.
     pub(crate) fn tell(&self, error: &IcmpError<'_>) {
         for (index, sender) in self.senders.iter().enumerate() {
             if index != usize::from(self.shard.index()) {
@@ -109,11 +110,11 @@ impl Siblings {
         }
     }
 
-    /// What another has passed on. Wakes the task when there is something.
+    /// The next packet or error that another shard has passed on. Wakes the task when there is one.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Forwarded> {
         match self.receiver.poll_recv(cx) {
             Poll::Ready(Some(forwarded)) => Poll::Ready(forwarded),
-            // A sender of it is among its own.
+            // `None` cannot come: this shard itself holds a sender of the channel.
             Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
     }

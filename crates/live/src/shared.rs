@@ -1,4 +1,4 @@
-//! What the driver and its users share: the sans-I/O endpoint behind a mutex, and who waits.
+//! State shared by the driver and its users: the sans-I/O endpoint behind a mutex, and the waiting tasks.
 //!
 //! A mutex, not channels: a command is a call of the core, which takes some ten nanoseconds, and its answer is known at once. So a
 //! future holds nothing but its place among those who wait, and one that is dropped has either done nothing or all.
@@ -32,7 +32,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) endpoint: anabranch_sctp::Endpoint,
-    /// By [`AssociationId::index`].
+    /// The driver's state of each association, by [`AssociationId::index`].
     slots: Vec<Option<Box<Slot>>>,
     /// Peers who ask for an association, and were not shown to the user yet.
     pub(crate) asking: VecDeque<Incoming>,
@@ -46,14 +46,14 @@ pub(crate) struct State {
     pub(crate) drained: bool,
     /// The driver has gone: nothing happens any more.
     pub(crate) ended: bool,
-    /// How many hold the endpoint, and how many an association.
+    /// Numbers of handles: of the endpoint, and of associations.
     pub(crate) holders: usize,
     pub(crate) held: usize,
     /// Closed, and nobody holds them: to be released when their last packet has left.
     forgotten: Vec<AssociationId>,
-    /// What has happened to associations since the watchers of the driver looked, where they want it.
+    /// Events of associations since the driver's observers last looked; `None` without such observers.
     pub(crate) told: Option<Vec<Told>>,
-    /// What associations that are gone have counted, where it is kept.
+    /// The counters of associations that are gone; `None` without metrics.
     pub(crate) totals: Option<Box<Totals>>,
     pub(crate) span: tracing::Span,
     driver: Option<Waker>,
@@ -63,7 +63,7 @@ pub(crate) struct State {
     woken: bool,
 }
 
-/// For what a future waits.
+/// The event that a future waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Queue {
     Readers(AssociationId),
@@ -138,8 +138,8 @@ impl Shared {
         answer
     }
 
-    /// Waits in `queue` until `attempt` has an answer. It gets the clock, not the time: who only reads need not ask for it, and it is
-    /// asked some hundred thousand times a second.
+    /// Waits in `queue` until `attempt` has an answer. It gets the clock, not the time: an attempt that only reads need
+    /// not ask for the time, and there are some hundred thousand attempts a second.
     pub(crate) fn wait<R, F>(&self, queue: Queue, attempt: F) -> Wait<'_, F>
     where
         F: FnMut(&mut State, &Clock) -> Poll<R>,
@@ -154,7 +154,7 @@ impl State {
         slot.filter(|slot| slot.id == id)
     }
 
-    /// A new association that somebody holds.
+    /// A new association with a handle.
     pub(crate) fn adopt(&mut self, id: AssociationId) {
         let index = id.index() as usize;
         if self.slots.len() <= index {
@@ -254,7 +254,7 @@ impl State {
         }
     }
 
-    /// Frees what nobody holds and whose last packet has left.
+    /// Frees associations without a handle whose last packet has left.
     pub(crate) fn release_forgotten(&mut self) {
         if self.forgotten.is_empty() {
             return;
@@ -364,7 +364,7 @@ pub(crate) struct Wait<'a, F> {
     attempt: F,
 }
 
-/// Nothing of it is pinned.
+/// No field is pinned by its address.
 impl<F> Unpin for Wait<'_, F> {}
 
 impl<R, F> Future for Wait<'_, F>

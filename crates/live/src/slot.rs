@@ -1,4 +1,4 @@
-//! What the driver knows of one association beside the core: who waits for it, and what its user was not told yet.
+//! The driver's state of one association beside the core's: waiting tasks, and events that its user has not read yet.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -23,7 +23,7 @@ pub(crate) struct Slot {
     /// Users who wait to read or to write, or (`News::Other`) for the beginning, the end, or an event.
     pub(crate) waiters: Waiters,
     pub(crate) events: Option<Box<Events>>,
-    /// Where somebody listens.
+    /// The span for `tracing`, where somebody listens.
     pub(crate) span: Option<Box<tracing::Span>>,
 }
 
@@ -48,12 +48,12 @@ impl Slot {
         }
     }
 
-    /// Why it has ended.
+    /// The reason for the end, once it has ended.
     pub(crate) fn reason(&self) -> Option<CloseReason> {
         self.closed.as_deref().cloned()
     }
 
-    /// Takes note of an event; those whom it concerns are moved to `woken`.
+    /// Takes note of an event; the tasks that it concerns are moved to `woken`.
     pub(crate) fn note(&mut self, event: Event, woken: &mut Vec<Waker>) {
         match &event {
             Event::Readable { .. } => self.waiters.wake(News::Readable, woken),
@@ -67,7 +67,7 @@ impl Slot {
                 self.waiters.wake(News::Readable, woken);
                 self.waiters.wake(News::Writable, woken);
             }
-            // A peer that has restarted speaks again.
+            // A peer that has restarted can send again.
             Event::Restarted { .. } => self.peer_done = false,
             Event::Closed(reason) => {
                 self.closed = Some(Box::new(reason.clone()));

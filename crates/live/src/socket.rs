@@ -51,7 +51,7 @@ impl std::fmt::Debug for Socket {
     }
 }
 
-/// What became of packets that were to be sent.
+/// The fate of packets that were handed to the system.
 #[derive(Debug)]
 pub(crate) enum Sent {
     /// The system has them.
@@ -64,10 +64,10 @@ pub(crate) enum Sent {
     Lost,
 }
 
-/// What the system tells of a packet that has left.
+/// An error that the system reports about a packet that has left.
 #[derive(Debug)]
 struct Told {
-    /// `None` for what is of no interest.
+    /// `None` for a kind that the core does not use.
     kind: Option<IcmpKind>,
     destination: SocketAddr,
     quoted: usize,
@@ -85,7 +85,7 @@ impl Socket {
         if address.is_ipv6() {
             raw.set_only_v6(true)?;
         }
-        // What the system does not grant is no reason to fail.
+        // The system may grant less; that is no reason to fail.
         let _ = raw.set_recv_buffer_size(receive);
         let _ = raw.set_send_buffer_size(send);
         raw.set_nonblocking(true)?;
@@ -107,7 +107,7 @@ impl Socket {
         ports: Option<&[u16]>,
     ) -> io::Result<Self> {
         let raw = RawSocket::new(Domain::for_address(address), Type::RAW, Some(Protocol::from(SCTP)))?;
-        // Before it is bound: nothing that is not wanted waits in it.
+        // Set before the socket is bound, so that no unwanted packet waits in it.
         system::take_ports(&raw, address.is_ipv6(), ports)?;
         let _ = raw.set_recv_buffer_size(receive);
         let _ = raw.set_send_buffer_size(send);
@@ -159,7 +159,7 @@ impl Socket {
     /// Hands packets to the system.
     pub(crate) fn send(&self, transmit: &Transmit, packets: &[u8]) -> Sent {
         let segment = transmit.segment_size.max(1);
-        // What IP may fragment cannot leave in one call.
+        // Packets that IP may fragment leave one in a call.
         let mut most = if transmit.dont_fragment { self.max_packets() } else { 1 };
         self.let_fragment(!transmit.dont_fragment, segment.min(packets.len()));
         let mut rest = packets;
@@ -173,7 +173,7 @@ impl Socket {
                 Err(error) if earlier < MAX_EARLIER && system::is_of_earlier(&error) => earlier += 1,
                 Err(error) if most > 1 && batch.len() > segment && system::may_be_offload(&error) => most = 1,
                 Err(error) if system::is_too_big(&error) => return Sent::TooBig(rest.len()),
-                // ENOBUFS, EPERM of a firewall, no route: no more of them now.
+                // ENOBUFS, EPERM of a firewall, no route: the rest is not tried.
                 Err(_) => return Sent::Lost,
             }
         }
@@ -202,7 +202,8 @@ impl Socket {
 
     /// Packets that may be fragmented are few: those that have left before the path was found to carry less (RFC 9260, 6.9).
     fn let_fragment(&self, allowed: bool, longest: usize) {
-        // What every host takes whole (RFC 791) passes either way: two calls for each INIT ACK, and the packet after it, are saved.
+        // A packet that every host takes whole (RFC 791) passes either way: this saves two calls for each INIT ACK, and
+        // the packet after it.
         if allowed && longest <= LEAST_MTU {
             return;
         }
@@ -239,7 +240,7 @@ impl Socket {
     /// Calls `take` for each error that the system has to tell.
     pub(crate) fn each_error(&self, mut take: impl FnMut(&IcmpError<'_>)) {
         self.read_errors(&mut take);
-        // What comes from now on is told again; what has come meanwhile is read now.
+        // The system signals errors from now on again; those that came meanwhile are read now.
         self.io.forget_errors(|| self.read_errors(&mut take));
     }
 
@@ -299,7 +300,8 @@ impl Socket {
     }
 }
 
-/// What a raw IPv4 socket gets begins with the IP header; with IPv6 it does not (raw(7), RFC 3542, 3).
+/// The SCTP packet behind the IP header. A raw IPv4 socket gets that header; a raw IPv6 socket does not (raw(7), RFC
+/// 3542, 3).
 fn behind_ip(packet: &[u8]) -> Option<&[u8]> {
     let words = usize::from(packet.first()? & 0x0f);
     packet.get(4 * words..)
@@ -330,7 +332,7 @@ impl Inbox {
         self.filled == Self::SLOTS
     }
 
-    /// How many buffers hold something.
+    /// Number of buffers with data.
     pub(crate) fn filled(&self) -> usize {
         self.filled
     }
@@ -366,7 +368,8 @@ mod tests {
 
     use super::*;
 
-    /// The runtime has had no turn since the packet came, so it knows of nothing to read; who looks unasked finds it.
+    /// The runtime has had no turn since the packet came, so it knows of nothing to read; a read without asking it
+    /// finds the packet.
     #[tokio::test]
     async fn who_looks_unasked_waits_for_no_runtime() {
         let socket = Socket::bind("127.0.0.1:0".parse().unwrap(), (1 << 16, 1 << 16), None).unwrap();

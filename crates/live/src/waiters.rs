@@ -2,14 +2,14 @@
 
 use std::task::Waker;
 
-/// What a task waits for, where one list is for several things.
+/// The reason for which a task waits, where one list is for several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// There is something to read.
     Readable,
     /// There is room to write.
     Writable,
-    /// Anything else.
+    /// The beginning, the end, or an event.
     Other,
 }
 
@@ -39,7 +39,7 @@ impl Waiters {
         }
         loop {
             self.next = self.next.wrapping_add(1);
-            // Who has waited for so long keeps the number.
+            // The number wraps: a task that still waits under it keeps it.
             if !self.waiting.iter().any(|known| known.number == self.next) {
                 break;
             }

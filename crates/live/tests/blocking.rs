@@ -12,7 +12,7 @@ fn a_thread_reads_one_stream_and_waits_for_what_is_no_event() {
     let answering = std::thread::spawn(move || {
         let association = server.accept().unwrap().accept().unwrap();
         let stream = association.stream(3);
-        // What comes on other streams is left where it is.
+        // Messages on other streams are left for their readers.
         assert_eq!(stream.recv().unwrap().unwrap().into_bytes(), "question");
         assert_eq!((stream.number(), stream.association().snapshot().is_some()), (3, true));
         stream.send(Message::new(9, "answer")).unwrap();

@@ -37,7 +37,7 @@ async fn the_field_is_the_same_at_both_ends() {
             let _ = (at_client.close().unwrap(), at_server.close().unwrap());
             let (left, came) = (fields(&left), fields(&came));
             assert!(left.len() > 100 && came.len() > 100, "{} {}", left.len(), came.len());
-            // What is sent again, or rides with COOKIE ECHO, is Not-ECT.
+            // Retransmissions and packets with COOKIE ECHO are Not-ECT.
             for fields in [&left, &came] {
                 let asked = fields.iter().filter(|bits| **bits == field).count();
                 assert!(asked * 10 >= fields.len() * 9, "{mode:?}: {fields:?}");

@@ -1,5 +1,5 @@
-//! What `tracing` hears. It is the only test of its process: `tracing` keeps for all threads who listens to an event, and asks the thread that
-//! comes first.
+//! The spans and events for `tracing`. It is the only test of its process, because `tracing` caches for all threads
+//! whether a subscriber wants an event, and asks the thread that comes first.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -1,4 +1,4 @@
-//! What goes wrong on networks: nothing that was acknowledged is lost, nothing comes twice, and the user is told once.
+//! Faults of networks: nothing that was acknowledged is lost, nothing comes twice, and the user is told once.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

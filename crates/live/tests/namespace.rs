@@ -1,6 +1,7 @@
-//! What only a network of one's own shows: a device that refuses packets (ENOBUFS), one that carries smaller ones (EMSGSIZE). Each test
-//! runs its second half in a network namespace; that needs root and the programs `unshare`, `ip` and `tc` (Debian: util-linux, iproute2).
-//! Where they are missing a test says so and passes; with `ANABRANCH_TOOLS=required`, as in CI, it fails.
+//! Cases that only a private network shows: a device that refuses packets (ENOBUFS), one that carries smaller ones
+//! (EMSGSIZE). Each test runs its second half in a network namespace; that needs root and the programs `unshare`, `ip`
+//! and `tc` (Debian: util-linux, iproute2). Where they are missing a test says so and passes; with
+//! `ANABRANCH_TOOLS=required`, as in CI, it fails.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -162,7 +162,7 @@ async fn an_error_is_believed_only_if_it_quotes_what_was_sent() {
         assert_eq!(client.associations(), 2);
         up.send("still here").await.unwrap();
         assert_eq!(theirs.recv().await.unwrap().unwrap().into_bytes(), "still here");
-        // What was really sent is believed.
+        // An error that quotes a packet really sent is believed.
         forge(&port_unreachable(from.port(), at.port(), init));
         assert_eq!(ours.closed().await, CloseReason::PortUnreachable);
         assert_eq!(client.stats().icmp_ignored, 3);
@@ -225,7 +225,7 @@ async fn a_peer_whose_process_is_gone_is_known_to_be_at_the_next_packet() {
         assert!(said, "{error}");
         let ends = events.iter().filter(|event| matches!(event, Event::Closed(_))).count();
         assert_eq!(ends, 1, "{events:?}");
-        // What was sent, and not delivered, can be taken back.
+        // A message that was sent but not delivered can be taken back.
         let back = ours.command(|association, _| association.receive_unacknowledged());
         assert_eq!(back.flatten().map(anabranch_sctp::Undelivered::into_bytes), Some("hello?".into()));
     })
@@ -468,7 +468,7 @@ async fn dropping_the_last_handle_delivers_and_ends() {
         assert_eq!(theirs.recv().await.unwrap().unwrap().into_bytes(), "last words");
         assert!(theirs.recv().await.unwrap().is_none());
         assert_eq!(theirs.closed().await, CloseReason::Graceful);
-        // Who drops it with something unread does not pretend to have read it.
+        // An association that is dropped with something unread is aborted: it does not pretend to have read it.
         let (ours, theirs) = pair(&client, &server, at).await;
         ours.send("unread").await.unwrap();
         while theirs.snapshot().unwrap().stats.payload_bytes_received_new == 0 {
@@ -517,7 +517,7 @@ async fn each_peer_may_have_a_configuration_of_its_own() {
                 .command(|association, _| association.configuration().limits.association_max_retrans);
             assert_eq!(limit, Some(20));
         }
-        // What the handshake has told cannot be another.
+        // A value announced in the handshake cannot change afterwards.
         let wide = Arc::new(default_association().with(|c| c.streams.inbound = 7));
         let other = crate::common::client();
         let (_, refused) =

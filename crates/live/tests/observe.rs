@@ -1,4 +1,4 @@
-//! What others see of an endpoint: captures, qlog, metrics, events; and that none of it stops an association.
+//! Observers of an endpoint: captures, qlog, metrics, events; and that none of it stops an association.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -144,7 +144,7 @@ async fn a_qlog_is_a_text_sequence_with_what_the_association_did() {
         assert!(times.is_sorted());
         assert!(events.iter().all(|event| event["group_id"].as_str().unwrap().starts_with("127.0.0.1:")));
         let named = |name: &'static str| events.iter().filter(move |event| event["name"] == name);
-        // What the core has counted, and what it has told.
+        // The core's counters equal its events.
         let sent = named("anabranch:data_sent").filter(|event| event["data"]["retransmission"].is_null());
         let bytes: u64 = sent.map(|event| event["data"]["length"].as_u64().unwrap()).sum();
         assert_eq!(bytes, counted.stats.payload_bytes_unique);

@@ -56,7 +56,7 @@ async fn a_port_that_was_chosen_is_not_the_only_one() {
         assert_eq!(theirs.recv().await.unwrap().unwrap().into_bytes(), "second");
         assert_eq!(client.associations(), 2);
         drop(first);
-        // Who has asked for one gets that, or none.
+        // An endpoint that asks for one port gets that, or none.
         let fixed = Endpoint::bind(&[local()], EndpointConfig::on_port(7000)).unwrap();
         let (_ours, _theirs) = pair(&fixed, &server, at).await;
         let refused = fixed.connect(at, PORT).await.unwrap_err();

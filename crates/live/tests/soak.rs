@@ -26,7 +26,7 @@ const LIVES_AT_ONCE: usize = 4;
 const STREAMS: u16 = 4;
 const SEND_BUFFER: usize = 100_000;
 const RECEIVE_BUFFER: u32 = 150_000;
-/// What the process may need beyond its buffers: threads, relays, sockets, code.
+/// Memory that the process may need beyond its buffers, bytes: threads, relays, sockets, code.
 const OF_THE_PROCESS: usize = 120 << 20;
 
 fn config() -> Config {
@@ -38,12 +38,12 @@ fn config() -> Config {
     })
 }
 
-/// What both ends of all lives have said, by life.
+/// The records of both ends of all lives, by life.
 #[derive(Default)]
 struct Book {
     /// How many messages of each stream the server's user has read.
     read: BTreeMap<(u32, u16), u32>,
-    /// What went wrong.
+    /// Sentences about faults.
     wrong: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ enum Fate {
     ServerDies,
 }
 
-/// What one client has done, as it knows.
+/// The client's own record of its life.
 struct Lived {
     fate: Fate,
     /// Messages sent, and acknowledged, of each stream.
@@ -254,7 +254,7 @@ impl Mortal {
                         .unwrap();
                 server.listen().unwrap();
                 tell.send(server.local_addresses()[0]).unwrap();
-                // What it reads is checked for order; what it has when it dies is nobody's.
+                // The order of messages is checked; those unread when the server dies are not missed.
                 tokio::spawn(serve(server, book, seed));
             });
             let _ = killed.recv();
@@ -309,7 +309,8 @@ fn peers_come_and_go_and_nothing_is_lost() {
     let seconds = number("SOAK_SECONDS").unwrap_or(4);
     let seed = number("SOAK_SEED").unwrap_or_else(|| u64::from(std::process::id()) * 7919);
     println!("soak: {seconds} s, SOAK_SEED={seed}");
-    // What the first runtime of a process opens stays (a pair of sockets for signals, where a program of the workspace wants them).
+    // Descriptors that the first runtime of a process opens stay open (a pair of sockets for signals, where a program
+    // of the workspace wants them).
     drop(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap());
     let (before, began) = (descriptors(), tokio::time::Instant::now());
     let book = Shared::default();

@@ -27,7 +27,7 @@ type Arrived = (Py<PyBytes>, u16, u32, bool, u64);
 /// Association, name of the event, in words, its values.
 type Told = (u64, &'static str, String, Py<PyDict>);
 
-/// What is kept for an association here.
+/// The state that is kept here for an association, beside the core's.
 struct Known {
     id: AssociationId,
     /// Messages of which only a part was handed over yet.
@@ -77,7 +77,7 @@ fn octet(dscp: Dscp, ecn: Ecn) -> u8 {
     dscp.get() << 2 | ecn
 }
 
-/// What associations begin with: a profile, or that for networks, with options set over it.
+/// Builds the configuration of associations: a profile, or that for networks, with options set over it.
 fn config(profile: Option<&str>, options: &[(String, String)]) -> PyResult<Arc<Config>> {
     let mut config = match profile {
         None => Config::for_networks(),
@@ -530,6 +530,15 @@ fn describe(event: &Event, values: &Bound<'_, PyDict>) -> PyResult<()> {
         Event::Closed(reason) => {
             values.set_item("graceful", *reason == anabranch_sctp::CloseReason::Graceful)?;
             values.set_item("reason", reason.to_string())?;
+            // The peer's error causes, and what its user said: of an abort of the peer only.
+            let (causes, said) = match reason {
+                anabranch_sctp::CloseReason::AbortedByPeer { causes, reason } => {
+                    (Some(causes.clone()), reason.as_ref().map(|said| said.to_string()))
+                }
+                _ => (None, None),
+            };
+            values.set_item("causes", causes)?;
+            values.set_item("said", said)?;
         }
         Event::SenderDry | Event::PeerShutdown => {}
     }

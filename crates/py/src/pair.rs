@@ -235,7 +235,7 @@ impl Pair {
         self.sent.get(first..).unwrap_or_default().to_vec()
     }
 
-    /// What the user of a side was told, and when (ns).
+    /// The events that the user of a side was told, with their times (ns).
     fn events(&self, side: usize) -> Vec<(u64, String)> {
         self.told.get(side).cloned().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What was expected beside what came, field by field.
+//! Comparison of expected with actual values, field by field.
 
 use crate::packet::flags;
 use crate::value::{Field, Value};
@@ -6,11 +6,11 @@ use crate::value::{Field, Value};
 /// One field that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where: `INIT.tag`, `result`.
+    /// The path to the field: `INIT.tag`, `result`.
     pub field: String,
-    /// What the script says.
+    /// The value that the script expects, as text.
     pub expected: String,
-    /// What came.
+    /// The actual value, as text.
     pub came: String,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn differences(field: &str, expected: &Value, came: &Value) -> Vec<Di
 
 fn value(field: &str, expected: &Value, came: &Value, found: &mut Vec<Difference>) {
     match (expected, came) {
-        // What the stack does not tell can be anything, too.
+        // A value that the stack does not tell matches anything, too.
         (Value::Any, _) | (_, Value::Any) => {}
         (Value::Node(name, wanted), Value::Node(other, there)) => {
             if name == other {

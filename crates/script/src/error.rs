@@ -1,16 +1,16 @@
-//! What is wrong with a script, before or while it runs.
+//! Errors of a script, found before or while it runs.
 
 /// A script that cannot be read, or asks for what does not exist: one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     /// Line of the file, from 1.
     pub line: usize,
-    /// What, and what is allowed.
+    /// A sentence about the mistake, and what is allowed.
     pub message: String,
 }
 
 impl ScriptError {
-    /// At a line.
+    /// An error at a line of the script.
     pub fn new(line: usize, message: impl Into<String>) -> Self {
         Self { line, message: message.into() }
     }

@@ -21,11 +21,11 @@ const LOCAL6: SocketAddr =
 /// The script's address in IPv6.
 const PEER6: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V6(std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)), 0);
-/// The port of whoever is called.
+/// The port of the side that is called.
 pub(crate) const SERVER_PORT: u16 = 8080;
 /// The stack's UDP port, where it calls (RFC 6951, 8: "sctp-tunneling").
 const ENCAPSULATION_PORT: u16 = 9899;
-/// The port of whoever calls.
+/// The port of the side that calls.
 const CALLER_PORT: u16 = 49_152;
 /// Most packets that may leave at one time before we say that the stack does not stop.
 const MOST_AT_ONCE: usize = 100_000;
@@ -53,7 +53,7 @@ pub(crate) struct Network {
     endpoints: Vec<(Endpoint, u16)>,
     sent: VecDeque<Sent>,
     events: VecDeque<(Port, AssociationId, Event)>,
-    /// Which endpoint the script talks with.
+    /// Index of the endpoint that the script talks with.
     current: usize,
     /// The script's port.
     peer_port: u16,
@@ -123,7 +123,7 @@ impl Network {
         self.endpoints.get(port.0).map(|(endpoint, _)| endpoint)
     }
 
-    /// Nobody accepts associations on a port any more.
+    /// Ends the acceptance of associations on a port.
     pub(crate) fn stop_listening(&mut self, port: Port) {
         if let Some(endpoint) = self.endpoint(port) {
             endpoint.stop_listening();
@@ -167,7 +167,7 @@ impl Network {
             self.last_error = error.map(|chunk| chunk.bytes.to_vec()).or(self.last_error.take());
         }
         if self.endpoints.is_empty() {
-            // Nobody has a socket: the stack answers out of the blue all the same (RFC 9260, 8.4).
+            // Without a socket the stack answers out of the blue packets all the same (RFC 9260, 8.4).
             self.open(Some(SERVER_PORT));
         }
         if let Some((endpoint, _)) = self.endpoints.get_mut(self.current) {
@@ -213,7 +213,7 @@ impl Network {
                     self.last_tag = u32::from_be_bytes([*a, *b, *c, *d]);
                 }
                 let to = transmit.destination.port();
-                // Who has never heard from the peer leaves the choice to the driver.
+                // A stack that has never heard from the peer leaves the choice to the driver.
                 let from =
                     transmit.source.map_or(if to == 0 { 0 } else { ENCAPSULATION_PORT }, |at| at.port());
                 let source = transmit.source.map(|at| at.ip()).filter(|ip| !ip.is_unspecified());
@@ -230,7 +230,7 @@ impl Network {
         self.events.pop_front()
     }
 
-    /// When the next timer is due.
+    /// The time at which the next timer is due.
     pub(crate) fn next_timer(&mut self) -> Option<Instant> {
         self.endpoints.iter_mut().filter_map(|(endpoint, _)| endpoint.poll_timeout()).map(|(at, _)| at).min()
     }

@@ -9,7 +9,7 @@ use crate::{Failure, Options, run};
 /// from the folder.
 pub const EXPECTED_FAILURES: &str = "expected-failures.txt";
 
-/// What became of a script.
+/// The result of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The script ran to its end.
@@ -24,12 +24,12 @@ pub enum Verdict {
     Unreadable(String),
 }
 
-/// A script and what became of it.
+/// A script and its result.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The file, as it was found.
     pub path: PathBuf,
-    /// What became of it.
+    /// The result of the run.
     pub verdict: Verdict,
 }
 
@@ -49,7 +49,7 @@ pub struct Counts {
 pub struct Found {
     /// The file.
     pub path: PathBuf,
-    /// Why it is known to fail.
+    /// The reason why it is known to fail; `None`: it must pass.
     pub known: Option<String>,
 }
 
@@ -136,7 +136,7 @@ impl Outcome {
         !matches!(self.verdict, Verdict::Passed | Verdict::ExpectedFailure(..))
     }
 
-    /// `file:line: what`, and below it what was expected and came; nothing for a script that passed.
+    /// `file:line: reason`, and below it the expected and the actual packet or result; `None` for a script that passed.
     #[must_use]
     pub fn report(&self) -> Option<String> {
         let path = self.path.display();

@@ -30,9 +30,9 @@ pub enum Value {
 /// A value with or without a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// What stands before `=`.
+    /// The name before `=`.
     pub key: Option<String>,
-    /// What stands behind it.
+    /// The value, behind `=` if there is a name.
     pub value: Value,
 }
 

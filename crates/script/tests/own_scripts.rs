@@ -19,7 +19,7 @@ fn options() -> Options {
 fn every_script_comes_to_what_the_list_says() {
     let found = suite::find(&root()).unwrap();
     assert!(found.len() >= 368, "{} scripts", found.len());
-    // What a script says must not hang on the switch that the command line leaves out.
+    // Results must not depend on the switch `strict`, which the command line leaves out.
     for options in [options(), Options::default()] {
         let outcomes = found.iter().map(|found| suite::run_file(found, &options));
         let bad: Vec<String> =
@@ -28,7 +28,7 @@ fn every_script_comes_to_what_the_list_says() {
     }
 }
 
-/// Tags, TSNs and jitter are drawn from the seed; what a script says must hold for all.
+/// Tags, TSNs and jitter are drawn from the seed; the expectations of a script must hold for all.
 #[test]
 fn the_seed_does_not_matter() {
     for found in suite::find(&root()).unwrap() {

@@ -1,5 +1,5 @@
-//! What applications send: bytes that depend on the place in the stream, so that a receiver can tell whether they came
-//! whole and in order, without anybody keeping a copy.
+//! The content that applications send: bytes that depend on the place in the stream, so that a receiver can tell
+//! whether they came whole and in order, without anybody keeping a copy.
 
 use bytes::Bytes;
 

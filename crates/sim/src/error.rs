@@ -1,4 +1,4 @@
-//! Why a scenario cannot be run.
+//! Errors of scenarios that cannot be run.
 
 /// Why a scenario cannot be run, in one sentence that says what and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -7,7 +7,7 @@ pub enum RunError {
     /// A place in the list of hosts where there is none.
     #[error("{what} names host {host}, which does not exist")]
     NoSuchHost {
-        /// What names it.
+        /// The part of the scenario that names it.
         what: String,
         /// The place in `hosts`.
         host: usize,
@@ -15,7 +15,7 @@ pub enum RunError {
     /// A place in the list of links where there is none.
     #[error("{what} names link {link}, which does not exist")]
     NoSuchLink {
-        /// What names it.
+        /// The part of the scenario that names it.
         what: String,
         /// The place in `links`.
         link: usize,
@@ -23,7 +23,7 @@ pub enum RunError {
     /// A place in the list of flows where there is none.
     #[error("{what} names flow {flow}, which does not exist")]
     NoSuchFlow {
-        /// What names it.
+        /// The part of the scenario that names it.
         what: String,
         /// The place in `flows`.
         flow: usize,
@@ -33,9 +33,9 @@ pub enum RunError {
     NoRoute {
         /// The flow.
         flow: String,
-        /// Where the way begins.
+        /// The host at which the way begins.
         from: String,
-        /// Where it should end.
+        /// The host at which it should end.
         to: String,
     },
     /// A profile or an option that the transport does not know.
@@ -43,7 +43,7 @@ pub enum RunError {
     Engine {
         /// The flow.
         flow: String,
-        /// What is wrong and what is allowed.
+        /// A sentence about the mistake and the allowed values.
         problem: String,
     },
     /// Addresses of both kinds on one flow, or more than this simulator can number.
@@ -52,10 +52,10 @@ pub enum RunError {
     /// The capture could not be written.
     #[error("cannot write the capture: {0}")]
     Capture(String),
-    /// Who watched the run did not want it to go on.
+    /// The watcher of the run ended it.
     #[error("stopped at {at} of virtual time")]
     Stopped {
-        /// When.
+        /// Virtual time of the stop.
         at: anabranch_base::Instant,
     },
     /// The world ran in circles.
@@ -63,9 +63,9 @@ pub enum RunError {
         "at {at}: more than {events} events without any time passing; is there a loop of links without delay?"
     )]
     Stuck {
-        /// When.
+        /// Virtual time of these events.
         at: anabranch_base::Instant,
-        /// How many events.
+        /// Number of events at that time.
         events: u64,
     },
 }

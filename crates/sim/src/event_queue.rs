@@ -1,12 +1,12 @@
-//! What happens next: one place for each entity, because an entity has at most one thing to wait for.
+//! The queue of events: one place for each entity, because an entity has at most one thing to wait for.
 //!
 //! Two tournaments: the leaves are the entities with the time at which each wants to be woken, every inner node is the
 //! earlier of its two children, and the root is the next event. So the queue never grows with what is in flight, and
 //! moving one entity's time costs a walk from its leaf upwards until nothing changes. Links move their time with every
 //! packet and hosts seldom, so the links have a small tournament for themselves.
 //!
-//! The order is total: earlier time first, then lower entity number. What one entity does at one time is in the order
-//! in which it does it.
+//! The order is total: earlier time first, then lower entity number. The actions of one entity at one time keep their
+//! order.
 
 use anabranch_base::Instant;
 
@@ -54,7 +54,7 @@ impl EventQueue {
         }
     }
 
-    /// When `entity` is to be woken.
+    /// The time at which `entity` is to be woken.
     #[inline]
     pub(crate) fn at(&self, entity: Entity) -> Option<Instant> {
         let at = if entity < self.first_quiet {

@@ -1,4 +1,4 @@
-//! Links that do not carry every packet, and what routers say of that.
+//! Links that do not carry packets of every size, and the ICMP errors of their routers.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use anabranch_link::Frame;
 /// Bytes of the transport that an ICMP message quotes: as many as every router must (RFC 792).
 const QUOTED: usize = 8;
 
-/// What a link carries, and what becomes of the rest.
+/// The MTU of a link over time, and its answer to larger packets.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMtu {
     /// The largest IP packet, bytes, from which time on; the first from the start.
@@ -17,7 +17,7 @@ pub(crate) struct LinkMtu {
     pub(crate) answers: bool,
 }
 
-/// What becomes of a packet.
+/// The decision about a packet at a link with an MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The packet goes on, as so many bytes: with a header for each fragment.
@@ -27,7 +27,7 @@ pub(crate) enum Verdict {
 }
 
 impl LinkMtu {
-    /// What becomes of a packet that comes now.
+    /// Decides on a packet that comes now.
     pub(crate) fn verdict(&self, now: Instant, frame: &Frame, header: u32) -> Verdict {
         let passed = self.steps.partition_point(|(from, _)| *from <= now);
         let mtu =

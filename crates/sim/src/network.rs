@@ -25,7 +25,7 @@ pub(crate) struct Wire {
     pub(crate) from: u32,
     /// The node at its far end.
     pub(crate) to: u32,
-    /// What it carries, where not every packet.
+    /// Its MTU, if it decides on packets itself; `None` when the ends know the MTU.
     pub(crate) mtu: Option<Box<LinkMtu>>,
     /// Its number in the capture.
     pub(crate) interface: Option<u32>,
@@ -74,7 +74,7 @@ pub(crate) struct Network {
     /// Empty buffers, to be used again: the last one first, because it is still in the cache.
     pub(crate) buffers: Vec<Vec<u8>>,
     pub(crate) next_id: u32,
-    /// What has become of connections of pages, by page, until the world looks at it.
+    /// Changes of pages' connections, by page, until the world takes them.
     pub(crate) news: Vec<(u32, News)>,
     /// ICMP messages of a host's own first link, which go nowhere.
     pub(crate) bounced: Vec<Frame>,

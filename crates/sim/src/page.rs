@@ -1,4 +1,4 @@
-//! Who opens the connections of traffic of kind `objects`, one after the other or several at once.
+//! The opening of connections for traffic of kind `objects`, one after the other or several at once.
 
 use anabranch_base::Instant;
 
@@ -50,7 +50,7 @@ impl Page {
         (pages, pages_of)
     }
 
-    /// Something has become of one of its connections.
+    /// Takes a change of one of its connections.
     pub(crate) fn take(&mut self, now: Instant, news: News) {
         self.settled += usize::from(news.settled);
         self.finished += usize::from(news.finished);

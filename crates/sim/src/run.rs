@@ -42,7 +42,7 @@ pub fn run(scenario: &Scenario, seed: u64, record: &Record) -> Result<RunOutput,
     run_attached(scenario, seed, record, Attached::default())
 }
 
-/// What is around a run and has no influence on it.
+/// Observers and files around a run, without influence on it.
 #[derive(Default)]
 pub struct Attached<'a> {
     /// Where the capture goes as it is made, if the record asks for one; without it the capture is in the output.
@@ -200,7 +200,7 @@ fn summary(scenario: &Scenario, seed: u64, world: &mut World) -> Summary {
     }
 }
 
-/// What both ends of an association say of themselves; `None` where there is none.
+/// The snapshots of both ends of an association; `None` where there is none.
 fn association(ends: &[Side]) -> Option<AssociationSummary> {
     let [sender, receiver] = ends else { return None };
     let end = |side: &Side| side.engine.snapshot().map(EndSummary::from);
@@ -261,7 +261,7 @@ fn by_flow(scenario: &Scenario, link: &Link, shares: &Shares) -> Vec<ShareSummar
     scenario.flows.iter().zip(&shares.flows).map(one).collect()
 }
 
-/// Over which rates are taken, seconds.
+/// Time spans over which rates are taken, seconds.
 #[derive(Clone, Copy, Debug)]
 struct Spans {
     /// From the end of the warm-up to the end of the run.

@@ -45,7 +45,7 @@ pub(crate) struct Side {
     pub(crate) last_datagram_at: Option<Instant>,
 }
 
-/// What is watched at a sender, acknowledgement by acknowledgement, since the end of the warm-up.
+/// Observations of a sender at each acknowledgement, since the end of the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watch {
     pub(crate) cwnd_peak: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Watch {
     srtt_samples: u64,
     /// When user data left for the first time.
     pub(crate) data_from: Option<Instant>,
-    /// What holds the sender back, and since when.
+    /// The present limit on the sender besides congestion control, and its beginning.
     held: HeldBack,
     held_since: Instant,
     held_by_receiver: Duration,
@@ -61,7 +61,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// What holds the sender back from now on.
+    /// Notes the limit on the sender that holds from now on.
     #[inline]
     fn hold(&mut self, now: Instant, held: HeldBack) {
         if self.held == held {
@@ -128,13 +128,13 @@ impl Side {
         }
     }
 
-    /// Notes what holds the sender back, now that it has sent what it may.
+    /// Notes the limit on the sender, now that it has sent as much as it may.
     #[inline]
     fn hold(&mut self, now: Instant) {
         if self.watch.data_from.is_none() && self.engine.counts().payload_bytes_unique > 0 {
             self.watch.data_from = Some(now);
         }
-        // At the end of a transfer nobody holds back anything.
+        // At the end of a transfer no limit counts.
         let held = if self.watch.data_from.is_none() || self.app.has_handed_all() {
             HeldBack::No
         } else {
@@ -143,7 +143,7 @@ impl Side {
         self.watch.hold(now, held);
     }
 
-    /// A time has come that this end asked for.
+    /// Wakes this end at a time that it asked for.
     pub(crate) fn wake(&mut self, now: Instant, net: &mut Network) {
         if self.opens_at.is_some_and(|at| at <= now) {
             self.opens_at = None;
@@ -182,7 +182,7 @@ impl Side {
         net.queue.set(self.entity, due);
     }
 
-    /// Every object that its client fetches is there.
+    /// Tells the end that every object that its client fetches is there.
     pub(crate) fn end_of_page(&mut self, now: Instant, net: &mut Network) {
         if let App::Client(client) = &mut self.app {
             client.end(now, &mut self.engine);
@@ -191,7 +191,7 @@ impl Side {
         }
     }
 
-    /// The end of the warm-up.
+    /// Begins to count, at the end of the warm-up.
     pub(crate) fn start_counting(&mut self, now: Instant) {
         match &mut self.app {
             App::Generator(generator) => generator.start_counting(),
@@ -206,8 +206,8 @@ impl Side {
         self.watch = Watch { cwnd_peak, data_from, held, held_since: now, ..Watch::default() };
     }
 
-    /// What a sample of this end holds, subflow by subflow: packets and bytes since the start, and where a sender stands
-    /// (congestion window, slow-start threshold, smoothed round-trip time in nanoseconds).
+    /// Gives `sink` the values for a sample of this end, subflow by subflow: packets and bytes since the start, and the
+    /// state of a sender (congestion window, slow-start threshold, smoothed round-trip time in nanoseconds).
     pub(crate) fn sample(&self, mut sink: impl FnMut(u8, u64, u64, [u64; 3])) {
         let (header, counts) = (u64::from(self.ip_header), self.engine.counts());
         if !self.is_sender() {
@@ -273,7 +273,7 @@ impl Side {
     }
 }
 
-/// What is around the transport of an end.
+/// The surroundings of the transport at an end: its application and the network.
 struct Host<'a> {
     app: &'a mut App,
     net: &'a mut Network,
@@ -291,7 +291,7 @@ impl Surroundings<Engine> for Host<'_> {
 
     #[inline]
     fn run_application(&mut self, now: Instant, engine: &mut Engine) -> bool {
-        // Who only receives has nothing to do of its own, and most calls have nothing to tell it.
+        // A receiver has nothing to do of its own, and most calls have nothing to tell it.
         if self.app.only_receives() && !engine.may_have_notices() {
             return false;
         }

@@ -1,5 +1,5 @@
-//! What the two ends of an association say of themselves when a run is over: `Association::snapshot`, under the names that it has
-//! everywhere.
+//! Snapshots of the two ends of an association at the end of a run: the values of `Association::snapshot`, under its
+//! own names.
 
 use std::net::SocketAddr;
 
@@ -20,9 +20,9 @@ pub struct AssociationSummary {
 pub struct EndSummary {
     /// When the association was touched last, nanoseconds since the start of the run.
     pub at_ns: u64,
-    /// Where it stands (RFC 9260, 4).
+    /// State of the association (RFC 9260, 4).
     pub state: String,
-    /// What was agreed on; `None` before the peer has said anything.
+    /// The result of the negotiation; `None` before the peer has said anything.
     pub negotiated: Option<NegotiatedSummary>,
     /// Counters and gauges of the whole association.
     pub stats: Named,
@@ -46,7 +46,7 @@ impl Serialize for Named {
     }
 }
 
-/// What the handshake came to.
+/// The result of the handshake's negotiation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NegotiatedSummary {
     /// Streams that it may send on.
@@ -87,7 +87,7 @@ pub struct PathSummary {
     pub address: SocketAddr,
     /// Data goes there.
     pub primary: bool,
-    /// Whether it answers.
+    /// Whether the path answers.
     pub active: bool,
     /// Whether the peer is known to be there.
     pub confirmed: bool,

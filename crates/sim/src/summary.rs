@@ -97,12 +97,12 @@ pub struct SourceSummary {
     pub latency_max_s: Option<f64>,
 }
 
-/// What the flows of one `count` did together.
+/// Combined results of the flows of one `count`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupSummary {
     /// The name that the file gives them.
     pub name: String,
-    /// How many there are.
+    /// Number of flows.
     pub flows: u64,
     /// Jain's index of their goodputs, (sum x)^2 / (n sum x^2): 1 when all have the same, 1 / n when one has all.
     pub jain: f64,
@@ -114,7 +114,7 @@ pub struct GroupSummary {
     pub measures: Measures,
 }
 
-/// What one flow did.
+/// Results of one flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowSummary {
     /// Its name.
@@ -125,7 +125,8 @@ pub struct FlowSummary {
     pub engine: Option<String>,
     /// When an application opened it, seconds since the start of the run; `None` when the run ended before.
     pub start_s: Option<f64>,
-    /// Seconds from its start until who opened it was told that it is established; `None` when that did not happen.
+    /// Seconds from its start until the end that opened it was told that it is established; `None` when that did not
+    /// happen.
     pub established_s: Option<f64>,
     /// Seconds from its start until the receiving application had the first byte.
     pub first_byte_s: Option<f64>,
@@ -140,7 +141,7 @@ pub struct FlowSummary {
     pub close_s: Option<f64>,
     /// Why it failed, if it did: a sentence.
     pub failed: Option<String>,
-    /// What to know before its figures are read; often empty.
+    /// Remarks that a reader needs before its figures; often empty.
     pub notes: Vec<Note>,
     /// When its sender first sent user data, or the end of the warm-up if that was later: seconds since the start of the run.
     pub active_from_s: Option<f64>,
@@ -158,18 +159,18 @@ pub struct FlowSummary {
     pub intact: Option<bool>,
     /// Packets of its sender that a queue or a loss model dropped, on any link.
     pub packets_lost: u64,
-    /// What it sent and received, all subflows together.
+    /// The counts of its sender and receiver, all subflows together.
     #[serde(flatten)]
     pub measures: Measures,
-    /// What each subflow sent and received.
+    /// Results of each subflow.
     pub subflows: Vec<SubflowSummary>,
-    /// What both ends of an SCTP association counted over the whole run, where it was asked for
+    /// Snapshots of both ends of an SCTP association over the whole run, where they were asked for
     /// ([`Attached::snapshots`](crate::Attached::snapshots)); `None` without an association.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub association: Option<AssociationSummary>,
 }
 
-/// What to know before the figures of a flow are read.
+/// A remark that a reader needs before the figures of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -203,7 +204,7 @@ impl Note {
     }
 }
 
-/// What one subflow did.
+/// Results of one subflow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SubflowSummary {
     /// Its number.
@@ -212,12 +213,12 @@ pub struct SubflowSummary {
     pub dscp: u8,
     /// Number of the first subflow with which it has one window at the end of the run; its own where its window is its own.
     pub window_of: u16,
-    /// What it sent and received.
+    /// The counts of the sender and the receiver.
     #[serde(flatten)]
     pub measures: Measures,
 }
 
-/// What a sender and its receiver counted. `None` for what a flow without a transport does not have.
+/// The counts of a sender and its receiver. `None` for values that a flow without a transport does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Measures {
     /// User data that arrived for the first time, bits per second of the time in which the flow was active.
@@ -253,7 +254,7 @@ pub struct Measures {
     pub delivered_bytes: u64,
 }
 
-/// What one link did.
+/// Results of one link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkSummary {
     /// Its name.
@@ -290,12 +291,12 @@ pub struct LinkSummary {
     pub queue_drop_probability: Option<f64>,
     /// One for each class or virtual queue of its queue.
     pub classes: Vec<ClassSummary>,
-    /// What the link did with each flow, where the scenario asks for it.
+    /// The counts of each flow at this link, where the scenario asks for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<ShareSummary>,
 }
 
-/// What one class or virtual queue of a link did.
+/// Results of one class or virtual queue of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassSummary {
     /// Its name; that of a class within a class stands behind a dot.
@@ -349,7 +350,7 @@ impl From<ClassStats> for ClassSummary {
     }
 }
 
-/// What one flow did to one link.
+/// The counts of one flow at one link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShareSummary {
     /// Name of the flow.
@@ -364,6 +365,7 @@ pub struct ShareSummary {
     pub drops_error: u64,
     /// Packets dropped for whatever reason / packets offered; 0 when none was offered.
     pub drop_rate: f64,
-    /// What the queue took of it, as a share of what the link can carry, 0 to 1; `None` for a link of infinite rate.
+    /// Rate at which the queue took the flow's packets, as a share of the link's capacity, 0 to 1; `None` for a link of
+    /// infinite rate.
     pub share: Option<f64>,
 }

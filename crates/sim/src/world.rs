@@ -20,11 +20,11 @@ pub(crate) const CLOCK: Entity = 0;
 /// Events at one nanosecond beyond which something runs in circles. A burst of a whole window counts once a packet.
 const STUCK: u64 = 50_000_000;
 
-/// So many events pass between two looks at what is around the run: who watches it, and whether the capture can be
-/// written. A power of two.
+/// Events between two looks at the surroundings of the run: its watcher, and whether the capture can be written. A
+/// power of two.
 const GLANCE: u32 = 1 << 14;
 
-/// Who watches a run: is told the virtual time now and then, and says whether to go on.
+/// The watcher of a run: a function that is told the virtual time now and then, and returns whether to go on.
 pub(crate) type Watcher<'a> = dyn FnMut(Instant) -> bool + 'a;
 
 /// A run in progress.
@@ -45,7 +45,7 @@ pub(crate) struct World {
     pub(crate) first_processor: Entity,
 }
 
-/// What happens at fixed times.
+/// The times of events that belong to no entity: the end of the warm-up and samples.
 #[derive(Debug)]
 pub(crate) struct Clock {
     /// End of the warm-up, until it has come.
@@ -74,7 +74,7 @@ pub(crate) struct Processor {
 }
 
 impl World {
-    /// Runs to the end. What would happen at the end itself no longer happens.
+    /// Runs to the end. Events at the end time itself are left out.
     pub(crate) fn run(&mut self, watcher: &mut Watcher<'_>) -> Result<(), RunError> {
         let mut last = Instant::ZERO;
         let mut at_once = 0;

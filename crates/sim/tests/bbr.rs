@@ -151,7 +151,8 @@ fn subflows_beside_a_plain_association() {
             for flow in &mut scenario.flows {
                 flow.start = TimeDraw::Uniform(Duration::ZERO, Duration::from_secs(1));
             }
-            // Who begins when makes much of a single run (independent subflows with BBR: 0.54 to 0.85): means of four.
+            // The order of the beginnings matters much in a single run (independent subflows with BBR: 0.54 to 0.85):
+            // means of four.
             let mut rates = [0.0; 2];
             for seed in 1..=4 {
                 let output = run_one(&scenario, seed);

@@ -34,7 +34,7 @@ fn traced(scenario: &Scenario) -> RunOutput {
     run(scenario, 1, &Record { trace: Selection::Only(kinds), ..Record::default() }).unwrap()
 }
 
-/// What one lost packet does to a window that fills the path.
+/// The effect of one lost packet on a window that fills the path.
 #[derive(Debug)]
 struct AfterLoss {
     /// Windows just before and after the fast retransmit, bytes.

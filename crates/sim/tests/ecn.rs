@@ -10,7 +10,7 @@ use anabranch_link::{CoDelConfig, RedConfig, Weight};
 use anabranch_sim::scenario::{Flow, Loss, Protocol, Queue, Record, Scenario, Traffic};
 use anabranch_sim::{Attached, EndSummary, run_attached};
 
-/// What a run came to.
+/// The results of a run.
 #[derive(Clone, Debug)]
 #[allow(dead_code, reason = "all of it is printed")]
 struct Outcome {

@@ -192,7 +192,7 @@ fn the_trace_agrees_with_the_summary_and_with_itself() {
     assert_eq!(rtts.len() as u64, count(EventKind::Rtt, |_| true));
 }
 
-/// What docs/reference/trace.md says of statistics and rows: the same numbers under both names.
+/// Statistics and rows of the trace have the same numbers under both names, as docs/reference/trace.md says.
 #[test]
 fn the_trace_has_what_statistics_have() {
     for profile in ["rfc9260", "rfc9260-rack", "modern"] {
@@ -308,7 +308,7 @@ fn a_greedy_flow_stops_when_it_is_told_and_closes() {
     let output = run(&scenario(Duration::from_secs(60), links, vec![greedy]), 1, &Record::default()).unwrap();
     let flow = &output.summary.flows[0];
     assert_eq!(flow.failed, None);
-    // What was handed over before two seconds is still sent: at 10 Mb/s, and some of the send buffer.
+    // Data handed over before two seconds is still sent: at 10 Mb/s, and some of the send buffer.
     assert!(flow.measures.delivered_bytes > 2_000_000);
     assert!(output.summary.links[0].utilisation < 0.2, "{}", output.summary.links[0].utilisation);
 }

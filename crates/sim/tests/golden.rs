@@ -1,10 +1,11 @@
 //! The golden set: whole runs whose packets must not change.
 //!
-//! Each run is a scenario as `anabranch simulate` takes it. Every packet that either side hands to the network is hashed:
-//! when, in which direction, with which code point and ECN field, and all its bytes, checksums included. `golden/hashes.txt`
-//! has a line for each run: name, number of packets, time of the last one, bytes delivered, flows that failed, hash. What a
-//! summary computes from counters is not in the hash. CUBIC, the couplings and some sources compute with floating-point numbers: a
-//! platform with another library of mathematical functions may round otherwise.
+//! Each run is a scenario as `anabranch simulate` takes it. Every packet that either side hands to the network is
+//! hashed: when, in which direction, with which code point and ECN field, and all its bytes, checksums included.
+//! `golden/hashes.txt` has a line for each run: name, number of packets, time of the last one, bytes delivered, flows
+//! that failed, hash. Values that a summary computes from counters are not in the hash. CUBIC, the couplings and some
+//! sources compute with floating-point numbers: a platform with another library of mathematical functions may round
+//! otherwise.
 //!
 //! A change of the protocols that is meant to change nothing on the wire leaves all lines as they are. One that is meant to
 //! change some is looked at line by line, and then accepted:
@@ -51,7 +52,7 @@ struct Packet<'a> {
     bytes: &'a [u8],
 }
 
-/// The packets of a capture. What the capture says besides, such as the names of links, does not count.
+/// The packets of a capture. Other blocks, such as the names of links, do not count.
 fn packets(capture: &[u8]) -> Vec<Packet<'_>> {
     const ENHANCED_PACKET: u32 = 6;
     let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap());

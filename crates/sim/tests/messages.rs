@@ -70,7 +70,7 @@ fn a_message_alone_takes_the_time_of_the_line() {
     }
 }
 
-/// What was made before the end of the warm-up is not counted, nor is it afterwards when it comes late.
+/// Messages made before the end of the warm-up are not counted, nor afterwards when they come late.
 #[test]
 fn counting_begins_with_the_warmup() {
     let mut scenario = world(Protocol::Sctp, &[], 0.0, vec![source("calls", 0, 500, Some(100))]);
@@ -159,8 +159,8 @@ fn drawn_times_do_not_depend_on_the_engine() {
     assert!((2300..2700).contains(&sctp), "{sctp}");
 }
 
-/// What is not worth sending any more is given up, and keeps no later message waiting: without a limit half of the time of 30 % losses is
-/// spent on the past.
+/// Messages past their lifetime are abandoned, and keep no later message waiting: without a limit half of the time of
+/// 30 % losses is spent on the past.
 #[test]
 fn partial_reliability() {
     let frames = |reliability, options: &[(&str, &str)]| {

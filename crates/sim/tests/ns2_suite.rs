@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anabranch_sim::scenario::{EventKind, Scenario};
 use anabranch_sim::{Columns, run};
 
-/// What a sender does, as far as it is compared.
+/// An action of a sender that is compared with ns-2's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
     /// A packet with user data: its TSNs from 1, whether they were sent before, whether the link loses it.
@@ -67,7 +67,7 @@ impl Log {
         log
     }
 
-    /// What our sender did.
+    /// The actions of our sender.
     fn of_trace(trace: &Columns) -> Self {
         let kind = |event: EventKind| EventKind::ALL.iter().position(|other| *other == event).unwrap();
         let [sent, window, fast, timeout, dropped, offered] = [
@@ -112,7 +112,7 @@ impl Log {
                 log.windows.push((time, trace.a[row]));
             }
         }
-        // What made a packet leave stands before it, whatever is recorded first.
+        // The cause of a packet comes before the packet, in whatever order they are recorded.
         log.events.sort_by_key(|(time, what)| (*time, matches!(what, What::Packet { .. })));
         log
     }

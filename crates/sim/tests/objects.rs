@@ -209,7 +209,7 @@ fn what_a_connection_costs_besides_its_objects() {
     const ACK: u64 = 0x10;
     const FIN_ACK: u64 = 0x11;
     let page = page(&[1000; 3], 3);
-    // What is written before the close leaves before it: a FIN of its own, and the ACK of the client's.
+    // Data written before the close leaves before it: there is a FIN of its own, and the ACK of the client's.
     let sent = without_data(&world(Protocol::Tcp, page.clone(), 0.0));
     let count = |flags: u64, size: u32| sent.iter().filter(|each| **each == (flags, size)).count();
     assert_eq!(sent.len(), 9, "{sent:?}");

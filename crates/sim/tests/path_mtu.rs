@@ -75,7 +75,7 @@ fn random_lives() {
     }
 }
 
-/// What a file says of it, and what it must not say.
+/// The keys of a file about the MTU, and the errors of wrong ones.
 #[test]
 fn scenario_keys() {
     let text = |link: &str| {

@@ -97,8 +97,8 @@ fn losses_by_hundreds_over_a_satellite() {
     assert!(found.0 > 8.2 && found.1 < 0.05 && found.2 <= 1, "{found:?}");
 }
 
-/// Who comes late to a long fast path gets a share: fast convergence (RFC 9438, 4.7) is there for that. Without it where windows differ by
-/// less than 5 % it was a quarter in the mean and a tenth in some cases.
+/// A flow that comes late to a long fast path gets a share: that is the purpose of fast convergence (RFC 9438, 4.7).
+/// Without it where windows differ by less than 5 %, the share was a quarter in the mean and a tenth in some cases.
 #[test]
 fn a_latecomer_gets_a_share() {
     let path = Path { mbit: 100.0, delay: 50, queue: bytes(1_250_000), back: None };

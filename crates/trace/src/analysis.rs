@@ -1,4 +1,4 @@
-//! What the two directions of a flow did: packets, bytes by their purpose, numberings.
+//! Analysis of the two directions of a flow: packets, bytes by their purpose, numberings.
 
 mod read;
 mod sctp;
@@ -12,7 +12,7 @@ use crate::packet::Packet;
 use crate::space::{Reason, Space};
 pub(crate) use read::all;
 
-/// What the analysis has to be told.
+/// Assumptions of the analysis that a capture cannot show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assumptions {
     /// No retransmission timer of the hosts is shorter, nanoseconds; Linux has 200 ms, RFC 6298 has 1 s.
@@ -70,7 +70,7 @@ impl Purposes {
     }
 }
 
-/// What one direction sent.
+/// The counts of one direction of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Side {
     pub(crate) packets: u64,
@@ -112,7 +112,7 @@ pub(crate) struct ControlAgain {
     pub(crate) reason: Reason,
 }
 
-/// How a flow ended.
+/// The end of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -127,7 +127,7 @@ pub enum Ending {
     Aborted,
 }
 
-/// What a flow did.
+/// The analysis of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Analysis {
     /// From the client first.

@@ -1,6 +1,7 @@
 //! A bottleneck that is imagined behind the place of the capture: a queue in order of arrival, and a transmitter of a
-//! given rate. What was idle, what waited, and how much of it (the calculation of A. Andersson's thesis on web objects
-//! over SCTP, section 5.3.1: start = the later of arrival and end of the packet before; end = start + size / rate).
+//! given rate. Computes its idle times, its queue and the delays (the calculation of A. Andersson's thesis on web
+//! objects over SCTP, section 5.3.1: start = the later of arrival and end of the packet before; end = start + size /
+//! rate).
 //!
 //! Time is counted in nanoseconds times bits per second, so nothing is rounded before the result is.
 
@@ -13,7 +14,7 @@ use serde::Serialize;
 pub struct Bottleneck {
     /// Bits per second, from 1.
     pub rate_bps: u64,
-    /// Packets that it holds, with the one on its way; what finds it full is lost. `None` is no limit.
+    /// Packets that it holds, with the one on its way; packets that find it full are lost. `None` is no limit.
     pub limit: Option<u64>,
 }
 
@@ -22,13 +23,13 @@ pub struct Bottleneck {
 pub struct Passage {
     /// Number of its frame.
     pub number: u64,
-    /// When it came.
+    /// Time of its arrival, seconds.
     pub time_s: f64,
     /// Bytes that it takes.
     pub size: u32,
     /// When its first bit left; `null` if it found the queue full.
     pub start_s: Option<f64>,
-    /// When its last bit left.
+    /// Time at which its last bit left, seconds.
     pub end_s: Option<f64>,
     /// How long the bottleneck had had nothing to do before.
     pub idle_s: f64,
@@ -38,7 +39,8 @@ pub struct Passage {
     pub queue_bytes: u64,
 }
 
-/// What the bottleneck did from the first packet's arrival to the end of the last one's transmission.
+/// The idle times, queue and delays of the bottleneck from the first packet's arrival to the end of the last one's
+/// transmission.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Occupancy {
     /// Packets that came.

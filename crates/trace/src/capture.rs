@@ -1,7 +1,7 @@
 //! Capture files: pcapng and classic pcap, as any program may have written them.
 //!
-//! A capture is read from memory; frames borrow its bytes. What is damaged ends the reading, and [`Capture::notes`]
-//! says where: what came before it counts.
+//! A capture is read from memory; frames borrow its bytes. A damaged part ends the reading, and [`Capture::notes`] says
+//! where: the frames before it count.
 
 mod contents;
 mod error;

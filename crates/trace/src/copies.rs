@@ -2,17 +2,17 @@
 //! goes, before and behind the host that routes them.
 //!
 //! Equal bytes alone do not make a copy: a sender may send the same bytes again, with the identification 0 of IPv4 where fragments are
-//! forbidden, and three duplicate acknowledgements are equal. What makes one is that a capture does it with most packets of a way. So
-//! each way from an address to another is looked at as a whole: how many of its packets come again, at which place (interface, hops left,
-//! addresses and VLANs of the link, tunnels), and how soon. That gives a bound, and each packet may have so many copies within it as
-//! its way has.
+//! forbidden, and three duplicate acknowledgements are equal. They are copies where a capture repeats most packets of a
+//! way. So each way from an address to another is looked at as a whole: how many of its packets come again, at which
+//! place (interface, hops left, addresses and VLANs of the link, tunnels), and how soon. That gives a bound, and each
+//! packet may have so many copies within it as its way has.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use crate::network::Datagram;
 
-/// A packet, as far as it matters here. In the order in which they were recorded.
+/// A packet with the properties that tell copies. Lists are in the order of the recording.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen<'a> {
     pub(crate) interface: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Seen<'a> {
 const SAME_PLACE_NS: i64 = 50_000_000;
 /// Between places there may be a queue.
 const OTHER_PLACE_NS: i64 = 1_000_000_000;
-/// What clocks of captures are good for.
+/// The precision to which clocks of captures are trusted, nanoseconds.
 const LEAST_NS: i64 = 1_000_000;
 /// So many packets before one are looked at for its original.
 const DEEPEST: usize = 64;
@@ -33,12 +33,12 @@ const FEW: usize = 4;
 /// Nobody records a packet more often at one place.
 const MOST: usize = 4;
 
-/// Where a packet was recorded.
+/// The place at which a packet was recorded: interface, link and tunnels, hops left.
 type Spot = (u32, u64, u8);
 /// From where to where.
 type Way = (IpAddr, IpAddr);
-/// What equal packets have in common: the ends, protocol and number, part and length, and the bytes without the checksum, which may have
-/// been filled in between two places. TTL, code point and ECN change on the way.
+/// The key that equal packets share: the ends, protocol and number, part and length, and the bytes without the
+/// checksum, which may have been filled in between two places. TTL, code point and ECN change on the way.
 type Key<'a> = (Way, (u8, u16), (u32, bool, u32), u32, &'a [u8], &'a [u8]);
 
 fn key<'a>(datagram: &Datagram<'a>) -> Option<Key<'a>> {
@@ -80,7 +80,7 @@ fn only_acknowledges(datagram: &Datagram<'_>) -> bool {
 #[derive(Clone, Debug, Default)]
 struct Runs {
     lengths: Vec<usize>,
-    /// Those whose packets do not only acknowledge.
+    /// Lengths of the runs whose packets do not only acknowledge.
     telling: Vec<usize>,
     gaps: BTreeMap<usize, Vec<i64>>,
 }
@@ -143,7 +143,7 @@ impl Runs {
     }
 }
 
-/// Four times what nine of ten need, within limits.
+/// Four times the gap that nine of ten do not exceed, within limits.
 fn usual(gaps: &[i64], most: i64) -> i64 {
     let mut sorted = gaps.to_vec();
     sorted.sort_unstable();

@@ -18,7 +18,7 @@ pub struct Flow {
     pub id: u32,
     /// `TCP`, `SCTP` or `SCTP/UDP`.
     pub protocol: &'static str,
-    /// Who opened it; the sender of the first packet, where no opening was seen.
+    /// The end that opened it; the sender of the first packet, where no opening was seen.
     pub client: End,
     /// The end that answers the client.
     pub server: End,
@@ -33,7 +33,7 @@ pub struct Flow {
     forward: bool,
 }
 
-/// Where a packet belongs.
+/// The flow and direction that a packet belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Index of the flow.
@@ -122,7 +122,7 @@ impl Sorter {
                 let at = match known {
                     Some(at) if !fresh => at,
                     _ => {
-                        // Who answers did not open it.
+                        // The side that answers did not open it.
                         let answer = tcp.header.flags.has(Flags::SYN) && !opens;
                         let ends = if answer { (destination, source) } else { (source, destination) };
                         self.open(true, packet.protocol(), ends, open)

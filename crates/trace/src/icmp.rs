@@ -1,4 +1,4 @@
-//! What ICMP says of a packet that did not get through (RFC 792, RFC 4443).
+//! ICMP errors about packets that did not get through (RFC 792, RFC 4443).
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use crate::network;
 /// An ICMP message that quotes a packet of SCTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What happened to the packet.
+    /// A sentence about the packet's fate.
     pub what: String,
     /// Address and port that the packet came from.
     pub source: (IpAddr, u16),

@@ -1,11 +1,11 @@
-//! What captures say about SCTP and TCP.
+//! Analysis of captures with SCTP and TCP.
 //!
 //! # How a file is processed
 //!
 //! [`Capture::read`] takes a file apart into frames. [`network::datagram`] finds the IP datagram in a frame, through
-//! tunnels; what was recorded twice is marked, what came in parts put together, and each [`Packet`] says what it carries. [`Flows::of`] sorts packets into connections and associations. A [`Trace`] does
-//! all of this, and answers: one line a packet, the flows, what was sent again and why, what a bottleneck of a given
-//! rate would have done, a time-sequence plot.
+//! tunnels; copies are marked, fragments put together, and each [`Packet`] says what it carries. [`Flows::of`] sorts
+//! packets into connections and associations. A [`Trace`] does all of this, and answers: one line a packet, the flows,
+//! what was sent again and why, what a bottleneck of a given rate would have done, a time-sequence plot.
 //!
 //! # Modules
 //!

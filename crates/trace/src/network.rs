@@ -9,22 +9,22 @@ pub struct Fragment {
     pub offset: u32,
     /// More parts follow.
     pub more: bool,
-    /// What the parts have in common.
+    /// The identification that all parts of the datagram share.
     pub id: u32,
 }
 
 /// An IP datagram: the innermost one, where it came through tunnels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Who sent it. Unspecified where a capture has transport packets without IP.
+    /// Source address. Unspecified where a capture has transport packets without IP.
     pub source: IpAddr,
-    /// Who it is for.
+    /// Destination address.
     pub destination: IpAddr,
-    /// What it carries: 6 is TCP, 17 UDP, 132 SCTP.
+    /// Protocol of the payload: 6 is TCP, 17 UDP, 132 SCTP.
     pub protocol: u8,
     /// Bytes of the whole datagram, of the outermost one in a tunnel.
     pub length: u32,
-    /// What was kept of its payload.
+    /// The bytes of its payload that the file has.
     pub payload: &'a [u8],
     /// Bytes of its payload on the link.
     pub payload_length: u32,
@@ -85,7 +85,7 @@ pub fn datagram(link_type: u16, bytes: &[u8], original: u32) -> Result<Datagram<
     }
 }
 
-/// What a datagram that was put together from its parts carries: `parts` is its first part, `payload` the whole payload.
+/// The datagram that was put together from its parts: `parts` is its first part, `payload` the whole payload.
 pub(crate) fn put_together<'a>(part: &Datagram<'_>, payload: &'a [u8], payload_length: u32) -> Datagram<'a> {
     let whole = Datagram {
         source: part.source,
@@ -127,8 +127,8 @@ fn bare((source, destination): (IpAddr, IpAddr), bytes: &[u8], length: u32) -> D
     }
 }
 
-/// What Wireshark exported (`wsutil/exported_pdu_tlvs.h` there): tags of a type, a length and a value, which end with the type 0; then the
-/// PDU.
+/// A PDU that Wireshark exported (`wsutil/exported_pdu_tlvs.h` there): tags of a type, a length and a value, which end
+/// with the type 0; then the PDU.
 fn exported(bytes: &[u8], original: u32) -> Result<Datagram<'_>, NotIp> {
     let cut = NotIp::Malformed("the header of an exported PDU");
     let (mut rest, mut name) = (bytes, None);
@@ -155,7 +155,7 @@ fn exported(bytes: &[u8], original: u32) -> Result<Datagram<'_>, NotIp> {
     match name.as_deref() {
         Some("sctp") => Ok(bare((source, destination), rest, left)),
         Some("ip" | "ipv6") => Walk { around: SEED, depth: 0 }.ip(rest, left),
-        // A capture may be full of these; what stands there is the file's.
+        // A capture may be full of these, and the name is the file's own text: only a few characters are kept.
         Some(other) => {
             Err(NotIp::Exported(other.chars().take(40).collect::<String>().escape_debug().to_string()))
         }
@@ -170,8 +170,8 @@ fn link(link_type: u16, bytes: &[u8]) -> Result<(u16, &[u8]), NotIp> {
     let found = match link_type {
         // Ethernet.
         1 => return ethernet(bytes),
-        // BSD loopback: the family of addresses, in the order of whoever wrote it (or of the network); the version
-        // of IP says as much.
+        // BSD loopback: the family of addresses, in the byte order of the host that wrote it (or of the network); the
+        // version of IP says as much.
         0 | 108 => bytes.get(4..).and_then(|rest| Some((by_version(rest)?, rest))),
         // Raw IP: by the file format's number and by the two of older systems; or of one version.
         12 | 14 | 101 | 228 | 229 => by_version(bytes).map(|protocol| (protocol, bytes)),
@@ -191,7 +191,7 @@ fn link(link_type: u16, bytes: &[u8]) -> Result<(u16, &[u8]), NotIp> {
     if protocol == 0x8100 || protocol == 0x88a8 { tagged(protocol, rest) } else { Ok((protocol, rest)) }
 }
 
-/// What of a link's header tells places apart. Of a VLAN tag the priority does not.
+/// A hash of the parts of a link's header that tell places apart. The priority of a VLAN tag is not one of them.
 fn place(link_type: u16, header: &[u8]) -> u64 {
     let (fixed, tags) = header.split_at_checked(if link_type == 1 { 12 } else { 0 }).unwrap_or((header, &[]));
     match link_type {
@@ -315,7 +315,7 @@ impl Walk {
         Ok(self.unwrapped(found))
     }
 
-    /// What a datagram has inside; itself, where that is no tunnel that can be read.
+    /// The datagram inside a tunnel; the outer one, where it is no tunnel that can be read.
     fn unwrapped<'a>(&mut self, outer: Datagram<'a>) -> Datagram<'a> {
         if outer.fragment.is_some() {
             return outer;
@@ -349,7 +349,7 @@ impl Walk {
     }
 }
 
-/// What stands behind the labels of MPLS (RFC 3032): the last of them has the bit S.
+/// The bytes behind the labels of MPLS (RFC 3032): the last of them has the bit S.
 fn unlabelled(mut bytes: &[u8]) -> Result<&[u8], NotIp> {
     loop {
         let (label, rest) = bytes.split_first_chunk::<4>().ok_or(NotIp::Malformed("the labels of MPLS"))?;
@@ -530,7 +530,7 @@ fn v6(bytes: &[u8], available: u32) -> Result<Datagram<'_>, NotIp> {
     })
 }
 
-/// Without what the link added behind: padding of short Ethernet frames, check sequences.
+/// Cuts off bytes that the link added behind: padding of short Ethernet frames, check sequences.
 fn within(kept: &[u8], length: u32) -> &[u8] {
     kept.get(..length as usize).unwrap_or(kept)
 }

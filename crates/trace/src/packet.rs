@@ -23,7 +23,7 @@ const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 const SCTP: u8 = 132;
 
-/// How to read packets.
+/// Options for reading packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// UDP datagrams from or to one of these ports carry SCTP.
@@ -58,9 +58,9 @@ pub enum Sum {
 pub struct Sctp<'a> {
     /// Ports and tag.
     pub header: CommonHeader,
-    /// What was kept of it.
+    /// The bytes that the file has of it.
     bytes: Cow<'a, [u8]>,
-    /// So many bytes it had.
+    /// Bytes that it had on the link.
     length: usize,
     /// Ports of the UDP datagram around it.
     pub udp: Option<(u16, u16)>,
@@ -144,7 +144,7 @@ pub struct Tcp {
     pub sum: Sum,
 }
 
-/// What a packet carries.
+/// The payload of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// SCTP, with its subflows.
@@ -187,9 +187,9 @@ pub struct Packet<'a> {
     pub parts: u32,
     /// Bytes of headers outside of SCTP and TCP, of all parts: link, IP, UDP around SCTP.
     pub outside: u32,
-    /// Who sent it.
+    /// Source address.
     pub source: IpAddr,
-    /// Who it is for.
+    /// Destination address.
     pub destination: IpAddr,
     /// Where the datagram is the first of several parts, and the others are not there.
     pub fragment: Option<Fragment>,
@@ -201,7 +201,7 @@ pub struct Packet<'a> {
     pub whole_in: Option<u64>,
     /// From how many parts it was put together.
     pub part_count: u32,
-    /// What it carries.
+    /// The payload.
     pub content: Content<'a>,
 }
 
@@ -298,7 +298,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// What it says, in a line without time and addresses. `sf2007` is whether its association speaks that encoding;
+    /// The content in one line, without time and addresses. `sf2007` is whether its association speaks that encoding;
     /// `bases` are the numbers from which sequence and acknowledgement numbers of TCP are counted.
     #[must_use]
     pub fn line(&self, sf2007: bool, bases: (u32, u32)) -> String {
@@ -352,7 +352,7 @@ impl<'a> Packet<'a> {
 }
 
 impl Content<'_> {
-    /// The same, of whatever it borrowed copies.
+    /// The same content with copies of all borrowed bytes.
     pub(crate) fn into_owned(self) -> Content<'static> {
         match self {
             Self::Sctp(sctp) => Content::Sctp(Sctp {
@@ -380,7 +380,7 @@ fn holds_sctp(bytes: &[u8], length: u32) -> bool {
             .is_ok_and(|packet| packet.chunks().all(|raw| raw.is_ok()))
 }
 
-/// How long a packet is whose end did not come: to the end of the chunk in which what is there stops.
+/// The length of a packet whose end is missing: to the end of the chunk in which the kept bytes stop.
 pub(crate) fn sctp_length(bytes: &[u8]) -> u32 {
     let mut at = CommonHeader::LEN;
     while let Some(&[_, _, hi, lo, ..]) = bytes.get(at..) {

@@ -121,8 +121,8 @@ impl Drawing {
         self.offsets.get(at).or(self.offsets.last()).map_or(0.0, |&(_, bytes)| bytes as f64)
     }
 
-    /// The edge of the receiver's window. What SACK blocks cover waits in the receiver's buffer: TCP counts it in the
-    /// window; SCTP's a_rwnd is what is left besides.
+    /// The edge of the receiver's window. Data covered by SACK blocks waits in the receiver's buffer: TCP counts it in
+    /// the window; SCTP's a_rwnd is the rest.
     fn edge(&self, ack: &crate::space::Acked) -> f64 {
         let mut edge = self.bytes(ack.next) + ack.window as f64;
         if !self.offsets.is_empty() {
@@ -275,7 +275,7 @@ struct Strokes(String);
 
 impl Strokes {
     fn stroke(&mut self, x: f64, low: f64, high: f64) {
-        // What is shorter than a pixel is shown as one.
+        // A stroke shorter than a pixel is drawn as one.
         let high = high.min(low - 1.0);
         let _ = write!(self.0, "M{x:.1} {low:.1}V{high:.1}");
     }

@@ -1,5 +1,6 @@
-//! qlog (draft-ietf-quic-qlog-main-schema): JSON text sequences (RFC 7464) of what happens at an end. `docs/reference/trace.md` has the events;
-//! what has an equal in QUIC goes by the name that it has there, and that tools which plot QUIC look for.
+//! qlog (draft-ietf-quic-qlog-main-schema): JSON text sequences (RFC 7464) of what happens at an end.
+//! `docs/reference/trace.md` has the events; an event with an equivalent in QUIC has its name there, which tools that
+//! plot QUIC look for.
 
 use std::io::Write;
 
@@ -13,7 +14,7 @@ use crate::write::Way;
 /// RFC 7464: in front of each text.
 const RECORD_SEPARATOR: &[u8] = b"\x1e";
 
-/// Which side of an association the file is of.
+/// The side of an association that the file records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vantage {
     /// The one that begins it.
@@ -85,7 +86,7 @@ pub fn named(at: Instant, name: &str, group: Option<&str>, data: Value) -> Value
     Value::Object(event)
 }
 
-/// What an engine has reported.
+/// The qlog event of a record that an engine has reported.
 #[must_use]
 pub fn event(record: &TraceRecord, group: Option<&str>) -> Value {
     let (name, data) = match record.event {

@@ -10,12 +10,12 @@ use crate::network::{self, Datagram};
 use crate::packet::{self, Content, Packet, Reading};
 use crate::reassembly::{Joined, Outcome, Reassembly};
 
-/// What a capture holds.
+/// The packets of a capture, and its frames without any.
 pub(crate) struct Read<'a> {
     pub(crate) packets: Vec<Packet<'a>>,
     /// Frames without IP, by why.
     pub(crate) skipped: BTreeMap<String, u64>,
-    /// What a reader of the results has to know: a sentence each.
+    /// Sentences that a reader of the results needs.
     pub(crate) notes: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ fn has_port(datagram: &Datagram<'_>, reading: &Reading) -> bool {
 }
 
 impl Packet<'_> {
-    /// What was put together when this packet, the last of the parts, came.
+    /// Adds the datagram that this packet, the last of its parts, completed.
     fn put_together(&mut self, joined: &Joined<'_>, packets: &mut [Packet<'_>], reading: &Reading) {
         let length = joined.length.unwrap_or(0);
         let whole = network::put_together(&joined.first, &joined.payload, length);
@@ -147,7 +147,7 @@ fn number(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// What has to be said of packets as they were read.
+/// The sentences that a reader needs about the packets.
 fn told(packets: &[Packet<'_>], missing: usize, overlapping: u64) -> Vec<String> {
     let mut notes = Vec::new();
     let copies = packets.iter().filter(|packet| packet.copy_of.is_some()).count();

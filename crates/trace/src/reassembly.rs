@@ -16,7 +16,7 @@ const LONGEST_NS: u64 = 30_000_000_000;
 /// No datagram is longer.
 const MOST_BYTES: u32 = 65_535;
 
-/// What the parts of one datagram have in common; and the interface, at which they are seen.
+/// The fields that the parts of one datagram share, and the interface at which they were seen.
 type Key = (u32, IpAddr, IpAddr, u8, u32);
 
 /// A part, by the place of its packet in the list of all packets.
@@ -30,7 +30,7 @@ struct Part<'a> {
 #[derive(Clone, Debug)]
 struct Open<'a> {
     time_ns: i64,
-    /// By their offsets.
+    /// The parts that came, by their offsets.
     parts: BTreeMap<u32, Part<'a>>,
     /// Bytes of them, and of the whole if the last part came.
     received: u32,
@@ -50,13 +50,13 @@ pub(crate) struct Joined<'a> {
     pub(crate) begins: bool,
     /// Bytes of the whole payload, if the last part came.
     pub(crate) length: Option<u32>,
-    /// What was kept of the payload, up to the first byte that was not. Empty where parts are missing.
+    /// The bytes that the file has of the payload, up to the first that is missing. Empty where parts are missing.
     pub(crate) payload: Vec<u8>,
     /// ECN: a mark on any part marks the datagram (RFC 3168, section 5.3).
     pub(crate) ecn: u8,
 }
 
-/// What became of a part.
+/// The effect of a part on its datagram.
 pub(crate) enum Outcome<'a> {
     /// Others are missing, or it is not needed.
     Waits,
@@ -141,7 +141,8 @@ impl<'a> Reassembly<'a> {
         open.joined().map_or(Outcome::Waits, Outcome::Whole)
     }
 
-    /// What never became whole, in the order in which it was given up.
+    /// The datagrams that never became whole, in the order in which they were given up, and the number of those with
+    /// overlapping parts.
     pub(crate) fn finish(mut self) -> (Vec<Joined<'a>>, u64) {
         let keys: Vec<Key> = self.open.keys().copied().collect();
         for key in keys {
@@ -194,7 +195,7 @@ impl<'a> Open<'a> {
         if self.done {
             for part in self.parts.values() {
                 payload.extend_from_slice(part.datagram.payload);
-                // What was cut from it cannot be made up.
+                // Bytes that were cut from a part cannot be restored.
                 if (part.datagram.payload.len() as u64) < u64::from(part.datagram.payload_length) {
                     break;
                 }

@@ -30,7 +30,7 @@ pub struct PacketLine {
     pub size: u32,
     /// Number of the frame in which it was recorded before, if it was.
     pub copy_of: Option<u64>,
-    /// What it says.
+    /// The content in one line.
     pub info: String,
 }
 
@@ -45,7 +45,7 @@ pub struct FlowReport {
     pub encoding: &'static str,
     /// Whether its first SYN or INIT is in the capture; without it `client` is who sent first.
     pub opening_seen: bool,
-    /// Address and port of who opened it.
+    /// Address and port of the side that opened it.
     pub client: String,
     /// Address and port of the other.
     pub server: String,
@@ -56,7 +56,7 @@ pub struct FlowReport {
     /// Seconds from the first SYN or INIT until the client's first acknowledgement or the COOKIE ACK; `null` where
     /// they were not seen.
     pub handshake_s: Option<f64>,
-    /// How it ended.
+    /// The end of the flow.
     pub ending: Ending,
     /// From the client to the server.
     pub forward: DirectionReport,
@@ -98,7 +98,7 @@ pub struct DirectionReport {
     pub window_min: Option<u64>,
     /// The largest.
     pub window_max: Option<u64>,
-    /// How often it closed its window.
+    /// Number of times that it closed its window.
     pub zero_windows: u64,
     /// Largest segment that its sender accepts (TCP).
     pub mss: Option<u16>,
@@ -160,9 +160,9 @@ pub struct Retransmission {
     pub sent_before: u32,
     /// Seconds since it was sent the last time.
     pub after_s: Option<f64>,
-    /// Why.
+    /// The reason for the retransmission.
     pub reason: Reason,
-    /// What shows that it was not needed, if anything does.
+    /// The evidence that it was not needed, if there is any.
     pub spurious: Option<Evidence>,
 }
 
@@ -173,7 +173,7 @@ pub struct BottleneckReport {
     pub source: String,
     /// Destination address, or `*`.
     pub destination: String,
-    /// Where its packets were taken from.
+    /// The interface at which its packets were recorded.
     pub interface: String,
     /// Bits per second.
     pub rate_bps: u64,

@@ -1,15 +1,15 @@
-//! One numbering of data in one direction: what was sent, what was sent again and why, what was acknowledged.
+//! One numbering of data in one direction: transmissions, retransmissions with their reasons, acknowledgements.
 //!
 //! TCP has one for its bytes, SCTP one for its TSNs, and every subflow one of its own. Numbers are counted on from the
-//! wrap, relative to the first that was seen. What is sent and what is acknowledged are taken in the order of the
-//! capture, so a reason is what somebody at the place of the capture can know.
+//! wrap, relative to the first that was seen. Transmissions and acknowledgements are taken in the order of the capture,
+//! so a reason is one that can be known at the place of the capture.
 
 use std::collections::BTreeMap;
 
 use anabranch_transport::ranges::RangeSet;
 use serde::Serialize;
 
-/// Why data was sent again.
+/// The reason for a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
@@ -22,7 +22,7 @@ pub enum Reason {
     Early,
     /// The timer ran out: the earliest outstanding data, after a silence.
     Timeout,
-    /// Behind a timeout: what else was outstanding then.
+    /// After a timeout: other data that was outstanding then.
     AfterTimeout,
     /// The last data again, sooner than a timeout: a tail loss probe (RFC 8985 section 7).
     TailProbe,
@@ -41,7 +41,7 @@ pub enum Reason {
     Unknown,
 }
 
-/// What shows that a retransmission was spurious: the original had arrived.
+/// The evidence that a retransmission was spurious: the original had arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
@@ -93,7 +93,7 @@ pub(crate) struct Acked {
     pub(crate) blocks: Vec<(i64, i64)>,
 }
 
-/// What an acknowledgement says.
+/// An acknowledgement, in the numbers of the space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ack {
     pub(crate) time_ns: i64,
@@ -381,7 +381,7 @@ impl Space {
         if ran_out && silence >= timeout_ns {
             return Reason::Timeout;
         }
-        // Missing in three reports. After a first retransmission only what was told since counts.
+        // Missing in three reports. After a first retransmission only later reports count.
         if told >= 3 {
             return Reason::FastRetransmit;
         }
@@ -484,7 +484,7 @@ impl Space {
                 (Some(echo), Some(stamp)) => (echo.wrapping_sub(stamp) as i32) < 0,
                 _ => false,
             };
-            // An acknowledgement of more than this data echoes the stamp of what filled the hole.
+            // An acknowledgement of more than this data echoes the stamp of the segment that filled the hole.
             if older && ack.next > again.start && again.start >= start {
                 again.spurious = Some(Evidence::TimestampEcho);
             } else if known && ack.time_ns >= last_ns && ack.time_ns.saturating_sub(last_ns) < least {
@@ -497,7 +497,7 @@ impl Space {
     fn measure(&mut self, old: i64, ack: &Ack) {
         let last = self.pieces.range(old..ack.next).next_back();
         if let Some((_, piece)) = last.filter(|(_, piece)| piece.sent == 1 && piece.end <= ack.next) {
-            // What waited behind a hole does not tell a round trip.
+            // Data that waited behind a hole gives no round-trip time.
             let hole = self.pieces.range(old..ack.next).any(|(_, piece)| piece.sent > 1);
             if !hole && piece.stretch == ack.stretch {
                 self.rtt.sample(ack.time_ns.saturating_sub(piece.last_ns));

@@ -1,4 +1,4 @@
-//! A capture with its packets and flows: what the questions are put to.
+//! A capture with its packets and flows, and the analyses of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use crate::packet::{Content, Packet, Reading};
 use crate::report::{self, BottleneckReport, FlowReport, PacketLine, Retransmission};
 use crate::{plot, reader};
 
-/// Which protocols count.
+/// The protocols that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// SCTP, over UDP too.
@@ -20,7 +20,7 @@ pub enum Protocol {
     Tcp,
 }
 
-/// Which packets count. Nothing set: all.
+/// The packets that count. Nothing set: all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Flows by their numbers.
@@ -178,7 +178,7 @@ impl<'a> Trace<'a> {
         all.filter(|(_, analysis)| analysis.sides.iter().any(|side| side.packets > 0))
     }
 
-    /// What was sent again, by time.
+    /// The retransmissions, by time.
     #[must_use]
     pub fn retransmissions(&self) -> Vec<Retransmission> {
         let mut list: Vec<Retransmission> = self
@@ -189,9 +189,9 @@ impl<'a> Trace<'a> {
         list
     }
 
-    /// What a bottleneck would have done: one for all packets of `direction`, or without it one for each pair of
-    /// addresses. A packet that was seen at several interfaces counts at one: that of its flow, or that where most
-    /// packets of its pair of addresses were seen.
+    /// Simulates a bottleneck: one for all packets of `direction`, or without it one for each pair of addresses. A
+    /// packet that was seen at several interfaces counts at one: that of its flow, or that where most packets of its
+    /// pair of addresses were seen.
     #[must_use]
     pub fn bottlenecks(&self, bottleneck: Bottleneck, direction: Option<Direction>) -> Vec<BottleneckReport> {
         let mut pairs: BTreeMap<(IpAddr, IpAddr), BTreeMap<u32, Vec<Arrival>>> = BTreeMap::new();

@@ -29,7 +29,7 @@ const OPTION_IF_SPEED: u16 = 8;
 const OPTION_IF_TSRESOL: u16 = 9;
 /// pcap with time stamps in nanoseconds.
 const PCAP_NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// What pcap calls no limit.
+/// The snapshot length in pcap that means no limit, bytes.
 const PCAP_LONGEST: u32 = 262_144;
 
 /// The format of a capture.
@@ -55,9 +55,9 @@ impl CaptureFormat {
 
 /// Where a capture goes while the run makes it: nothing of it stays in memory.
 pub struct CaptureFile {
-    /// In which format.
+    /// The format of the file.
     pub format: CaptureFormat,
-    /// Where to. Blocks are written one by one: a buffer around it pays.
+    /// The output. Blocks are written one by one: a buffer around it pays.
     pub out: Box<dyn Write + Send>,
 }
 
@@ -81,7 +81,7 @@ pub struct Capture {
     /// The block being made.
     block: Vec<u8>,
     sink: Sink,
-    /// Why writing stopped.
+    /// The reason why writing stopped.
     failed: Option<String>,
 }
 
@@ -117,7 +117,7 @@ impl Capture {
             out.extend(0x1a2b_3c4d_u32.to_le_bytes());
             out.extend(1_u16.to_le_bytes());
             out.extend(0_u16.to_le_bytes());
-            // Length of the section: not said.
+            // Length of the section: unknown.
             out.extend(u64::MAX.to_le_bytes());
         });
         for interface in &self.interfaces {
@@ -226,7 +226,7 @@ impl Capture {
         }
     }
 
-    /// Why nothing more can be written.
+    /// The reason why nothing more can be written.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.failed.as_deref()

@@ -4,9 +4,9 @@
 
 use anabranch_base::{Duration, Instant};
 
-/// What a window is opened by for the variation of a round trip: so many full segments.
+/// Full segments by which the window is larger than twice the measured amount, for the variation of a round trip.
 const CUSHION: u64 = 16;
-/// What is taken as read in a round trip before anything was: so many full segments (RFC 6928).
+/// Full segments that count as read in a round trip before there is a measurement (RFC 6928).
 const FIRST: u64 = 10;
 
 /// How fast the user reads, and how far the window is opened for it.
@@ -90,7 +90,8 @@ impl Autotune {
         }
     }
 
-    /// The user has read up to the sequence number `read`: what the buffer shall be, where it is `buffer` now.
+    /// The user has read up to the sequence number `read`: returns the size that the buffer shall have, which is
+    /// `buffer` now.
     pub fn read(&mut self, now: Instant, read: u64, buffer: u64) -> u64 {
         if self.is_within(now, None) {
             return buffer;

@@ -1,12 +1,12 @@
 //! How fast the network delivers: samples of the delivery rate (draft-ietf-ccwg-bbr-05, section 4.1; earlier
 //! draft-cheng-iccrg-delivery-rate-estimation).
 //!
-//! Every departure notes how much had been delivered by then. When what left then is acknowledged, the difference and the time that
-//! passed give a rate: the longer of the time that sending took and the time that acknowledgements took, so that neither a burst nor
-//! acknowledgements that were compressed make it too high.
+//! Every departure notes how much had been delivered by then. When the acknowledgement of that packet comes, the
+//! difference and the time that passed give a rate: the longer of the time that sending took and the time that
+//! acknowledgements took, so that neither a burst nor acknowledgements that were compressed make it too high.
 //!
-//! What left at the same instant shares a note, and the note is found by that instant: nothing is kept with the chunks or segments in
-//! flight, and connections whose controller asks for no rates pay nothing.
+//! Packets that left at the same instant share a note, which is found by that instant: nothing is kept with the chunks
+//! or segments in flight, and connections whose controller asks for no rates pay nothing.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use anabranch_base::{Duration, Instant};
 /// Most departures that are remembered: more than any window has. The oldest are forgotten first.
 const MOST: usize = 1 << 16;
 
-/// What was known when something left.
+/// The state of the sampler when something left.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     /// P.send_time.
@@ -33,7 +33,7 @@ struct Departure {
     app_limited: bool,
 }
 
-/// What an acknowledgement says of the path: RS of the draft.
+/// A sample of the path from one acknowledgement: RS of the draft.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// Acknowledged for the first time, bytes.
@@ -56,7 +56,7 @@ pub struct Sample {
     pub lost: u64,
 }
 
-/// What a loss says: in flight when it left, and declared lost since, bytes.
+/// The note of a lost packet's departure, with the losses since then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// In flight when it had left, bytes.
@@ -81,7 +81,7 @@ pub struct Delivery {
     app_limited: u64,
     /// The bubble began with the last departure.
     bubble_at: Option<Instant>,
-    /// Shortest round trip of all: no true sample is taken over less.
+    /// Shortest round trip so far: a sample over a shorter time is not plausible.
     min_rtt: Option<Duration>,
     departures: VecDeque<Departure>,
 }
@@ -200,7 +200,8 @@ impl Delivery {
         if plausible && interval > Duration::ZERO {
             sample.rate = sample.delivered as f64 / interval.as_secs_f64();
         }
-        // What left more than a round trip earlier can be found lost no more but by a timeout.
+        // A packet that left more than a round trip earlier can be found lost only by a timeout: its note is no longer
+        // needed.
         let horizon = departure.at - now.saturating_since(departure.at);
         while self.departures.front().is_some_and(|oldest| oldest.at < horizon) {
             self.departures.pop_front();
@@ -208,7 +209,7 @@ impl Delivery {
         sample
     }
 
-    /// What left at `sent_at` was declared lost, bytes. `None` where its departure is forgotten.
+    /// Notes that `bytes` that left at `sent_at` were declared lost. `None` where the departure is forgotten.
     pub fn lost_at(&mut self, sent_at: Instant, bytes: u64) -> Option<Lost> {
         self.lost = self.lost.saturating_add(bytes);
         let lost = self.lost;

@@ -1,4 +1,4 @@
-//! What SCTP and TCP both have, written once: sets of numbers, the clock of timers, round-trip estimates, congestion
+//! The parts that SCTP and TCP share: sets of numbers, the clock of timers, round-trip estimates, congestion
 //! controllers, the core of RACK, pacing.
 //!
 //! Nothing here knows a packet, and nothing asks which protocol it serves: where the two differ, or stacks of one of them,

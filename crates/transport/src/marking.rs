@@ -5,8 +5,8 @@ use anabranch_base::{Duration, Instant};
 /// Weight of the newest round trip (g of RFC 8257, 4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// An exponentially weighted average of the marked part of what was delivered, a round trip a step. Round trips without a mark are
-/// counted when the next mark comes: whoever sees none pays nothing.
+/// An exponentially weighted average of the marked part of what was delivered, a round trip a step. Round trips without
+/// a mark are counted when the next mark comes: connections without marks cost nothing.
 #[derive(Clone, Debug)]
 pub struct Alpha {
     /// 1 until something else is known: the first mark halves the window, as in Linux.
@@ -52,7 +52,7 @@ impl Alpha {
         self.value
     }
 
-    /// What a mark leaves of the window, millionths: 1 - alpha / 2 (RFC 8257, 3.3).
+    /// The part of the window that remains after a mark, millionths: 1 - alpha / 2 (RFC 8257, 3.3).
     #[must_use]
     pub fn kept(&self) -> u32 {
         ((1.0 - self.value / 2.0) * 1e6) as u32

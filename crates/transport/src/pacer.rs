@@ -26,7 +26,7 @@ impl Rate {
         (bytes > 0).then_some(Self { bytes, time: 1_000_000_000 })
     }
 
-    /// What flows in within so many nanoseconds, parts of a byte.
+    /// The amount that flows in within so many nanoseconds, in parts of a byte.
     #[inline]
     fn parts_in(self, nanos: u64) -> u64 {
         // A division of 128 bits takes several times as long, and is hardly ever needed.
@@ -48,7 +48,7 @@ impl Rate {
     }
 }
 
-/// What a pacer is told.
+/// The parameters of a pacer.
 #[derive(Clone, Copy, Debug)]
 pub struct PacerRules {
     /// Rate in percent of cwnd / SRTT (RFC 9002, 7.7: 125; Linux: 120).
@@ -59,8 +59,8 @@ pub struct PacerRules {
     pub packet: u32,
     /// Full packets that may leave at once after a pause.
     pub burst: u8,
-    /// What comes due in so long leaves together, two packets at least: fewer, larger batches for a driver of sockets (RFC 9002, 7.7, leaves
-    /// that to the sender). Zero: each packet when it is due.
+    /// Packets that come due within this time leave together, two at least: fewer, larger batches for a driver of
+    /// sockets (RFC 9002, 7.7, leaves that to the sender). Zero: each packet when it is due.
     pub quantum: Duration,
 }
 
@@ -76,7 +76,7 @@ pub struct Pacer {
     level: u64,
     /// Nanoseconds.
     quantum: u32,
-    /// When that packet left.
+    /// The time at which the last packet left.
     since: Instant,
     /// Data waits until then, and for nothing else.
     pub at: Option<Instant>,
@@ -126,8 +126,8 @@ impl Pacer {
         self.level = self.level.min(self.full);
     }
 
-    /// What leaves together, parts of a byte: what comes due in a quantum, two packets at least, and no more than an operating system takes
-    /// at once.
+    /// The amount that leaves together, in parts of a byte: that which comes due in a quantum, two packets at least,
+    /// and no more than an operating system takes at once.
     fn batch(&self, rate: Rate) -> u64 {
         if self.quantum == 0 {
             return self.packet;
@@ -135,7 +135,7 @@ impl Pacer {
         rate.parts_in(self.quantum.into()).min(MOST_BATCH * PARTS).max(2 * self.packet)
     }
 
-    /// What is in the bucket.
+    /// The fill of the bucket, in parts of a byte.
     #[inline]
     fn level(&self, now: Instant, rate: Rate) -> u64 {
         // One of several packets that leave at once: nothing has flowed in.

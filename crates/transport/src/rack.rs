@@ -1,7 +1,8 @@
-//! What RACK-TLP (RFC 8985) knows beside the flight: the newest delivery, the reordering window, an open probe.
+//! The state of RACK-TLP (RFC 8985) beside the flight: the newest delivery, the reordering window, an open probe.
 //!
-//! Who walks the flight is the protocol, which keeps it in an order of its own. Something sent is named by a number that
-//! grows with the order of sending among what left at the same time: for TCP the end of a segment, for SCTP the TSN.
+//! The flight is walked by the protocol, which keeps it in an order of its own. Something sent is named by a number
+//! that grows with the order of sending among what left at the same time: for TCP the end of a segment, for SCTP the
+//! TSN.
 
 use anabranch_base::{Duration, Instant};
 
@@ -11,7 +12,7 @@ const PERSIST: u8 = 16;
 /// Variables of a connection, or of a lane (RFC 8985, 5.3).
 #[derive(Clone, Debug)]
 pub struct Rack<P = u64> {
-    /// RACK.xmit_ts and RACK.end_seq: what was sent last of all that arrived.
+    /// RACK.xmit_ts and RACK.end_seq: the time and number of the delivered packet that was sent last.
     newest: Option<(Instant, P)>,
     /// RACK.rtt.
     rtt: Duration,
@@ -47,7 +48,7 @@ impl<P: Copy + Ord> Rack<P> {
         self.rtt
     }
 
-    /// What was sent last of all that arrived, and when; `None` before the first.
+    /// The time and number of the delivered packet that was sent last; `None` before the first.
     #[must_use]
     pub fn newest(&self) -> Option<(Instant, P)> {
         self.newest
@@ -130,11 +131,11 @@ impl<P: Copy + Ord> Rack<P> {
 pub struct Probe<P = u64> {
     /// TLP.end_seq: the first number that had not been sent when it left.
     pub end: P,
-    /// What was sent again; `None`: new data (TLP.is_retrans).
+    /// The number that was sent again; `None`: new data (TLP.is_retrans).
     pub resent: Option<P>,
 }
 
-/// What a tail loss probe turned out to be.
+/// The result of a tail loss probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeAnswer {
     /// Nothing is known yet.
@@ -146,7 +147,8 @@ pub enum ProbeAnswer {
 }
 
 impl<P: Copy + Ord> Probe<P> {
-    /// What an acknowledgement of everything below `una` says that reports no duplicate. `repeated`: it says nothing new.
+    /// The result of the probe by an acknowledgement of everything below `una` that reports no duplicate. `repeated`:
+    /// it acknowledges nothing new.
     #[must_use]
     pub fn answer(&self, una: P, repeated: bool) -> ProbeAnswer {
         match self.resent {

@@ -233,7 +233,7 @@ impl<P: Position> RangeSet<P> {
             return;
         }
         self.ranges.drain(first..behind);
-        // What is left of both, the higher first: each goes to the same place.
+        // The rests at both sides, the higher first: each goes to the same place.
         if right > end {
             self.ranges.insert(first, (end, right));
         }

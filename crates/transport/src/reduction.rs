@@ -9,11 +9,11 @@ pub struct Reducing {
     halving: bool,
     /// A full packet, bytes.
     mss: u64,
-    /// What is counted in, bytes.
+    /// The unit of counting, bytes.
     unit: u64,
     /// The window at the moment, bytes.
     window: u64,
-    /// What was in flight when recovery began (RecoverFS).
+    /// Bytes in flight when recovery began (RecoverFS).
     prior: u64,
     /// The largest window that recovery allows, bytes: that at its beginning.
     most: u64,
@@ -67,8 +67,8 @@ impl Reducing {
     /// An acknowledgement in recovery reported `delivered` bytes, took back `taken_back` that one before had reported, and left `pipe` in
     /// flight. `safe`: it moved the cumulative point (and, as RFC 9937 has it, told of no further loss).
     ///
-    /// What is reported again counts as before, and no more: "DeliveredData can be computed precisely as the change in snd.una, plus the
-    /// (signed) change in SACKd" (RFC 6937, 2).
+    /// Bytes that are reported again count as before, and no more: "DeliveredData can be computed precisely as the
+    /// change in snd.una, plus the (signed) change in SACKd" (RFC 6937, 2).
     pub fn on_ack(&mut self, delivered: u64, taken_back: u64, safe: bool, pipe: u64, ssthresh: u64) {
         if self.halving {
             return self.halve(pipe, ssthresh);
@@ -93,8 +93,9 @@ impl Reducing {
             let limit = limit.saturating_add(if safe { self.mss } else { 0 });
             whole(ssthresh - pipe).min(limit)
         };
-        // What was sent by a rule comes down with what is delivered, and the sum stays below the window of before. What the peer has taken back
-        // is in flight again, and no rule has sent it: "if the flightsize does not currently reach cwnd" (RFC 9260, 6.1 B) holds for that, too.
+        // Bytes sent by a rule decrease with the delivered bytes, and the sum stays below the window of before. Bytes
+        // that the peer has taken back are in flight again, and no rule has sent them: "if the flightsize does not
+        // currently reach cwnd" (RFC 9260, 6.1 B) holds for that, too.
         self.window = pipe.saturating_add(count).min(self.most.max(ssthresh));
         if self.out == 0 {
             // The fast retransmission itself leaves whatever is in flight (RFC 9260, 7.2.4, step 3).
@@ -169,7 +170,7 @@ mod tests {
         prr.on_ack(u64::MAX, 0, true, 0, u64::MAX);
     }
 
-    /// Who reports the same again and again, and takes it back in between, has had it once.
+    /// A peer that reports the same bytes again and again, and takes them back in between, lets them count once.
     #[test]
     fn what_is_reported_again_counts_once() {
         let mut prr = Reducing::proportional(100 * MSS, 100 * MSS, MSS, 1);
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(sent, 5 * MSS, "half of what was delivered");
     }
 
-    /// What was taken back, or was in flight for whatever reason beyond the window of before, lets nothing leave.
+    /// Bytes that were taken back, or were in flight beyond the window of before for another reason, let nothing leave.
     #[test]
     fn the_window_of_before_is_the_largest() {
         let mut prr = Reducing::proportional(300 * MSS, 100 * MSS, MSS, 1);

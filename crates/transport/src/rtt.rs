@@ -19,10 +19,10 @@ pub enum Arithmetic {
     Linux,
 }
 
-/// What ends the backing off of the timeout.
+/// The event that ends the backing off of the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackOff {
-    /// A sample, or what else the protocol takes for an end.
+    /// A sample, or another event that the protocol defines.
     UntilSample,
     /// Nothing, and at the longest timeout none is counted (a quirk of TCP in FreeBSD 6.0).
     Stays,
@@ -30,7 +30,7 @@ pub enum BackOff {
     StaysAndCounts,
 }
 
-/// What an estimator is told.
+/// The parameters of an estimator.
 #[derive(Clone, Copy, Debug)]
 pub struct RttRules {
     /// The arithmetic.
@@ -45,7 +45,7 @@ pub struct RttRules {
     pub max: Duration,
     /// Added to a measured timeout, backing off included, before `min` is looked at (FreeBSD).
     pub slop: Duration,
-    /// What ends backing off.
+    /// The event that ends backing off.
     pub back_off: BackOff,
 }
 
@@ -55,7 +55,7 @@ pub struct RttEstimator {
     /// Zero before there is one.
     srtt: Duration,
     rttvar: Duration,
-    /// What follows from all that is below; armed far more often than measured.
+    /// The timeout that follows from all fields below; kept, because it is armed far more often than measured.
     rto: Duration,
     /// Timeout before backing off, and above the floor unless there is a slop.
     base: Duration,
@@ -68,18 +68,18 @@ pub struct RttEstimator {
     back_off: BackOff,
     /// Whether there is an SRTT.
     measured: bool,
-    /// What few stacks have.
+    /// State that few stacks need.
     extra: Option<Box<Extra>>,
 }
 
-/// What the timeout knows where every acknowledgement is a sample ([`RttEstimator::sample_each`]).
+/// The estimate behind the timeout where every acknowledgement is a sample ([`RttEstimator::sample_each`]).
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
     /// SRTT by one sample in a round trip; zero before the first of them.
     srtt: Duration,
     /// The longest sample of the round trip that is being measured.
     longest: Duration,
-    /// When that began.
+    /// The beginning of that round trip.
     since: Instant,
 }
 
@@ -96,7 +96,7 @@ struct Extra {
     round: u64,
     /// First sequence number not acknowledged and first never sent, at the time of a sample.
     sequence: (u64, u64),
-    /// Where every acknowledgement is a sample: what the timeout goes by.
+    /// The estimate for the timeout, where every acknowledgement is a sample.
     rounds: Rounds,
 }
 
@@ -178,13 +178,13 @@ impl RttEstimator {
                 let srtt = if slow > Duration::ZERO { slow } else { self.srtt };
                 self.set_base(srtt + self.granularity.max(self.rttvar * 4));
             }
-            // What was measured below the old floor is not kept: the next sample tells.
+            // A measurement below the old floor was not kept: the next sample tells.
             _ if self.measured => self.set_base(self.base),
             _ => self.update(),
         }
     }
 
-    /// What an earlier connection to the same host measured; counts until there is a sample.
+    /// Sets the values that an earlier connection to the same host measured; they count until there is a sample.
     pub fn seed(&mut self, srtt: Duration, rttvar: Duration) {
         if !self.measured {
             (self.srtt, self.rttvar, self.measured) = (srtt, rttvar, true);
@@ -231,7 +231,8 @@ impl RttEstimator {
         }
     }
 
-    /// What was sent at `sent` was acknowledged at `now`. Answers the sample as it was counted.
+    /// Takes the sample of data that was sent at `sent` and acknowledged at `now`. Answers the sample as it was
+    /// counted.
     pub fn sample_between(&mut self, sent: Instant, now: Instant) -> Duration {
         // A clock that ticks: how many ticks fell between the two.
         let ticks = matches!(self.arithmetic, Arithmetic::FixedPoint | Arithmetic::WholeTicks);
@@ -251,11 +252,12 @@ impl RttEstimator {
         rtt
     }
 
-    /// As [`Self::sample`], where every acknowledgement is one. SRTT follows each of them, for who paces by it. The timeout does not: "if
-    /// measurements are made more often, then the values of RTO.Alpha and RTO.Beta ... should be adjusted so that SRTT and RTTVAR still
-    /// adjust to changes at roughly the same rate (in terms of how many round trips it takes them to reflect new values)" (RFC 9260,
-    /// 6.3.1, C4). With hundreds of samples in a round trip RTTVAR would be next to nothing, and the timeout expire just before the
-    /// answer. So of each round trip the longest sample counts for it, once.
+    /// As [`Self::sample`], where every acknowledgement is one. SRTT follows each of them, for pacing. The timeout does
+    /// not: "if measurements are made more often, then the values of RTO.Alpha and RTO.Beta ... should be adjusted so
+    /// that SRTT and RTTVAR still adjust to changes at roughly the same rate (in terms of how many round trips it takes
+    /// them to reflect new values)" (RFC 9260, 6.3.1, C4). With hundreds of samples in a round trip RTTVAR would be
+    /// next to nothing, and the timeout expire just before the answer. So of each round trip the longest sample counts
+    /// for it, once.
     #[inline]
     pub fn sample_each(&mut self, now: Instant, rtt: Duration) {
         let exact = matches!(self.arithmetic, Arithmetic::Rfc9260 | Arithmetic::Rfc6298);

@@ -1,5 +1,6 @@
-//! Adler-32, the checksum that SCTP packets had before CRC32c (RFC 2960 section 6.8 and appendix B; RFC 3309 replaced it). Nothing is sent
-//! or accepted with it here: who reads an old capture wants to know it from a damaged packet.
+//! Adler-32, the checksum that SCTP packets had before CRC32c (RFC 2960 section 6.8 and appendix B; RFC 3309 replaced
+//! it). Nothing is sent or accepted with it here: it lets a reader of an old capture tell such packets from damaged
+//! ones.
 
 use crate::header::{CHECKSUM, CommonHeader};
 

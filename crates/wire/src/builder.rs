@@ -3,7 +3,7 @@
 use crate::crc32c;
 use crate::header::{CHECKSUM, CommonHeader};
 
-/// What [`PacketBuilder::finish`] puts into the checksum field.
+/// The content of the checksum field that [`PacketBuilder::finish`] writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChecksumOut {
     /// The CRC32c of the packet.

@@ -61,7 +61,8 @@ fn has_wide_vectors() -> bool {
 struct Words<const N: usize>([[u8; 8]; N]);
 
 impl<const N: usize> Words<N> {
-    /// What comes before `N` words, with a checksum of zero where it stands. `packet` has that many bytes, or lacks less than a word.
+    /// Copies `packet` into `N` words, with zero as the checksum. `packet` has that many bytes, or lacks less than a
+    /// word.
     #[inline]
     fn of(packet: &[u8]) -> Self {
         let mut words = [[0; 8]; N];
@@ -104,7 +105,7 @@ pub fn packet_checksum(packet: &[u8]) -> u32 {
         let head = Words::<2>::of(packet);
         return ::crc32c::crc32c(&head.0.as_flattened()[..packet.len()]);
     }
-    // What comes most often besides data is copied whole: one update costs less than two.
+    // The most frequent packets besides data, SACKs, are copied whole: one update costs less than two.
     if packet.len() == SACK {
         return ::crc32c::crc32c(&Words::<4>::of(packet).0.as_flattened()[..SACK]);
     }

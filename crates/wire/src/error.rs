@@ -18,9 +18,9 @@ pub enum PacketError {
     /// The CRC32c does not match: the packet was damaged or is not SCTP.
     #[error("checksum field holds {found:#010x}, the packet's CRC32c is {computed:#010x}")]
     BadChecksum {
-        /// What the packet says.
+        /// The checksum in the packet.
         found: u32,
-        /// What its bytes give.
+        /// The checksum computed from its bytes.
         computed: u32,
     },
 }
@@ -39,7 +39,7 @@ pub enum ChunkError {
     LengthBelowHeader {
         /// Chunk type.
         kind: u8,
-        /// What the length field says.
+        /// The value of the length field.
         length: u16,
     },
     /// The length leads past the end of the packet.
@@ -47,7 +47,7 @@ pub enum ChunkError {
     LengthPastEnd {
         /// Chunk type.
         kind: u8,
-        /// What the length field says.
+        /// The value of the length field.
         length: u16,
         /// Bytes left, chunk header included.
         left: usize,
@@ -94,7 +94,7 @@ pub enum TlvError {
     LengthBelowHeader {
         /// Parameter type or cause code.
         kind: u16,
-        /// What the length field says.
+        /// The value of the length field.
         length: u16,
     },
     /// The length leads past the end of the chunk.
@@ -104,7 +104,7 @@ pub enum TlvError {
     LengthPastEnd {
         /// Parameter type or cause code.
         kind: u16,
-        /// What the length field says.
+        /// The value of the length field.
         length: u16,
         /// Bytes left, header included.
         left: usize,

@@ -2,17 +2,17 @@
 
 use core::ops::Range;
 
-/// Where the checksum field stands.
+/// Place of the checksum field in a packet.
 pub(crate) const CHECKSUM: Range<usize> = 8..12;
 
-/// Ports and tag of a packet (RFC 9260 section 3.1); the checksum is nobody's business but the codec's.
+/// Ports and tag of a packet (RFC 9260 section 3.1); the checksum is handled by the codec alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CommonHeader {
     /// The sender's port, never 0.
     pub source_port: u16,
     /// The receiver's port, never 0.
     pub destination_port: u16,
-    /// What the receiver chose as its Initiate Tag; 0 in a packet with an INIT.
+    /// The Initiate Tag that the receiver chose; 0 in a packet with an INIT.
     pub verification_tag: u32,
 }
 

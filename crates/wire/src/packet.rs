@@ -23,7 +23,7 @@ use crate::crc32c;
 use crate::error::{ChunkError, PacketError};
 use crate::header::CommonHeader;
 
-/// What [`Packet::parse`] does with the checksum.
+/// The treatment of the checksum by [`Packet::parse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksum {
     /// Compute the CRC32c and refuse a packet that does not match: "the default procedure for handling invalid

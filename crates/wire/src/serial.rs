@@ -2,8 +2,8 @@
 //!
 //! "Comparisons and arithmetic on TSNs in this document SHOULD use Serial Number Arithmetic" with 32 bits, and those
 //! on SSNs with 16 (RFC 9260 section 1.6). A number that wraps has no total order: 10 is after 4,294,967,290, and of
-//! two numbers exactly half the space apart neither is after the other. Therefore these types are not `Ord`: whoever
-//! compares says which question is asked.
+//! two numbers exactly half the space apart neither is after the other. Therefore these types are not `Ord`: each
+//! comparison names its question.
 
 macro_rules! serial {
     ($(#[$doc:meta])* $name:ident, $raw:ty, $signed:ty) => {
@@ -22,7 +22,7 @@ macro_rules! serial {
                 Self(raw)
             }
 
-            /// What stands on the wire.
+            /// The number on the wire.
             #[inline]
             #[must_use]
             pub const fn get(self) -> $raw {

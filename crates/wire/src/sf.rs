@@ -1,9 +1,9 @@
 //! Code points of the subflow extension SF (level 1), all in one table.
 //!
 //! None of them is assigned by IANA. The numbers were chosen so that a peer which has never heard of them does the
-//! right thing: the two highest bits of a type say what (RFC 9260 sections 3.2 and 3.2.1). Whoever needs other
-//! numbers, because one of these was given to somebody else, replaces the table on both sides;
-//! [`CodePoints::check`] says whether the new ones keep those bits and stay clear of everything known.
+//! right thing: the two highest bits of a type prescribe it (RFC 9260 sections 3.2 and 3.2.1). Where one of these
+//! numbers is assigned to another use, both sides replace the table; [`CodePoints::check`] says whether the new ones
+//! keep those bits and stay clear of everything known.
 
 use crate::unknown::{self, UnknownAction};
 
@@ -32,21 +32,21 @@ pub enum CodePointError {
     /// The two highest bits of a type tell peers that do not know it what to do.
     #[error("code point {name} = {value:#06x}: its two highest bits must be {bits:02b}")]
     ActionBits {
-        /// Which entry.
+        /// Name of the entry in the table.
         name: &'static str,
         /// Its value.
         value: u16,
-        /// What the bits must be.
+        /// The required value of the bits.
         bits: u8,
     },
     /// The number means something else already.
     #[error("code point {name} = {value:#06x} is taken by {by}")]
     Taken {
-        /// Which entry.
+        /// Name of the entry in the table.
         name: &'static str,
         /// Its value.
         value: u16,
-        /// Who has it.
+        /// The use that the number is assigned to.
         by: &'static str,
     },
 }
@@ -132,7 +132,7 @@ impl CodePoints {
         [self.data, self.sack, self.forward]
     }
 
-    /// What a peer that does not know SF-DATA does with it: it stops and reports.
+    /// The treatment of SF-DATA by a peer that does not know it: it stops and reports.
     #[must_use]
     pub const fn data_unknown(&self) -> UnknownAction {
         unknown::chunk_action(self.data)

@@ -23,9 +23,9 @@ use crate::unknown::{self, UnknownAction};
 pub struct RawTlv<'a> {
     /// Parameter type or cause code.
     pub kind: u16,
-    /// What follows the header, without padding.
+    /// Bytes after the header, without padding.
     pub value: &'a [u8],
-    /// Header and value, without padding: what a report echoes.
+    /// Header and value, without padding, as a report echoes them.
     pub bytes: &'a [u8],
 }
 
@@ -54,7 +54,8 @@ impl<'a> RawTlv<'a> {
         Ok((Self { kind, value, bytes: whole }, rest))
     }
 
-    /// What to do with this PARAMETER if its type is not known. Cause codes have no such bits.
+    /// The treatment of this parameter by a receiver that does not know its type. Not for causes, whose codes have no
+    /// such bits.
     #[must_use]
     pub const fn unknown_action(&self) -> UnknownAction {
         unknown::param_action(self.kind)

@@ -1,4 +1,4 @@
-//! What to do with a chunk or parameter whose type is not known.
+//! The treatment of chunks and parameters of unknown type.
 
 /// The two highest bits of a chunk or parameter type say what a receiver does that does not know it
 /// (RFC 9260 sections 3.2 and 3.2.1).
@@ -37,14 +37,14 @@ impl UnknownAction {
     }
 }
 
-/// What a receiver that does not know chunk type `kind` does with it (section 3.2, table 2).
+/// The treatment of a chunk by a receiver that does not know its type `kind` (section 3.2, table 2).
 #[inline]
 #[must_use]
 pub const fn chunk_action(kind: u8) -> UnknownAction {
     UnknownAction::from_upper_bits(kind >> 6)
 }
 
-/// What a receiver that does not know parameter type `kind` does with it (section 3.2.1, table 3).
+/// The treatment of a parameter by a receiver that does not know its type `kind` (section 3.2.1, table 3).
 #[must_use]
 pub const fn param_action(kind: u16) -> UnknownAction {
     UnknownAction::from_upper_bits((kind >> 14) as u8)

@@ -57,7 +57,7 @@ fn look(bytes: &[u8], chunk: &Chunk<'_>) {
     }
 }
 
-/// What was written for a parsed chunk is parsed as the same chunk, and written as the same bytes.
+/// Asserts that a parsed chunk, written and parsed again, is the same chunk and the same bytes.
 fn stable(chunk: &Chunk<'_>, out: &mut Vec<u8>) {
     out.clear();
     let mut builder = PacketBuilder::new(out, HEADER);

@@ -1,4 +1,4 @@
-//! What is written is read as the same, and written as the same bytes: every chunk, parameter and cause.
+//! Every chunk, parameter and cause that is written is read as the same, and written again as the same bytes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::net::{Ipv4Addr, Ipv6Addr};

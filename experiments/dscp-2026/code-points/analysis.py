@@ -24,13 +24,14 @@ AF41, BLEACHED = "drops AF41", "bleaches all"
 THREE = ("three code points, plain", "three subflows, level 0", "three subflows, level 1")
 APART = "two associations"
 BY_TIME = "rfc9260-rack"
+"""The engine of the scenario, where no sweep sets another."""
 NOTES = {
     "DS-12": "Several windows burst into one queue. Where missing reports are counted, and a retransmission is lost, too, audio waits for a "
     "timeout of at least 1 s.",
     "DS-24": "Where missing reports are counted audio whose retransmission is lost, too, waits for a timeout of at least 1 s: alone in its "
     "subflow it has no later packets that are reported, in an association with video it has.",
 }
-"""What the scenario has by itself."""
+"""Remarks on claims, by their identifiers."""
 TABLE = (
     "audio_p50",
     "audio_p99",
@@ -67,7 +68,7 @@ class Ways(NamedTuple):
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("treatments", measures.MEASURES)
     further = ("rules", "dropped", "three", "apart")
     ways = Ways(runs, *(results.grid(sweep, measures.MEASURES) for sweep in further))
@@ -117,7 +118,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def finding(runs: Grid, network: str, place: dict | None = None, told: str = "") -> str:
-    """What arrives in time, for each way."""
+    """A sentence on the shares of audio and video that arrive in time, for each way."""
     about = f", {told}" if told else ""
 
     def at(measure: str, how: str) -> str:

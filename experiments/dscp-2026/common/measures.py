@@ -1,4 +1,4 @@
-"""What the experiments of this study measure of a call and of the file beside it."""
+"""Measures of a call and of the file beside it, for all experiments of this study."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -7,7 +7,7 @@ from anabranch_lab.run.results import Results
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     every = [claim for analysis in other_analyses(results).values() for claim in analysis.claims]
     every.sort(key=lambda claim: int(claim.id.removeprefix("DS-")))
     corrected = together.grade(every)

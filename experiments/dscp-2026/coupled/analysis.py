@@ -19,7 +19,7 @@ OLD = "CoDel"
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     grids = {
         told: results.grid(name, measures.CROWD).joined(results.grid(f"{name}-apart", measures.CROWD))
         for told, name in ((ALONE, "alone"), (CROWD, "crowd"))

@@ -15,7 +15,7 @@ BY_TIME = "rfc9260-rack"
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     alone = results.grid("alone", measures.CROWD)
     crowd = results.grid("crowd", measures.CROWD).joined(results.grid("crowd-apart", measures.CROWD))
     rivals = "Means and 95 % intervals; RACK-TLP; ten connections of TCP (CUBIC, Reno and BBR, three round trips), all of them AF43."

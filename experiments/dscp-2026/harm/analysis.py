@@ -22,12 +22,12 @@ PLAIN = "four code points, plain"
 NUMBERS = {"2": "two", "3": "three", "4": "four"}
 LEVELS = ("0", "1")
 BY_TIME = "rfc9260-rack"
-"""What the scenario has by itself."""
+"""The engine of the scenario, where no sweep sets another."""
 COUPLED = ("four subflows, Phi = n^2", "four subflows, adaptive")
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("competing", MEASURES)
     rows = [
         [
@@ -80,7 +80,7 @@ def every(title: str, runs: Grid) -> Table:
 
 
 def finding_of_windows(runs: Grid, queue: str) -> str:
-    """What CUBIC gets, for each number of windows."""
+    """A sentence on the goodput of CUBIC, for each number of windows."""
 
     def at(coupling: str, windows: str) -> str:
         return " and ".join(
@@ -96,7 +96,7 @@ def finding_of_windows(runs: Grid, queue: str) -> str:
 
 
 def finding_of_rules(runs: Grid, queue: str) -> str:
-    """What CUBIC gets where missing reports are counted."""
+    """A sentence on the goodput of CUBIC where missing reports are counted."""
     told = "; ".join(
         f"{drawing.RECOVERY[rules]}: "
         + ", ".join(
@@ -109,7 +109,7 @@ def finding_of_rules(runs: Grid, queue: str) -> str:
 
 
 def finding_of_associations(runs: Grid, queue: str) -> str:
-    """What CUBIC gets beside several associations."""
+    """A sentence on the goodput of CUBIC beside several associations."""
     told = ", ".join(
         f"{n} {runs.at('cubic', queue=queue, associations=n).text(2)}" for n in runs.values("associations")
     )
@@ -117,13 +117,13 @@ def finding_of_associations(runs: Grid, queue: str) -> str:
 
 
 def finding(runs: Grid, queue: str) -> str:
-    """What CUBIC gets, for each way."""
+    """A sentence on the goodput of CUBIC, for each way."""
     told = "; ".join(f"{how} {runs.at('cubic', queue=queue, how=how).text(2)}" for how in runs.values("how"))
     return f"{queue}: TCP CUBIC gets, Mbit/s, beside: {told}."
 
 
 def shares(one: Grid, at: dict, n: int) -> Sample:
-    """What CUBIC would get beside n windows each of which has what one has, of what both have beside one."""
+    """CUBIC's goodput beside n windows if each had the goodput ratio of one: a part of the sum that both have beside one window."""
     cubic, many = one.sample("cubic", **at), one.sample("many", **at)
     return (cubic + many) * cubic / (cubic + many * n)
 

@@ -42,7 +42,7 @@ TABLE = (
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("together", measures.MEASURES)
     for sweep in ("fewer", "others", "apart", "tcp"):
         runs = runs.joined(results.grid(sweep, measures.MEASURES))

@@ -28,7 +28,7 @@ NOTES = {
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("delays", measures.MEASURES)
     start = results.grid("start", measures.MEASURES)
     shown = ("spurious", "total", "audio_p99", "video_p99", "video_in_time")
@@ -89,7 +89,7 @@ def sentence(runs: Grid) -> str:
 
 
 def finding(runs: Grid, rules: str, begins: str = "Losses") -> str:
-    """What remains at the largest difference."""
+    """A sentence on throughput and spurious retransmissions at the largest difference of delay."""
     later = runs.values("later")[-1]
 
     def at(measure: str, how: str) -> str:
@@ -174,7 +174,7 @@ def figure(runs: Grid, measure: str) -> Figure:
             "the file's way is longer by, ms",
             measures.NAMES[measure],
         )
-        # What differs by a tenth is not to look as if it were everything.
+        # The axis begins at 0, so that a difference of a tenth does not look like everything.
         axes.set_ylim(bottom=0)
     drawing.legend(drawn, panels[0])
     return drawn

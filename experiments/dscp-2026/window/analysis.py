@@ -20,12 +20,13 @@ ONE_EF = "one code point, EF"
 STARVED = 8.1
 """Mbit/s served before the file in the sweeps that have no such axis."""
 BY_TIME = "rfc9260-rack"
+"""The engine of the scenario, where no sweep sets another."""
 NOTES = {
     "DS-14": "With 256 kB level 0 has what it has with 1 MB, level 1 with 128 kB.",
     "DS-21": "With the rules of Linux 6.1 level 0 stalls in a few runs: a retransmission of the file is lost, too, it waits for timeouts of 1 s "
     "and more, and what the call sends meanwhile fills the window behind the gap.",
 }
-"""What the scenario has by itself."""
+"""Remarks on claims, by their identifiers."""
 MEASURES = {
     **measures.MEASURES,
     "others": "sum(goodput_wire_run_bps) FILTER (kind = 'flow' AND name = 'others') / 1e6",
@@ -46,7 +47,7 @@ TABLE = (
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("starving", MEASURES)
     further = {name: results.grid(name, MEASURES) for name in ("rules", "three", "others", "apart")}
     rules, three, others, apart = further.values()

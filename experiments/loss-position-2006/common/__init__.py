@@ -1,1 +1,1 @@
-"""What the experiments of this study share."""
+"""Code that the experiments of this study share."""

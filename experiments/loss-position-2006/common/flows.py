@@ -1,4 +1,4 @@
-"""What the runs of a sweep say, flow by flow: when it was over, how many packets it took, and how the loss was repaired."""
+"""The runs of a sweep, flow by flow: when it was over, how many packets it took, and how the loss was repaired."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from anabranch_lab.run.results import Results
 SETS = {"low": (40, 5), "medium": (1000, 40), "high": (10000, 300)}
 """The display sets: kbit/s and ms of a link."""
 FAST, TIMER, NOTHING = "fast retransmit", "timer", "nothing"
-"""What repairs a loss."""
+"""Repairs of a loss."""
 
 MEASURES = {
     "time": "1000 * " + grid.of_flow("flow", "end_s"),
@@ -61,7 +61,7 @@ class Row:
         return self.flows[position].time - self.flows[0].time
 
     def repair(self, position: Any, needless: int = 0) -> str:
-        """What repairs a loss; `needless`: so often the timer expires for no reason. A packet without data has a timer of its own."""
+        """The repair of a loss; `needless`: so often the timer expires for no reason. A packet without data has a timer of its own."""
         flow = self.flows[position]
         if flow.timeouts > needless:
             return TIMER

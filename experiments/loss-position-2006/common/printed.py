@@ -1,4 +1,4 @@
-"""What the report prints as the parameters of its own arithmetic."""
+"""Printed parameters of the report's own arithmetic."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ PEAKS = range(5, 9), range(4, 8)
 MINIMUM = 200, 3
 """The minimum RTO in ms: section 6.4, and Tables 5 and 6."""
 TWICE, SEGMENTS = range(2, 8), 3
-"""What is sent twice: positions in section 5.1, segments in 7.1.1."""
+"""The packets that are sent twice: positions in section 5.1, segments in 7.1.1."""
 
 
 def first_timeout(round_trip: float) -> float:

@@ -24,7 +24,7 @@ NAMES = {
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = {protocol: flows.Table(results, protocol) for protocol in NAMES}
     runs["two-subflows"] = flows.Table(results, "two-subflows")
     spreads = {protocol: spread(results, f"{protocol}-again") for protocol in NAMES}
@@ -58,7 +58,7 @@ def spread(results: Results, sweep: str) -> float:
 
 
 def tail(runs: dict[str, flows.Table]) -> Table:
-    """What a loss near the end costs, flavour by flavour."""
+    """The cost of a loss near the end, flavour by flavour."""
     places = range(15, 21)
     rows = []
     for protocol, flavours in NAMES.items():
@@ -74,7 +74,7 @@ def tail(runs: dict[str, flows.Table]) -> Table:
 
 
 def tail_cost(runs: dict[str, flows.Table], protocol: str, flavour: str) -> str:
-    """What the loss of one of the last four data packets costs, on average, ms."""
+    """The mean cost of the loss of one of the last four data packets, ms."""
     row = runs[protocol].at(flavour=flavour, display="medium")
     last = range(15, 19) if protocol == "sctp" else range(16, 20)
     return f"{sum(row.extra(k) for k in last) / 4:.0f}"
@@ -90,7 +90,7 @@ def sentence(runs: dict[str, flows.Table]) -> str:
 
 
 def findings(runs: dict[str, flows.Table]) -> list[str]:
-    """What twenty years of RFCs did to the tail."""
+    """Sentences on the effect of later RFCs on the cost of losses near the end."""
 
     def cost(protocol: str, flavour: str) -> str:
         return tail_cost(runs, protocol, flavour)

@@ -1,4 +1,4 @@
-"""What the flavours do, and figure 24."""
+"""Figures of the flavours, and figure 24."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

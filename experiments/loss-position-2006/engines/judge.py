@@ -103,7 +103,7 @@ def probes(runs: Mapping[str, Table]) -> dict[str, Measured]:
 
 
 def tail(told: str, plain: Row, probed: Row) -> dict[str, Measured]:
-    """What is left of the penalty of the tail, where there is one, and what is slower elsewhere."""
+    """The rest of the penalty near the end, where there is one, and the slowdown elsewhere."""
     slower = max(probed[k].time / plain[k].time - 1 for k in range(4, 15))
     return {
         f"{told}, 4 to 14 lost: the most that one is slower, share": slower,

@@ -20,7 +20,7 @@ SHORT = {"sctp": "rfc9260, RTO.Min 200 ms", "tcp": "rfc, minimum RTO 200 ms"}
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = {
         (protocol, kind): flows.Table(results, f"{protocol}-{kind}")
         for protocol in PROTOCOLS

@@ -8,7 +8,7 @@ from . import figures, judge
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     stacks = {"KAME": flows.Table(results, "kame"), "LKSCTP": flows.Table(results, "lksctp")}
     whole = results.grid("nothing-lost", {"time": flows.MEASURES["time"]})
     records = pictures.all_recorded(results, "recorded", 1)

@@ -159,7 +159,7 @@ def lksctp_baseline(rows: Mapping[str, Row]) -> dict[str, Measured]:
 
 
 def initial(rows: Mapping[str, Mapping[str, Row]], *, others: bool) -> dict[str, Measured]:
-    """What an initial RTO of 1 s changes at position 1, and at the others."""
+    """The effect of an initial RTO of 1 s at position 1, and at the others."""
     found: dict[str, Measured] = {}
     for display in SETS:
         plain, short = rows["baseline"][display], rows["initial RTO 1 s"][display]

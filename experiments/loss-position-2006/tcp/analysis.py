@@ -8,7 +8,7 @@ from . import figures, judge
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs, linux = flows.Table(results, "freebsd"), flows.Table(results, "linux")
     ruled = flows.Table(results, "by-the-rules").at()
     records = pictures.all_recorded(results, "recorded", 1448)

@@ -46,7 +46,7 @@ class Pairs:
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     found = {protocol: Pairs(results, protocol) for protocol in PROTOCOLS}
     middle = {
         (protocol, flavour, display): median(pairs.ratios(flavour, display))

@@ -1,4 +1,4 @@
-"""What the experiments of this study measure: latencies of calls, and what the bulk transfer still gets."""
+"""Measures for all experiments of this study: latencies of calls, and the remaining rate of the bulk transfer."""
 
 from dataclasses import dataclass
 

@@ -26,7 +26,7 @@ MEASURES = {
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("frames", MEASURES)
     return Analysis(
         claims=claims(claim_builder(results), runs),
@@ -55,7 +55,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def paid(runs: Grid, loss: float) -> str:
-    """What the bulk transfer of the association, and the other flow on the link, have beside it."""
+    """A sentence on the rates of the association's bulk transfer and of the other flow on the link, beside the frames."""
     told = "; ".join(
         f"{reliability}: "
         + " and ".join(

@@ -9,7 +9,7 @@ from . import figures, judge
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     shared, apart, many = (results.grid(name, latency.MEASURES) for name in ("shared", "apart", "many"))
     runs = latency.Ways((shared, apart, many))
     served = results.grid("served-first", latency.MEASURES)
@@ -38,7 +38,7 @@ def findings(runs: latency.Ways, whose: str) -> list[str]:
 
 
 def passed(served: Grid) -> str:
-    """What a code point of its own is good for."""
+    """A sentence on the latency of small messages with a code point of their own, beside a bulk transfer."""
     told = "; ".join(
         f"{network}: "
         + ", ".join(

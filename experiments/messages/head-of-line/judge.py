@@ -1,4 +1,4 @@
-"""What the runs say of the hypotheses, which were written before them."""
+"""Judges of the hypotheses, which were written before the runs."""
 
 from anabranch_lab.judge.claims import Claim, ClaimBuilder
 from anabranch_lab.run.grid import Grid

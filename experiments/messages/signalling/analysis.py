@@ -27,7 +27,7 @@ DRAWN_NETWORK = "50 ms"
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("signalling", MEASURES)
     return Analysis(
         claims=claims(claim_builder(results), runs),

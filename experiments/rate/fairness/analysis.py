@@ -38,7 +38,7 @@ LONGER = (
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("pairs", MEASURES)
     turned = results.grid("turned", MEASURES)
     return Analysis(

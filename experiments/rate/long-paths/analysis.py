@@ -28,7 +28,7 @@ TRANSFER = {
     "dropped": grid.of_link("path", "drops_queue"),
 }
 SHORT = "10 MB over 100 Mbit/s, 100 ms"
-"""What the sweeps of a transfer are of."""
+"""The size and the path of the sweeps of a transfer."""
 
 LONG = ("100 Mbit/s, 100 ms", "50 Mbit/s, 300 ms")
 """Paths that hold more than a window of 1 MiB."""
@@ -44,7 +44,7 @@ def rate(path: str) -> float:
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("alone", MEASURES)
     transfer = results.grid("transfer", TRANSFER)
     return Analysis(

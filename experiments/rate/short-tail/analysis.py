@@ -35,11 +35,11 @@ FAR = (
     "COOKIE ACK with a window of data behind it, make a flow 900 ms late with the probe, too."
 )
 LATE = 900.0
-"""Milliseconds later than a flow that loses nothing: who is so late has waited for a timer of a second."""
+"""Milliseconds later than a flow that loses nothing: a flow so late has waited for a timer of a second."""
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     server, client = (results.grid(name, MEASURES) for name in ("server", "client"))
     single = Single(server, client)
     chance = Chance(results.grid("random", MEASURES), single)
@@ -118,7 +118,7 @@ class Chance:
         self._known: dict[tuple[str, str, str], tuple[tuple[int, ...], np.ndarray]] = {}
 
     def _flows(self, who: str, trip: str, loss: str) -> tuple[tuple[int, ...], np.ndarray]:
-        """Seeds, and closing times in ms, a row for each seed. What never closed took for ever."""
+        """Seeds, and closing times in ms, a row for each seed. A flow that never closed has infinity."""
         place = (who, trip, loss)
         if place not in self._known:
             self._known[place] = self._read(who, trip, loss)
@@ -189,7 +189,7 @@ def claims(builder: ClaimBuilder, single: Single, chance: Chance) -> list[Claim]
 
 
 def costs(single: Single) -> Table:
-    """What each lost control chunk costs."""
+    """The cost of each lost control chunk."""
     rows = []
     for who in (LETTER, PLAIN, PROBED):
         for trip in single.trips:
@@ -233,7 +233,7 @@ def tails(chance: Chance) -> Table:
 
 
 def findings(single: Single, chance: Chance) -> list[str]:
-    """What it is worth, and what is left."""
+    """Sentences on the costs of lost control chunks, and on closing times, with and without the probe."""
 
     def cost(who: str, trip: str) -> str:
         found = single.chunks(who, trip).items()

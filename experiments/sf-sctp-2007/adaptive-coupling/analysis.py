@@ -16,7 +16,7 @@ MEASURES = {"utilisation": f"100 * {grid.of_link('lossy', 'utilisation')}"}
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     wan = results.grid("wan", MEASURES).only(engine=results.plan.engines[0])
     shared = fair.measured(results, "fairness")
     found: dict[str, Measured] = {"XV, n = 7: utilisation, %": wan.at("utilisation", coupling="adaptive")}

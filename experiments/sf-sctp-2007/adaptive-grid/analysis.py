@@ -33,7 +33,7 @@ Shares = dict[tuple[str, str, str], Estimate]
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs, alone = results.grid("shared", SHARED), results.grid("alone", ALONE)
     shares = all_shares(runs)
     return Analysis(
@@ -73,7 +73,7 @@ def adaptive(runs: Grid) -> list[str]:
 
 
 def used(alone: Grid, network: str, how: str) -> Sample:
-    """What the coupling uses of a link for itself, over what independent subflows do."""
+    """The coupling's use of a link for itself, as a ratio to that of independent subflows."""
     count = how.split(",")[0]
     return alone.sample("used", network=network, how=how) / alone.sample(
         "used", network=network, how=f"{count}, independent"
@@ -121,7 +121,7 @@ def findings(shared: Grid, shares: Shares, alone: Grid) -> list[str]:
 
 
 def harm(shared: Grid, network: str) -> str:
-    """What a competitor keeps of what it has beside one association without subflows, and what both use.
+    """The competitor's share of its rate beside one association without subflows, and the use of the link by both.
 
     Where one flow is held down by losses that are not the queue's, a share says how much of the rest the association takes, and this whether
     it takes it from the competitor.

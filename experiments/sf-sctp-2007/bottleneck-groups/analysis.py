@@ -25,7 +25,7 @@ GOAL = 0.95
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = {
         sweep: results.grid(
             sweep,

@@ -57,7 +57,7 @@ SEVERAL = 2
 
 
 def edges(samples: series.Samples) -> dict[str, float]:
-    """What happens within two seconds of each on-edge of the background, as one recorded run has it; not a number without an edge.
+    """Timeouts, cuts and the least rate within two seconds of each on-edge of the background in one recorded run; NaN without an edge.
 
     Edges are those that the background's packets show where they arrive, not a number that the mean period would give: an exponential
     or Pareto source draws them. The last one needs two seconds behind it, the first its silence before it.

@@ -40,7 +40,7 @@ MTU = 1500
 
 
 def look(samples: series.Samples) -> dict[str, float]:
-    """What one sampled run shows of its cycles; not a number where there is none."""
+    """Measures of the cycles of one sampled run; NaN where there is none."""
     link, sender = samples.link(LINK), samples.sender("sf")
     phases = cycles.phases(link.time, link.queue)
     steady = [phase for cycle in cycles.cycles(phases) for phase in cycle if phase.state == cycles.QSD]
@@ -62,7 +62,7 @@ def look(samples: series.Samples) -> dict[str, float]:
         "single_rate": float(np.mean(rates)) / 1e6
         if (rates := [_rate_after(sender, phase.start, 1) for phase in steady if _cut_once(sender, phase)])
         else np.nan,
-        # What a fall of all windows together leaves of them.
+        # Each low of the sum of all windows, as a share of the high before it: the median.
         "cut": float(np.median(cycles.cuts(sender.cwnd, 0.2 * float(sender.cwnd.max())) or [np.nan])),
     }
 
@@ -80,7 +80,7 @@ DRAIN = 10
 
 
 def closely(samples: series.Samples, drain: int = DRAIN) -> dict[str, float]:
-    """What the overflows of one finely sampled run leave: of the windows, and of the queue.
+    """The parts of the windows and of the queue that remain after the overflows of one finely sampled run.
 
     Subflows are cut some tenths of a second apart, and those cut first grow meanwhile. So a fall of the aggregate is the sum of the
     falls of its subflows, between the high and the low of the aggregate; falls by a tenth of its highest count, which a cut of one of four

@@ -51,7 +51,7 @@ def measured(results: Results) -> Grid:
 
 
 def single(results: Results, told: str, sweep: str = "single") -> Grid:
-    """What runs with one subflow show of its cycles."""
+    """Measures of the cycles of runs with one subflow."""
     return series.measure(results, sweep, single_look(told)).only(engine=results.plan.engines[0])
 
 
@@ -78,7 +78,7 @@ def network(told: str, n: int = 1, growth: str = "1") -> Bottleneck:
 
 
 def single_look(told: str) -> Callable[[series.Samples], dict[str, float]]:
-    """What a run with one subflow shows of its cycles, beside the model."""
+    """Measures of the cycles of a run with one subflow, beside the model."""
     model = network(told).low()
     full = network(told).w_full
 
@@ -124,7 +124,7 @@ def single_look(told: str) -> Callable[[series.Samples], dict[str, float]]:
 
 
 def cut_look(samples: series.Samples) -> dict[str, float]:
-    """What a full queue leaves of the aggregate window, and how smooth that is."""
+    """The part of the aggregate window that remains after an overflow of the queue, and how smooth that window is."""
     window = samples.sender("sf").cwnd
     subflows = [samples.sender("sf", number) for number in samples.subflows("sf")]
     marks = cycles.turns(window, 0.08 * float(window.max()))[:-1]

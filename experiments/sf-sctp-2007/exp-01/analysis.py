@@ -59,7 +59,7 @@ HALF = "50 % of the queue"
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("shares", MEASURES).only(engine=results.plan.engines[0])
     builder = claim_builder(results)
     times = _over(runs, "sf", "shared", "0.9")
@@ -144,7 +144,7 @@ def _parity(runs: Grid) -> float:
 
 
 def _between(runs: Grid, name: str, a: float) -> Measured:
-    """What SF-SCTP gets over what another association gets, between two points."""
+    """The rate of SF-SCTP over that of the other association, between two points."""
     if math.isnan(a):
         return math.nan
     sf, other = (_curve(runs, each) for each in ("sf", name))

@@ -11,7 +11,7 @@ PRINTED = (1e-5, 1e-4, 1e-3)
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("losses", paths.measures(P1, '"p2"')).only(engine=results.plan.engines[0])
     builder = claim_builder(results)
     times = paths.together(runs, ("sf2", "sf1"), lambda means: means[0] / means[1], p2=1e-5)

@@ -20,7 +20,7 @@ def trip(delay: float) -> float:
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     engine = results.plan.engines[0]
     runs = results.grid("delays", paths.measures(P, P)).only(engine=engine)
     second = results_of(results, "exp-02").grid("losses", paths.measures(1e-3, '"p2"')).only(engine=engine)

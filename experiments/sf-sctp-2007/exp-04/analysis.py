@@ -9,7 +9,7 @@ from . import figures, judge
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     both = results.grid("subflows", bottleneck.MEASURES)
     runs = both.only(engine=results.plan.engines[0])
     chunks = results.grid("chunks", bottleneck.MEASURES).only(engine=results.plan.engines[0])

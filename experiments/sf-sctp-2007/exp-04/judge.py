@@ -1,4 +1,4 @@
-"""What the runs of experiment IV say of its claims."""
+"""Judges of the claims of experiment IV."""
 
 from collections.abc import Mapping
 

@@ -10,7 +10,7 @@ from ..common import bottleneck, pictures
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     engine = results.plan.engines[0]
     both = results.grid("queues", bottleneck.MEASURES)
     runs = both.only(engine=engine)

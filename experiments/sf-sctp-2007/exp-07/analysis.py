@@ -13,7 +13,7 @@ TRIPS = {"least": "min(a) FILTER (kind = 'rtt') / 1e9", "most": "max(a) FILTER (
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     engine = results.plan.engines[0]
     both = results.grid("delays", bottleneck.MEASURES)
     runs = both.only(engine=engine)
@@ -47,7 +47,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def waiting(trips: Grid, delay: int) -> Measured:
-    """What part of the longest round trip a full queue makes, percent."""
+    """The part of the longest round trip that a full queue makes, percent."""
     least, most = (trips.sample(name, delay=delay) for name in ("least", "most"))
     return (most - least) / most * 100.0
 

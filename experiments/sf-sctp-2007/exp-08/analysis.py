@@ -28,7 +28,7 @@ HEIGHTS = {"window": "height", "rate": "rate height", "queue": "queue height"}
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     engine = results.plan.engines[0]
     both = results.grid("subflows", bottleneck.MEASURES)
     runs = both.only(engine=engine)
@@ -111,7 +111,7 @@ def queue(runs: Grid, red: Grid, droptail: Grid) -> dict[str, Measured]:
 
 
 def gain(runs: Grid, droptail: Grid) -> Measured:
-    """What twelve subflows use more than one, under RED minus under Drop-Tail."""
+    """The gain in used rate of twelve subflows over one, under RED minus under Drop-Tail."""
     rise, other = (
         grid.sample("user_data", n=12) - grid.sample("user_data", n=1) for grid in (runs, droptail)
     )

@@ -9,7 +9,7 @@ from ..common import background
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs, spread = (background.judged(results, name) for name in ("runs", "spread"))
     claim = claim_builder(results).claim("Z-IX-1", shares(runs), readings={background.SPREAD: shares(spread)})
     taken = runs.curve("share", over="n", background="cbr")

@@ -8,7 +8,7 @@ from ..common import background
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs, spread = (background.judged(results, name) for name in ("runs", "spread"))
     claim = claim_builder(results).claim("Z-X-1", order(runs), readings={background.SPREAD: order(spread)})
     taken = runs.curve("share", over="n", background="square")

@@ -9,7 +9,7 @@ from ..common import background
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     engine = results.plan.engines[0]
     runs, spread = (background.judged(results, name) for name in ("runs", "spread"))
     seen = {

@@ -16,7 +16,7 @@ CHANGING = ("square", "exponential", "pareto")
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     engine = results.plan.engines[0]
     runs, spread = (background.judged(results, name) for name in ("runs", "spread"))
     long = background.judged(results, "long")
@@ -63,7 +63,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def compared(runs: Grid) -> dict[str, Signs]:
-    """Who takes more beside which traffic: signs, as shares beside heavy tails have no useful mean."""
+    """Comparisons of the shares beside different traffic: signs, as shares beside heavy tails have no useful mean."""
 
     def taken(n: int, kind: str) -> Sample:
         return runs.sample("share", n=n, background=kind)
@@ -90,7 +90,7 @@ def drops(runs: Grid) -> dict[str, Sample]:
 
 
 def edges(watched: Grid, runs: Grid) -> dict[str, Estimate]:
-    """What happens when the background comes on: what samples and events show, and what runs sum up to."""
+    """The effects of the background when it comes on: from samples and events, and from the sums of runs."""
     parts = {}
     for kind in CHANGING:
         at = {"n": 1, "background": kind}
@@ -106,7 +106,7 @@ def edges(watched: Grid, runs: Grid) -> dict[str, Estimate]:
 
 
 def offered(results: Results) -> dict[str, float]:
-    """What each kind of background offers, by its scenario: Mbit/s."""
+    """The rate that each kind of background offers, by its scenario: Mbit/s."""
     found = {}
     for point in results.plan.sweep("runs").points():
         flows = {flow["name"]: flow for flow in tomllib.loads(point.scenario)["flow"]}

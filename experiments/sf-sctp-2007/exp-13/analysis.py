@@ -29,7 +29,7 @@ def model(p: float, phi: float, n: int) -> float:
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     mbps = f"{grid.of_flow('sf', 'goodput_wire_run_bps')} / 1e6"
     runs = {
         p: results.grid(sweep, {"mbps": mbps, "luck": grid.luck("lossy", p)}).only(

@@ -24,7 +24,7 @@ MEASURES = {
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     engine = results.plan.engines[0]
     one, root, flat = (
         results.grid(name, MEASURES).joined(results.grid(f"{name}-many", MEASURES))
@@ -72,7 +72,7 @@ def exponent(runs: Grid, name: str) -> Estimate:
 
 
 def more(runs: Grid, name: str, n: int) -> Estimate:
-    """What n subflows have over one."""
+    """The relative gain of n subflows over one."""
     pairs = [tuple(runs.sample(each, phi=name, n=at) for each in ("mbps", "luck")) for at in (n, 1)]
     return without_luck(pairs, lambda means: means[0] / means[1] - 1)
 

@@ -27,7 +27,7 @@ LONGER = "a queue of 200 packets"
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     engine = results.plan.engines[0]
     one, root, one_longer, root_longer, few, many = (
         results.grid(name, MEASURES).only(engine=engine)

@@ -9,7 +9,7 @@ from . import judge
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     both = deterministic.every(results)
     runs = {told: deterministic.measured(each) for told, each in both.items()}
     single, by_window = (

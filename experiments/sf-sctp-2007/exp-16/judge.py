@@ -72,7 +72,7 @@ def cycle(single: Runs, rates: Runs) -> dict[str, Measured]:
 
 
 def cuts(cut: Grid) -> dict[str, Measured]:
-    """What a full queue leaves of the aggregate, and how smooth that is."""
+    """The part of the aggregate window that remains after an overflow of the queue, and how smooth that window is."""
     parts: dict[str, Measured] = {}
     for n in (4, 12):
         for name in ("1", "n"):

@@ -7,7 +7,7 @@ from ..common import deterministic, deterministic_figures, phi
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     length, by_window = (
         deterministic.single(results, "XVII", sweep).at("cycle", n=1) for sweep in ("single", "single-window")
     )

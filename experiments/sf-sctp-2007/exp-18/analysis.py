@@ -17,7 +17,7 @@ SPREAD = "hosts take up to 1 ms"
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     others = {told: results_of(results, f"exp-{told}") for told in ("19", "20", "21")}
     a, b = (fair.measured(results, name) for name in ("a", "b"))
     whole = {"a": fair.measured(results, "a-1500"), "b": fair.measured(results, "b-1500")}

@@ -9,7 +9,7 @@ from ..common import fair, phi
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     first = results_of(results, "exp-18")
     a, b, clean = fair.measured(results, "a"), fair.measured(results, "b"), fair.measured(first, "a")
     whole, whole_b = fair.measured(results, "a-1500"), fair.grids(results, "b-1500-slow")
@@ -34,7 +34,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def judge(a: Grid, b: Grid, clean: Grid) -> dict[str, Measured]:
-    """Whose losses they are, and who suffers."""
+    """Loss indications of both associations, and the rates of the one that suffers."""
     rates: dict[str, Measured] = {
         f"({scenario}) n = {n}, Phi = {name}: fast retransmits a packet": runs.at("fr_sf", n=n, phi=name)
         for scenario, runs in (("a", a), ("b", b))

@@ -15,7 +15,7 @@ TOP = 4e-4
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     a, b = (fair.measured(results, name) for name in ("a", "b"))
     whole = fair.grids(results, "a-1500")
     builder = claim_builder(results)

@@ -9,7 +9,7 @@ from ..common import fair, phi
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     first = results_of(results, "exp-18")
     a, b, clean = fair.measured(results, "a"), fair.measured(results, "b"), fair.measured(first, "a")
     whole, whole_clean = fair.measured(results, "a-1500"), fair.measured(first, "a-1500")

@@ -8,7 +8,7 @@ from . import figures, judge
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     wrong = [row for row in audit.ROWS if row.verdict in (audit.WRONG, audit.MISPRINT)]
     return Analysis(
         claims=judge.claims(claim_builder(results)),

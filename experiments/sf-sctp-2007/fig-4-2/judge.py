@@ -23,7 +23,7 @@ def together(p2: float) -> float:
 
 
 def ratio(p2: float) -> float:
-    """What windows of their own are worth."""
+    """The gain of windows of their own over one common window."""
     return with_fcc(p2) / together(p2)
 
 

@@ -14,7 +14,7 @@ FCC = ("n", "n^2", "2n^2")
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = {told: measured(each) for told, each in every(results).items()}
     over = [
         runs[told].at("fr", n=n, phi=name).times(1 / p_up(network(told, n, name)))

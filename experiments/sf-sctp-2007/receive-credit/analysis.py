@@ -20,7 +20,7 @@ MEASURES = {
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs, lossy = (results.grid(name, MEASURES).only(engine="rfc9260") for name in ("memory", "lossy"))
     told = "; ".join(
         f"{memory} kB: {runs.at('fast', level=0, memory=memory).text(2)} and "
@@ -50,7 +50,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def gain(runs: Grid, memory: int) -> Sample:
-    """What a credit of its own gives the fast subflow."""
+    """The gain of the fast subflow by a credit of its own."""
     return runs.sample("fast", level=1, memory=memory) - runs.sample("fast", level=0, memory=memory)
 
 

@@ -74,7 +74,7 @@ def points(results: Results) -> list[Point]:
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     found = points(results)
     claims = judge.claims(claim_builder(results), found)
     every = [part for claim in claims for part in claim.parts]

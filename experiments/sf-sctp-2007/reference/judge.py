@@ -39,7 +39,7 @@ def parts(point: Point) -> dict[str, Estimate]:
 
 
 def unknown(chosen: list[Point]) -> str:
-    """What is not judged, and why."""
+    """A sentence on the points that are not judged, and why."""
     told = [
         f"{at} ({100 * (ours.mean / theirs.mean - 1):+.1f} %, ns-2.35's own interval is ±{100 * theirs.half / theirs.mean:.0f} %)"
         for point in chosen
@@ -71,7 +71,7 @@ def claims(builder: ClaimBuilder, found: list[Point]) -> list[Claim]:
 
 
 def _further(chosen: list[Point]) -> str:
-    """What the further seeds of ns-2.35 have, where the five of the reference do not agree with us."""
+    """A sentence on the values of ns-2.35's further seeds, where the five of the reference do not agree with us."""
     told = [
         f"{point.name} {1e6 * point.far.fr.mean:.0f}e-6 ± {1e6 * point.far.fr.half:.0f}e-6 (here "
         f"{1e6 * point.fr.mean:.0f}e-6)"

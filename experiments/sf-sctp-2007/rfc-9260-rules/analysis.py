@@ -8,7 +8,7 @@ from ..common import background, bottleneck
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     busy = results.grid("IV", bottleneck.MEASURES).at("utilisation", n=1)
     edges = series.measure(results, "edges", background.edges, events=True)
     late = {kind: edges.at("timeouts", n=1, background=kind) for kind in edges.values("background")}

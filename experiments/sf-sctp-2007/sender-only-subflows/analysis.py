@@ -9,7 +9,7 @@ from ..common import paths
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     losses, delays = (
         results.grid(name, paths.MEASURES)
         .joined(results.grid(f"{name}-sf2007", paths.MEASURES))

@@ -61,7 +61,7 @@ class Place:
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     places = [place for sweep in SWEEPS for place in _places(results, sweep)]
     claim = claim_builder(results).claim(
         "X-5",

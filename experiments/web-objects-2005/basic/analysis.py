@@ -18,7 +18,7 @@ GROUP BY protocol
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("basic", pages.MEASURES)
     wire = {row["protocol"]: row for row in results.rows("bytes", BYTES, kind=work.TRACE)}
     share = {s: [pages.share(runs, n, s).estimate.mean for n in pages.NETWORKS] for s in pages.BASIC}

@@ -1,4 +1,4 @@
-"""What the runs say of Basic 1 to 3."""
+"""Judges of the claims about Basic 1 to 3."""
 
 from collections.abc import Mapping
 

@@ -1,1 +1,1 @@
-"""What the experiments of this study share: the networks, the scenarios, and what a spreadsheet makes of packets."""
+"""Code that the experiments of this study share: the networks, the scenarios, and the spreadsheet's calculations on packets."""

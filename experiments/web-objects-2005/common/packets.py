@@ -1,5 +1,5 @@
-"""What section 5.3.1 makes of a log of packets with a spreadsheet: idle times of the line, the buffer in front of it, and
-what is no user data.
+"""The calculations of section 5.3.1 on a log of packets, by a spreadsheet: idle times of the line, the buffer in front of it, and
+bytes other than user data.
 
 A row is a packet that the server sent, with the time at which it reached the queue. Knowing the rate of the line one knows
 when it is sent: not before the packet in front of it has left.
@@ -82,7 +82,7 @@ ORDER BY seed, time_ns, seq
 
 
 def logs(results: Results, sweep: str, at: Mapping[str, Any]) -> dict[int, Log]:
-    """What the server sent in every run at one point, by seed."""
+    """The packets that the server sent in every run at one point, by seed."""
     table = results.table(sweep, QUERY, kind=work.TRACE, at=at)
     column = {name: table.column(name).to_numpy() for name in table.column_names}
     found = {}
@@ -102,7 +102,7 @@ def logs(results: Results, sweep: str, at: Mapping[str, Any]) -> dict[int, Log]:
 
 
 def look(log: Log, rate: float) -> dict[str, float]:
-    """What is measured of one log."""
+    """The measures of one log."""
     rows = sheet(log, rate)
     data = np.flatnonzero(log.user[~log.dropped])
     synacks = log.flow[(log.kind & (SYN | ACK)) == (SYN | ACK)]
@@ -138,7 +138,7 @@ def _overflows(log: Log, rows: Sheet) -> int:
 
 
 def measure(results: Results, sweep: str) -> Grid:
-    """What `look` says of a log, for every run of a sweep with the axes network and scenario; TCP."""
+    """The measures of `look`, for every run of a sweep with the axes network and scenario; TCP."""
     cells: dict[tuple, dict[str, list]] = {}
     names: tuple[str, ...] = ()
     for point, _ in results.points(results.plan.sweep(sweep)):

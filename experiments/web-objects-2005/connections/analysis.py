@@ -9,7 +9,7 @@ from . import figures, judge
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("products", pages.MEASURES)
     large = results.grid("large-buffer", pages.MEASURES)
     curve = judge.ratio(runs)

@@ -17,7 +17,7 @@ MEASURES = {
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     losses, priorities = (results.grid(sweep, MEASURES) for sweep in ("losses", "priorities"))
     most = max(losses.values("p"))
     means = {way: losses.at("mean", p=most, way=way).text(2) for way in losses.values("way")}

@@ -8,7 +8,7 @@ from . import checklist, figures, judge
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs, basic, left_open = (results.grid(sweep, pages.MEASURES) for sweep in ("ms", "basic", "left-open"))
     seen, seen_open = (packets.measure(results, sweep) for sweep in ("packets", "left-open"))
     claims = judge.claims(claim_builder(results), runs, seen, (left_open, seen_open))

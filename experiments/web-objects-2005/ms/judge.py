@@ -1,4 +1,4 @@
-"""What the runs say of the times R1 and R2 of MS 1 to 8."""
+"""Judges of the claims about the times R1 and R2 of MS 1 to 8."""
 
 import itertools
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ def few(builder: ClaimBuilder, runs: Grid, packets: Grid) -> Claim:
 
 
 def fifty(runs: Grid, packets: Grid) -> dict[str, Measured]:
-    """What A-MS6 asks for."""
+    """The values for claim A-MS6."""
     return {
         **{f"{network}, % longer": longer(runs, network, "MS 6") for network in NETWORKS},
         **{f"{network}, % idle": idle(runs, packets, network, "MS 6") for network in NETWORKS},
@@ -99,7 +99,7 @@ def first(builder: ClaimBuilder, runs: Grid) -> Claim:
 
 
 def compared(runs: Grid, tcp: Grid) -> dict[str, Measured]:
-    """What A-F55 asks for."""
+    """The values for claim A-F55."""
     many = [share(runs, network, "MS 6", tcp=tcp) for network in NETWORKS]
     return {
         **{f"{network}, MS 1, %": share(runs, network, "MS 1", tcp=tcp) for network in NETWORKS},

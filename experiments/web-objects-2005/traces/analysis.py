@@ -1,4 +1,4 @@
-"""What packets say: from recorded runs to Tables 5.1 to 5.4 and their claims."""
+"""Analysis of packets: from recorded runs to Tables 5.1 to 5.4 and their claims."""
 
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run.results import Results
@@ -8,7 +8,7 @@ from . import figures, judge, tables
 
 
 def analyse(results: Results) -> Analysis:
-    """What the lab asks an experiment for."""
+    """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs, left_open = (results.grid(sweep, pages.MEASURES) for sweep in ("ms", "left-open"))
     seen, seen_open = (packets.measure(results, sweep) for sweep in ("packets", "left-open"))
     fifty = {"network": "B1", "scenario": "MS 6"}

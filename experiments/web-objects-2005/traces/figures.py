@@ -1,4 +1,4 @@
-"""What happens on the line over time: the pictures behind section 5.3.4."""
+"""Figures of the packets on the line over time, behind section 5.3.4."""
 
 import numpy as np
 from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""What the packets say: idle times, overhead, SYN-ACKs, and the arithmetic of Tables 5.2 and 5.3."""
+"""Judges of the claims about packets: idle times, overhead, SYN-ACKs, and the arithmetic of Tables 5.2 and 5.3."""
 
 from collections.abc import Mapping
 
@@ -52,12 +52,12 @@ def claims(builder: ClaimBuilder, seen: Times, left_open: Times, logs: tuple[Log
 
 
 def hundred(runs: Grid, packets: Grid) -> dict[str, Measured]:
-    """What A-MS7 asks for."""
+    """The values for claim A-MS7."""
     return {f"{network}, % idle": idle(runs, packets, network, "MS 7") for network in NETWORKS}
 
 
 def three_hundred(runs: Grid, packets: Grid) -> dict[str, Measured]:
-    """What A-MS8 asks for."""
+    """The values for claim A-MS8."""
     return {
         **{f"{network}, R2, % longer": longer(runs, network, "MS 8") for network in NETWORKS},
         **{f"{network}, % idle": idle(runs, packets, network, "MS 8") for network in NETWORKS},
@@ -65,7 +65,7 @@ def three_hundred(runs: Grid, packets: Grid) -> dict[str, Measured]:
 
 
 def overhead(packets: Grid, measure: str) -> dict[str, Measured]:
-    """What A-OV asks for."""
+    """The values for claim A-OV."""
     return {
         f"{network}, {scenario}, B": packets.sample(measure, network=network, scenario=scenario)
         for network in NETWORKS
@@ -74,7 +74,7 @@ def overhead(packets: Grid, measure: str) -> dict[str, Measured]:
 
 
 def rows_5_1(log: Log) -> dict[str, float]:
-    """What Table 5.1 shows of MS 6 over B1."""
+    """The values of Table 5.1: MS 6 over B1."""
     rows = sheet(log, NETWORKS["B1"].down)
     gaps = rows.idle[rows.idle > 0.005]
     opened = rows.end[(log.kind[~log.dropped] & SYN) != 0]
@@ -87,7 +87,7 @@ def rows_5_1(log: Log) -> dict[str, float]:
 
 
 def table_5_1(logs: Logs) -> dict[str, Measured]:
-    """What A-T51 asks for."""
+    """The values for claim A-T51."""
     seen = [rows_5_1(log) for log in logs.values()]
     return {f"{name}, s": stats.estimate([row[name] for row in seen]) for name in seen[0]}
 

@@ -13,14 +13,14 @@ from ..units import nanoseconds
 from ._driver import Driver
 
 _EVENTS = 4096
-"""Events that are kept for who has not read them yet."""
+"""Events that are kept for a user who has not read them yet."""
 
 _FREQUENT = ("Readable", "Writable")
-"""What `receive` and `send` see to themselves."""
+"""Events that `receive` and `send` handle themselves."""
 
 
 class SendOptions(TypedDict, total=False):
-    """What `Association.send` takes beside payload and stream."""
+    """Options of `Association.send` beside payload and stream."""
 
     ppid: int
     unordered: bool
@@ -31,13 +31,33 @@ class SendOptions(TypedDict, total=False):
     dscp: int | None
 
 
+_LAST_STREAM = 65_535
+_NO_ROOM = 4
+"""Error cause "Out of Resource" (RFC 9260, 3.3.10.4)."""
+
+
 class ClosedError(ConnectionError):
     """The association has ended, and not because both sides wanted it; says why."""
 
 
+def _refusal(reason: str, causes: Sequence[int] | None, said: str | None) -> str:
+    """Why there is no association, and what to do: `reason` where the peer has not aborted."""
+    if causes is None:
+        return reason
+    if said is not None:
+        return f"the peer refuses: {said}; ask who runs it"
+    if _NO_ROOM in causes:
+        return "the peer is busy, and has no room for another association: try again later"
+    if not causes:
+        return (
+            "SCTP answers there, and nobody listens at that SCTP port: check the port, or start the listener"
+        )
+    return reason
+
+
 @dataclass(frozen=True)
 class Message:
-    """What was received."""
+    """A received message."""
 
     data: bytes = field(repr=False)
     stream: int
@@ -53,14 +73,14 @@ class Message:
 
 @dataclass(frozen=True)
 class Event:
-    """What has happened to an association."""
+    """An event of an association."""
 
     kind: str
     """`"Delivered"`, `"PathDown"`, `"StreamsReset"`, ...: the names of docs/reference/api.md."""
     text: str
     """In words."""
     values: dict[str, Any]
-    """What belongs to it: `{"message": 7}`."""
+    """Its values by name: `{"message": 7}`."""
 
     def __str__(self) -> str:
         """In words."""
@@ -104,12 +124,13 @@ class Association:
         self._writable = _Waiters()
         self._news = _Waiters()
         self._turns: dict[int, asyncio.Lock] = {}
-        """Who may hand in the next message of a stream: tasks that wait go on in the order in which they came."""
+        """A lock for each stream: tasks that wait to send on it go on in the order in which they came."""
         self._events: deque[Event] | None = None
         self._established = False
         self._peer_done = False
         self._reason: str | None = None
         self._graceful = False
+        self._refused: tuple[list[int] | None, str | None] = (None, None)
         self._last: dict[str, int | None] | None = None
         self._remote = driver.core.remote(number)
         self.missed_events = 0
@@ -135,9 +156,13 @@ class Association:
         `lifetime` (`"100 ms"`, or seconds), `retransmissions` or `priority` says when it is given up (RFC 7496). `dscp`: the code point
         that it leaves with; its stream goes to a subflow of that code point. Cancelled while it waits, nothing was sent.
 
-        Raises ValueError when the message cannot be sent as it is, `ClosedError` when the association has ended, and ConnectionError when it is
+        Raises TypeError when `data` is none of these, ValueError when the message cannot be sent as it is, `ClosedError` when the association has ended, and ConnectionError when it is
         shutting down.
         """
+        if not isinstance(data, str | bytes | bytearray | memoryview):
+            raise TypeError(f"a message is bytes, bytearray, memoryview or str, not {type(data).__name__}")
+        if not 0 <= stream <= _LAST_STREAM:
+            raise ValueError(f"stream {stream}: a stream is 0 to {_LAST_STREAM}")
         data = data.encode() if isinstance(data, str) else bytes(data)
         given = {
             "lifetime": None if lifetime is None else nanoseconds(lifetime),
@@ -193,7 +218,7 @@ class Association:
             raise ClosedError(str(error)) from None
         if found is None:
             return None
-        # What was read makes room, of which the peer may have to be told.
+        # The read message makes room, of which the peer may have to be told.
         self._driver.plan()
         return Message(*found[:4])
 
@@ -356,7 +381,7 @@ class Association:
         while not self._established and self._reason is None:
             await self._news.wait()
         if not self._established:
-            raise ClosedError(self._reason)
+            raise ClosedError(_refusal(self._reason or "", *self._refused))
 
     def _raise_if_ended(self) -> None:
         if self._reason is not None:
@@ -372,6 +397,7 @@ class Association:
         elif kind == "Closed":
             self._last = dict(self._driver.core.statistics(self._number))
             self._graceful, self._reason = values["graceful"], values["reason"]
+            self._refused = (values["causes"], values["said"])
             if self._owns_driver:
                 self._driver.close_when_idle()
         if self._events is not None and kind not in _FREQUENT:

@@ -1,4 +1,4 @@
-"""What drives an endpoint: the sockets, the clock and the event loop around the protocol, which has none of them."""
+"""The driver of an endpoint: the sockets, the clock and the event loop around the protocol, which has none of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ may be a task of the same loop."""
 
 
 class Listener(Protocol):
-    """Who hears of an association."""
+    """A receiver of the events of an association."""
 
     def told(self, kind: str, text: str, values: dict[str, Any]) -> None:
         """Something has happened."""
@@ -57,7 +57,7 @@ class Driver:
         return time.monotonic_ns()
 
     def close(self) -> None:
-        """Stop, and give the ports back. What has not left does not leave."""
+        """Stop, and give the ports back. Packets that have not left are dropped."""
         if self.closed:
             return
         self.closed = True

@@ -50,7 +50,7 @@ class Datagram:
 
 @dataclass(frozen=True, slots=True)
 class Undeliverable:
-    """What ICMP, or this host, says of a packet that we have sent."""
+    """An error of ICMP, or of this host, about a packet that we have sent."""
 
     kind: str
     """`"too-big"`, `"protocol"`, `"port"` or `"unreachable"`."""
@@ -163,7 +163,7 @@ class UdpSocket:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError:
-                # What ICMP says of earlier packets; `undeliverable` has it.
+                # An ICMP error about an earlier packet; `undeliverable` reads it.
                 continue
             destination, octet = self.address, 0
             for _level, kind, value in control:
@@ -179,7 +179,7 @@ class UdpSocket:
             yield Datagram(data, _address(source), destination, octet)
 
     def undeliverable(self) -> Iterator[Undeliverable]:
-        """What was said of packets of ours since the last call."""
+        """Errors about packets of ours since the last call."""
         while LINUX:
             try:
                 quoted, control, _flags, destination = self._socket.recvmsg(_PACKET, _CONTROL, _MSG_ERRQUEUE)
@@ -194,7 +194,7 @@ class UdpSocket:
 
 
 def _kind(number: int, origin: int, icmp: int, code: int, info: int) -> tuple[str, int] | None:
-    """What an error of the queue means (RFC 792, RFC 4443)."""
+    """The kind and value of an error in the queue (RFC 792, RFC 4443); None for others."""
     match origin, icmp, code:
         case (2, 3, 2) | (3, 4, 1):
             return "protocol", 0

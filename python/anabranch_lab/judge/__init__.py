@@ -1,1 +1,1 @@
-"""What runs say of claims."""
+"""Judgement of claims from the results of runs."""

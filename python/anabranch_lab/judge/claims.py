@@ -32,7 +32,7 @@ class Part:
     why: str = ""
     """Why not A."""
     value: float | None = None
-    """What is published."""
+    """The published value."""
     band: tuple[float, float] | None = None
     """Between which values a size is the published one."""
     factor: tuple[float, float, float] | None = None
@@ -53,7 +53,7 @@ class Claim:
     readings: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     """The same parts where the text can be read in another way: shown beside, and not counted."""
     compared: tuple[Comparison, ...] = ()
-    """What its grade comes from, for a correction over several claims (`together.py`)."""
+    """The comparisons behind its grade, for a correction over several claims (`together.py`)."""
 
     @property
     def id(self) -> str:
@@ -67,7 +67,7 @@ class Claim:
 
     @property
     def own(self) -> bool:
-        """Whether it is a hypothesis of ours, and nobody's publication says it."""
+        """Whether it is a hypothesis of ours, which no publication states."""
         return self.counts_as == OWN
 
     @property
@@ -130,7 +130,7 @@ def word(grade: str, counts_as: str) -> str:
 
 
 def compared(entry: Entry, measured: Mapping[str, Measured]) -> tuple[Comparison, ...]:
-    """What was measured beside what is expected; `measured` by the names of the parts."""
+    """Compares each measured value with the expected one; `measured` by the names of the parts."""
     return tuple(compare(entry.expected(at), at, value, entry.one_run) for at, value in measured.items())
 
 
@@ -165,7 +165,7 @@ def _finite(factor: tuple[float, float, float] | None) -> tuple[float, float, fl
 
 
 def _one_a_cause(parts: Sequence[Part]) -> list[Part]:
-    """Parts that fail for one cause are one part: the worst of them, at the place of the first, which says how many. What holds stands by itself."""
+    """Parts that fail for one cause are one part: the worst of them, at the place of the first, which says how many. A part that holds stands by itself."""
     worst = (grades.D, grades.C, grades.B)
     failing: dict[str, list[Part]] = {}
     for part in parts:

@@ -1,6 +1,6 @@
 """A part of a claim: what was measured, against what was fixed before.
 
-What is expected stands in the claims.toml of the study and nowhere else; a judge gives what it measured, by the names of the parts. Each
+Expected values are in the claims.toml of the study and nowhere else; a judge gives what it measured, by the names of the parts. Each
 comparison asks for a *direction* (more than, less than, a sign, an order of packets), for a *size* (a published value with its
 tolerance, a published range), or for both. Each question has two probabilities: how likely such runs would be if the statement were wrong, and how
 likely if it were right. `grades.py` makes grades of them.
@@ -24,7 +24,7 @@ class Signs:
 
 
 Measured = Estimate | Sample | Signs | float | int | str
-"""What a judge gives for a part. A number or a text by itself: nothing is drawn, one run says it all."""
+"""The value that a judge gives for a part. A number or a text by itself: nothing is drawn, one run says it all."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Comparison:
 
     @property
     def crosses(self) -> str:
-        """What an interval that decides nothing does: it reaches over an edge, or too few seeds are all equal."""
+        """The reason why an interval decides nothing: it reaches over an edge, or too few seeds are all equal."""
         if self.half == 0 and self.seeds:
             return f"{self.seeds} equal seeds are too few to be sure of"
         return "the interval reaches over"
@@ -170,7 +170,7 @@ def _chance_below(known: Estimate, bound: float) -> float:
     off = known.mean - bound
     if known.half == 0:
         # Seeds that are all equal say that most runs are so: if half of them lay beyond the bound, each seed would be a toss of a coin (sign test).
-        # What lies exactly on a bound is within it.
+        # A value exactly on a bound is within it.
         return (0.5**known.n if known.degrees else 0.0) if off >= 0 else 1.0
     error = known.half / stats.t_quantile((1 + stats.LEVEL) / 2, known.degrees)
     return 1 - stats.t_cdf(off / error, known.degrees)

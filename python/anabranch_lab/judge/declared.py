@@ -48,7 +48,7 @@ class Measure:
 
     @property
     def title(self) -> str:
-        """What is measured, without the unit."""
+        """The measured quantity, without the unit."""
         return self.text.rpartition(",")[0] if self.unit else self.text
 
     @property
@@ -62,7 +62,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Place:
-    """What a part is measured at: a point, or two of them that are compared."""
+    """The place at which a part is measured: a point, or two of them that are compared."""
 
     at: str
     point: Mapping[str, Any]
@@ -154,7 +154,7 @@ def judge(results: Results, builder: ClaimBuilder, entry: Entry) -> Claim:
 
 
 def measure(results: Results, part: Asked) -> Grid:
-    """What a part asks for, of every run of its sweep."""
+    """The measure of a part, for every run of its sweep."""
     columns = _columns(results, part)
     if part.measure.column not in columns:
         raise PlanError(
@@ -175,7 +175,7 @@ def _columns(results: Results, part: Asked) -> list[str]:
     ]
     mine = f"FILTER (kind = '{part.measure.kind}')"
     counts = ", ".join(f'count("{each}") {mine} > 0 OR count("{each}") = 0 AS "{each}"' for each in known)
-    # What no row has a number in, such as the end of flows that never end, may be anybody's.
+    # A column without a number in any row, such as the end of flows that never end, may belong to any kind.
     (row,) = results.rows(part.sweep.name, f"SELECT {counts} FROM runs")
     return [each for each in known if row[each]]
 
@@ -251,7 +251,7 @@ def _places(at: str, sweep: Sweep, where: str) -> Iterator[Place]:
             first, second = _named(left, sweep, where), _named(right, sweep, where)
             if "*" in [*first.values(), *second.values()]:
                 raise PlanError(f"{where}: `*` cannot be compared; name the values")
-            # What the second point does not say it has in common with the first.
+            # The second point has the values of the first where it names none.
             yield Place(at, _whole(first, sweep, where), sign.strip(), _whole(first | second, sweep, where))
             return
     named = _named(at, sweep, where)

@@ -1,4 +1,4 @@
-"""What a report shows: tables and figures."""
+"""Exhibits of a report: tables and figures."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +27,6 @@ class Figure:
     caption: str
     draw: Callable[[], matplotlib.figure.Figure]
     alt: str = ""
-    """What one sees, for somebody who does not see it; made from the title and the curves where it is empty."""
+    """A description for readers who do not see the figure; made from the title and the curves where it is empty."""
     front: bool = False
     """Whether it belongs on the first page of a report."""

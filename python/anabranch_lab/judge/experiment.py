@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass
 class Analysis:
-    """What an experiment found."""
+    """The result of an experiment: judged claims, tables, figures and sentences."""
 
     claims: list[Claim]
     tables: list[Table] = field(default_factory=list)
@@ -37,13 +37,13 @@ class Analysis:
     findings: list[str] = field(default_factory=list)
     """The outcome in a few sentences, the first the most important."""
     sentence: str = ""
-    """What was found, in one sentence, for somebody who has two minutes: it stands on the first page of a report."""
+    """The main finding in one sentence, for somebody who has two minutes: it stands on the first page of a report."""
     headline: Table | None = None
     """The table that a terminal shows."""
 
 
 def claim_builder(results: Results) -> ClaimBuilder:
-    """What the judges of an experiment make their claims with."""
+    """The builder with which the judges of an experiment make their claims."""
     study = folders.study_of(results.plan)
     plan = results.plan
     engine = plan.engines[0] if plan.engines else ", ".join(plan.every_engine())
@@ -106,7 +106,7 @@ def used(chosen: Sequence[Results]) -> list[Results]:
 
 
 def other_analyses(results: Results) -> dict[str, Analysis]:
-    """What every other experiment of the study found, for an experiment that compares them."""
+    """The analyses of every other experiment of the study, for an experiment that compares them."""
     study = folders.study_of(results.plan)
     found = {}
     for name in study.experiments:

@@ -20,7 +20,7 @@ class Row:
 
     equation: str
     says: str
-    """What it computes."""
+    """The quantity that it computes."""
     verdict: str
     note: str = ""
     code: str = ""

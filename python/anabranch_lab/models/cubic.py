@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 C = 0.4
 """Packets per cubic second (RFC 9438, 5.1)."""
 BETA = 0.7
-"""What a loss leaves of the window (RFC 9438, 4.6)."""
+"""The part of the window that remains after a loss (RFC 9438, 4.6)."""
 
 
 def cubic_window(p: ArrayLike, rtt: ArrayLike, c: float = C, beta: float = BETA) -> Array:

@@ -132,7 +132,7 @@ class Cycle:
 
     @property
     def bytes_sent(self) -> float:
-        """What a cycle carries, bytes: the integral of w / r (4.33, 4.38, 4.43, 4.48)."""
+        """Bytes sent in a cycle: the integral of w / r (4.33, 4.38, 4.43, 4.48)."""
         b = self.bottleneck
         return (b.w_full**2 - self.start**2) * b.rate / (2 * b.slope)
 
@@ -153,7 +153,7 @@ class Cycle:
 
     @property
     def start_rate(self) -> float:
-        """What is sent just after the queue has run empty, bytes per second: window over R_L, at most C (9 Mbit/s in IV)."""
+        """Rate just after the queue has run empty, bytes per second: window over R_L, at most C (9 Mbit/s in IV)."""
         b = self.bottleneck
         return min(self.start / b.base_rtt, b.rate)
 

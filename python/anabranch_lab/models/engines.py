@@ -12,7 +12,7 @@ GROWTHS = ("staircase", "linear")
 
 @dataclass(frozen=True)
 class Rules:
-    """What a sender does about losses, as far as throughput depends on it."""
+    """A sender's rules for losses, as far as throughput depends on them."""
 
     reports: int = 4
     """Missing reports that make a fast retransmit."""

@@ -1,4 +1,4 @@
-"""What an association gets on a network: the four cases of Zou (2007), by every model that applies.
+"""The throughput of an association on a network: the four cases of Zou (2007), by every model that applies.
 
 Random losses are for the stochastic models, a Drop-Tail bottleneck is for the deterministic one. With both, neither model holds alone:
 what the association gets is at most the smaller of the two.
@@ -68,7 +68,7 @@ class Network:
     queue: int | None = None
     """Q of the bottleneck, packets."""
     engine: str = "ns2-2.28"
-    """Whose rules the renewal model follows."""
+    """The engine whose rules the renewal model follows."""
 
     def __post_init__(self) -> None:
         """Refuses what no model has an answer for."""
@@ -113,7 +113,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one model says of one case."""
+    """The answer of one model for one case."""
 
     case: str
     model: str
@@ -146,7 +146,7 @@ def answers(network: Network) -> list[Answer]:
 
 
 def limit(network: Network, found: Sequence[Answer], case: str) -> float:
-    """What a case gets at most, bits per second: random losses (renewal model) and bottleneck, whichever leaves less."""
+    """The highest throughput of a case, bits per second: the lower limit of random losses (renewal model) and bottleneck."""
     tops = [a.high_bps for a in found if a.case == case and a.model in (RENEWAL, BOTTLENECK)]
     return min(tops)
 
@@ -244,7 +244,7 @@ OVER = {
     "rate": "rate of the bottleneck, Mbit/s",
     "delay": "delay of one direction, ms",
 }
-"""What a plot can vary."""
+"""The parameters that a plot can vary."""
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """A better stochastic model: the stationary distribution of the window, with the engine's own rules.
 
-Zou's models (2007) know one thing about a sender: +1 MTU every Phi round trips, half of it after a loss. What they leave out
-costs 7 to 14 % (they are low). Here the window is a Markov chain over the fast retransmits, solved numerically:
+Zou's models (2007) know one thing about a sender: +1 MTU every Phi round trips, and the window halves after a loss. Their omissions
+cost 7 to 14 % (they are low). Here the window is a Markov chain over the fast retransmits, solved numerically:
 
 - Losses are random. Periods between them are geometric, not equal; a window that grew long is cut late. For small p this alone
   makes the constant of the square-root law 1.3098 instead of sqrt(3/2) = 1.2247: `bernoulli_constant`.
@@ -58,7 +58,7 @@ def periodic_constant(decrease: float = 0.5) -> float:
 
 @dataclass(frozen=True)
 class Steady:
-    """What a sender comes to."""
+    """The stationary behaviour of a sender."""
 
     throughput: float
     """Bytes per second of unique packets."""
@@ -190,7 +190,7 @@ class _Chain:
             self.late[at], self.expires[at] = late, expires
 
     def _cuts(self) -> None:
-        """What happens between a cut to x and the SACK for the retransmission; x is the window after the cut."""
+        """Computes the losses and retransmissions between a cut to x and the SACK for the retransmission; x is the window after the cut."""
         how, x = self.how, self.w
         before, after = self._sent(2 * x), self._sent(x)
         # Behind the lost packet: the rest of its round trip, then what left until the last report came.

@@ -16,7 +16,7 @@ def network(document: Mapping[str, Any], flow: str | None = None) -> Network:
     """The network of one SCTP flow of a scenario: the one of that name, or the only one.
 
     The round trip is the sum of the delays there and back, losses are those of `bernoulli` on the way there, the bottleneck is the slowest
-    link with a Drop-Tail queue of packets. What the models have no word for is an error; other flows are left out of a flow that is named.
+    link with a Drop-Tail queue of packets. A part of the scenario that the models cannot describe is an error; other flows are left out of a flow that is named.
     """
     chosen = _flow(document, flow)
     links = _links(document)

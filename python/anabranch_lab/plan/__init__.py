@@ -1,1 +1,1 @@
-"""What is to be run: plans, the studies they lie in, what is claimed beforehand."""
+"""Plans of runs: sweeps, the studies that they belong to, and the claims made beforehand."""

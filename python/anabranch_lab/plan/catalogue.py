@@ -32,13 +32,13 @@ SORTS = {
     CONSISTENCY: "consistency: printed against printed",
     OWN: "our own hypotheses",
 }
-"""What a claim counts as. Only the first two can be reproduced."""
+"""The classes of claims, as `counts_as` names them. Only the first two can be reproduced."""
 NUMBERS = ("more_than", "less_than", "no_effect", "nothing")
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What one part of a claim is compared with."""
+    """The expected value of one part of a claim, and how closely it must be met."""
 
     at: str
     """Its name; `*` stands for anything."""
@@ -65,7 +65,7 @@ class Expected:
     not_testable: str = ""
     """Why nothing can be said."""
     cause: str = ""
-    """What makes it fail, where other parts fail by the same: they are one part then."""
+    """The cause for which it fails, where other parts fail by the same: they are one part then."""
     sweep: str = ""
     """Where no Python judges it: the sweep that it is taken from (`judge/declared.py`) ..."""
     measure: str = ""
@@ -78,7 +78,7 @@ class Expected:
 
     @property
     def threshold(self) -> tuple[float, bool] | None:
-        """What the measure must be on one side of, and whether above: `nothing`, or `more_than` and `less_than`, or the side of 0 that a published value has."""
+        """The threshold of the measure, and whether it must be above: `nothing`, or `more_than` and `less_than`, or the side of 0 that a published value has."""
         if self.nothing is not None:
             return self.nothing, self.more_than is not None
         if self.more_than is not None:
@@ -162,7 +162,7 @@ class Entry:
     """Where it stands."""
 
     def expected(self, at: str) -> Expected:
-        """What is expected of a part: the one of that name, or whose pattern fits."""
+        """The expected value of a part: that of its name, or of a pattern that fits."""
         for each in self.parts:
             if each.at == at:
                 return each
@@ -187,10 +187,10 @@ class Entry:
 
 _REQUIRED = {"id", "experiment", "statement"}
 _PUBLISHED = {"where"}
-"""What a claim of a publication has besides."""
+"""Further keys that a claim of a publication must have."""
 _TEXTS = {"id", "experiment", "statement", "where", "kind", "counts_as", "counted_with", "not_testable"}
 _OF_PARTS = ("sweep", "measure")
-"""What all parts of a claim have that do not say it themselves."""
+"""Keys of a claim that its parts inherit."""
 _OPTIONAL = {"parts", "kind", "tolerance", "counts_as", "seen", "counted_with", "not_testable", *_OF_PARTS}
 
 
@@ -356,7 +356,7 @@ def _tolerance(given: Any, value: float, place: str) -> tuple[float, float]:
 
 
 def _sort(table: Mapping[str, Any], study: str) -> str:
-    """What a claim counts as that does not say so."""
+    """The class of a claim that does not name one."""
     if study == "own" or str(table.get("where", "")).startswith(("own", "beyond")):
         return OWN
     if table.get("kind") == "T":

@@ -1,4 +1,4 @@
-"""What all experiments of a study have in common beyond their scenarios: how its publication is read where that concerns every run.
+"""Settings for all experiments of a study beyond their scenarios: how its publication is read where that concerns every run.
 
 `[[configuration]]` of study.toml, each entry with a reason. A sweep with a `reading` sets its own values over it.
 """
@@ -21,7 +21,7 @@ class Setting:
 
     what: str
     why: str
-    """What the publication says of it, with the place."""
+    """The publication's words about it, with the place."""
     engines: tuple[str, ...] = ()
     """Flows of these engines; of any where it is empty."""
     experiments: tuple[str, ...] = ("*",)

@@ -48,13 +48,13 @@ class Study:
     about: Mapping[str, str] = field(default_factory=dict)
     """The abstract: `question`, `method`."""
     findings: tuple[str, ...] = ()
-    """What the abstract says was found; what its experiments say first where there is none."""
+    """The findings of the abstract; the first findings of its experiments where there is none."""
     glossary: Mapping[str, str] = field(default_factory=dict)
     """Words that its pages use."""
     engine_names: Mapping[str, str] = field(default_factory=dict)
-    """What its figures call an engine, where that is not what `plots.ENGINE_NAMES` says: in the study's own configuration."""
+    """Names of engines in its figures that differ from `plots.ENGINE_NAMES`: such an engine runs in the study's own configuration."""
     settings: configuration.Configuration = field(default_factory=lambda: configuration.Configuration(()))
-    """What its experiments have in common."""
+    """The settings for all of its experiments."""
 
     @property
     def single(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a command means: the folder one stands in, a folder that it names, or something of the checkout."""
+"""The plans that a command names: by the current folder, by a folder, or by a name in the checkout."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def plans(
 
 
 def _folder(name: str | None) -> list[plan.Plan] | None:
-    """What lies in a folder; None where the name is no folder, or none is named and one stands in none."""
+    """The plans of a folder; None where the name is no folder, or none is named and the current folder is in none."""
     place = Path(name) if name is not None else here() or Path.cwd()
     # The top of a checkout stands for its experiments, not for whatever folders lie in it.
     if not place.is_dir() or (place / "experiments").is_dir():
@@ -58,7 +58,7 @@ def _folder(name: str | None) -> list[plan.Plan] | None:
 
 
 def _called(name: str) -> list[plan.Plan]:
-    """What is called so: a study or an experiment around here, or in the checkout."""
+    """The plans of a name: a study or an experiment around here, or in the checkout."""
     there = _places()
     for study in there:
         if study.name == name:

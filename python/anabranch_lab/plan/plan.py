@@ -56,7 +56,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Quick:
-    """What a quick look leaves out."""
+    """Changes that make a quick look smaller."""
 
     set: Mapping[str, Any] = field(default_factory=dict)
     axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Sweep:
     reading: str = ""
     """How it reads the publication where its text can be read in several ways; what it sets goes over the configuration of the study then."""
     configuration: Configured | None = None
-    """What all experiments of a study have in common, over everything else but what a `reading` sets."""
+    """The settings for all experiments of a study: they replace everything else but the values that a `reading` sets."""
 
     def points(self, quick: bool = False) -> Iterator[Point]:
         """Every cell of the grid, the last axis first."""
@@ -159,7 +159,7 @@ class Plan:
     """Words that its pages use, where the plan is a study by itself."""
 
     configuration: Configured | None = None
-    """What all sweeps have over their own."""
+    """The settings for all sweeps, which replace their own values."""
 
     def configured(self, configuration: Configured | None) -> "Plan":
         """This plan, with something set in every scenario."""
@@ -186,7 +186,7 @@ class Plan:
 
 
 OWN = "own"
-"""The `study` of an experiment that judges nobody's publication."""
+"""The `study` of an experiment that judges no publication."""
 SEEDS, QUICK_SEEDS = "1..30", "1..2"
 """Where neither a plan nor its study says which."""
 
@@ -223,7 +223,7 @@ KINDS = {
     **dict.fromkeys(("quick", "set", "uses"), _TABLE),
     **dict.fromkeys(("trace", "compares"), _TRUTH),
 }
-"""What the values of some keys are."""
+"""The kinds of values that some keys take."""
 
 ENGINE = "engine"
 """The axis that `engines` makes."""
@@ -431,7 +431,7 @@ def _rule(
 ) -> Rule | None:
     """The rule for the seeds of a sweep: its own, or that of the plan where it can be followed.
 
-    What is taken from recorded events or made in batches has all seeds of the plan, and so has what has few.
+    Sweeps of recorded events and batches have all seeds of the plan, and so have sweeps with few seeds.
     """
     own = entry.get("sequential")
     if own is False or (own is None and (not of_plan or entry.get("trace") or entry.get("batch"))):
@@ -587,7 +587,7 @@ def _put(at: Any, way: Sequence[str], depth: int, key: str, value: Any) -> None:
     elif value == "":
         at.pop(step, None)
     else:
-        # What is set inside of it later is set in this document alone.
+        # A copy: a value that is set inside of it later is set in this document alone.
         at[step] = copy.deepcopy(value)
 
 

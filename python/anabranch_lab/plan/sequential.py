@@ -17,7 +17,7 @@ from .. import stats
 
 @dataclass(frozen=True)
 class Figure:
-    """What must be known how precisely."""
+    """A quantity that must be known to a precision."""
 
     name: str
     of: str
@@ -101,7 +101,7 @@ class Stop:
     reason: str
     """`fixed`, `beside`, `precise`, `most`, or `open` while runs are missing that decide."""
     wide: tuple[str, ...] = ()
-    """What was too wide at the last look."""
+    """The quantities that were too wide at the last look."""
 
 
 FIXED, BESIDE, PRECISE, MOST, OPEN = "fixed", "beside", "precise", "most", "open"

@@ -15,7 +15,7 @@ from .campaign import Task
 def execute(
     scenario: str, seed: int, kinds: Sequence[str], batch: Sequence[Sequence[tuple[str, str]]] = ()
 ) -> work.RunResult:
-    """What a worker does: a run, or a batch of them, with the simulator that is installed there."""
+    """Executes the task of a worker: a run, or a batch of them, with the simulator that is installed there."""
     return work.execute(scenario, seed, kinds, batch=batch)
 
 

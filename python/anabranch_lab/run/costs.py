@@ -20,7 +20,7 @@ class Costs:
         self._seen: dict[str, list[tuple[float, float]]] = {}
 
     def of(self, key: str, scenario: str, runs: int = 1, sweep: str = "") -> float:
-        """What a run of this scenario, or a batch of so many like it, is thought to take, seconds.
+        """The expected time of a run of this scenario, or of a batch of so many like it, seconds.
 
         A guess is corrected by how far those of other points of the same sweep were off: by the one whose guess is nearest.
         """

@@ -114,7 +114,7 @@ def _add(found: list[Phase], state: str, start: float, end: float) -> None:
 def cycles(found: Sequence[Phase]) -> list[list[Phase]]:
     """Whole cycles: from steady phase to steady phase, or from build-up to build-up where there is no steady phase.
 
-    What comes before the first and after the last beginning is no whole cycle and is left out.
+    The times before the first and after the last beginning are no whole cycles and are left out.
     """
     inner = list(found[1:])  # the first phase began before the samples did
     first = QSD if any(phase.state == QSD for phase in inner) else QBU
@@ -146,7 +146,7 @@ def regrowths(found: Sequence[Phase]) -> int:
 
 
 def cuts(values: Sequence[float], least: float) -> list[float]:
-    """What every fall of a series leaves: each low as a share of the high before it.
+    """The falls of a series: each low as a share of the high before it.
 
     For the sum of all windows this is the cut of the aggregate: 0.5 when every subflow halves at once.
     """

@@ -56,7 +56,7 @@ def _seconds(document: dict[str, Any]) -> float:
         for link in way:
             shares[link["name"]] = shares.get(link["name"], 0.0) + 8 * wanted * size
     for way, wanted, _, most in flows:
-        # What all flows want of a link is cut down to its rate.
+        # Where all flows together want more of a link than its rate, they get its rate.
         cut = min([1.0, *(link["rate"] / shares[link["name"]] for link in way if shares[link["name"]] > 0)])
         total += min(duration * wanted * cut, most) * (PER_PACKET + 2 * len(way) * PER_HOP)
     return PER_RUN + total

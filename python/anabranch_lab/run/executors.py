@@ -34,7 +34,7 @@ def check(options: argparse.Namespace) -> None:
 
 
 def executor(options: argparse.Namespace, out: Path) -> campaign.Executor:
-    """What the options ask for; what jobs of a cluster say goes into a folder of `out`."""
+    """The executor that the options ask for; logs of a cluster's jobs go into a folder of `out`."""
     check(options)
     if options.dask and options.slurm:
         raise ValueError("--dask and --slurm: give one of them")

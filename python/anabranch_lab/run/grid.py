@@ -318,7 +318,7 @@ class Grid:
 
     @functools.cached_property
     def _samples(self) -> dict[tuple[str, tuple], Sample]:
-        """What somebody has asked for, by measure and place."""
+        """Samples that were asked for before, by measure and place."""
         return {}
 
     def sample(self, measure: str, **at: Any) -> Sample:

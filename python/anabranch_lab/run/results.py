@@ -31,7 +31,7 @@ class Results:
         self.store = store.Store(folder, self.code)
         self.quick = quick
         self.analyses = {} if analyses is None else analyses
-        """What experiments found, by name: shared by all results of one command, so that each experiment is analysed once."""
+        """Analyses of experiments by name: shared by all results of one command, so that each experiment is analysed once."""
         self.given_seeds = tuple(seeds) if seeds is not None else None
         """Seeds instead of the plan's."""
         self._looks: dict[tuple[Any, ...], tuple[str, ...]] = {}
@@ -114,7 +114,7 @@ class Results:
                     yield sweep, point, self.stop_of(sweep, point)
 
     def _group(self, sweep: Sweep, rule: sequential.Rule, point: Point) -> tuple[Any, ...]:
-        """What the points have in common that stop together with this one."""
+        """The values that are equal for all points that stop together with this one."""
         together = rule.together
         return tuple(
             (axis.name, point.at[axis.name])
@@ -125,7 +125,7 @@ class Results:
     def _wide(
         self, sweep: Sweep, rule: sequential.Rule, group: tuple[Any, ...], seeds: tuple[int, ...]
     ) -> tuple[str, ...] | None:
-        """What is too wide at the points of a group with these seeds; nothing when all is narrow, None while runs are missing."""
+        """The quantities that are too wide at the points of a group with these seeds; empty when all are narrow, None while runs are missing."""
         place = (sweep.name, group, len(seeds))
         if place not in self._looks:
             mine = [

@@ -61,5 +61,5 @@ class Schedule:
         return jobs
 
     def cost(self, job: Job) -> float:
-        """What a job is thought to take, seconds of a processor."""
+        """The expected time of a job, seconds of a processor."""
         return self.costs.of(job.key, job.point.scenario, job.runs, job.sweep.name)

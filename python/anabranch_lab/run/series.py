@@ -1,4 +1,4 @@
-"""What happened over time: the samples of recorded runs (`sample` of a scenario's `[record]`) as arrays."""
+"""Time series: the samples of recorded runs (`sample` of a scenario's `[record]`) as arrays."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from .grid import Grid
 from .results import Results
 
 EVENTS = ("fast-retransmit", "timeout")
-"""What a recorded run may have besides samples (`trace` of its `[record]`), and `Samples.times` tells."""
+"""Events that a recorded run may have besides samples (`trace` of its `[record]`); `Samples.times` gives their times."""
 
 QUERY = """
     SELECT seed, entity, subflow, time_ns, seq, size, a, b, c FROM runs
@@ -45,7 +45,7 @@ class Link:
 
     @property
     def rate(self) -> np.ndarray:
-        """What was offered, bits per second."""
+        """Rate of the offered packets, bits per second."""
         return 8 * self.size / self.interval
 
 
@@ -68,7 +68,7 @@ class Sender:
 
     @property
     def rate(self) -> np.ndarray:
-        """What was sent, bits per second."""
+        """Rate of the sent packets, bits per second."""
         return 8 * self.size / self.interval
 
 

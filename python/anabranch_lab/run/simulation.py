@@ -15,7 +15,7 @@ from anabranch import _core, tables
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left behind."""
+    """The output of a run."""
 
     summary: dict[str, Any]
     """As `anabranch simulate --json` prints it for one seed."""
@@ -42,5 +42,5 @@ def check(scenario: str, origin: str, overrides: Sequence[tuple[str, str]] = ())
 
 @functools.cache
 def code_version() -> str:
-    """What a result depends on besides its scenario and seed: the simulator, byte for byte."""
+    """The identity of the simulator, byte for byte: a result depends on it besides its scenario and seed."""
     return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]

@@ -25,7 +25,7 @@ ROOM = Path(__file__).parent / "slurm_stand_in"
 
 @dataclass(frozen=True)
 class Settings:
-    """What is asked of Slurm, for each job."""
+    """The resources that are asked of Slurm, for each job."""
 
     jobs: int = 1
     cores: int = 1

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 BUILD = re.compile(r"[0-9a-f]{16}")
-"""What the name of a build looks like."""
+"""The form of a build's name."""
 
 
 def key(*parts: str) -> str:

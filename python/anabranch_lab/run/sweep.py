@@ -225,7 +225,7 @@ def _value(text: str) -> Any:
 
 
 def present(scenario: Mapping[str, Any], key: str) -> Any:
-    """What a scenario says for a key of `--set`, or nothing."""
+    """The value of a scenario for a key of `--set`, or nothing."""
     at: Any = scenario
     for step in plan.split(key):
         if isinstance(at, list):

@@ -14,7 +14,7 @@ Simulate = Callable[..., simulation.Outcome]
 RUNS = "runs"
 """The summary as rows."""
 TRACE = "trace"
-"""What was recorded, event by event."""
+"""The recorded events, one by one."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _rows(summary: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for flow in summary["flows"]:
         head = {"seed": seed, "kind": "flow", "subflow": None}
-        # What to know before its figures are read, by words with spaces between them.
+        # `notes`: remarks that a reader needs before the figures of the flow, as words with spaces between them.
         rows.append(head | _plain(flow) | {"notes": " ".join(flow.get("notes", ()))})
         for subflow in flow.get("subflows", ()):
             values = _plain(subflow)

@@ -159,7 +159,7 @@ def opened(bundle: Path) -> Iterator[Path]:
 
 
 def head(folder: Path) -> dict[str, Any]:
-    """What a bundle says of itself."""
+    """The head of a bundle: its description."""
     file = folder / HEAD
     if not file.is_file():
         raise plan.PlanError(f"{folder}: no bundle: {HEAD} is not there")
@@ -202,7 +202,7 @@ def build(told: dict[str, Any]) -> str:
 
 
 def stem(bundle: Path) -> str:
-    """What a bundle is called without the ends of its file."""
+    """The name of a bundle without the ends of its file."""
     return _stem(bundle.resolve())
 
 
@@ -219,7 +219,7 @@ def _rows(results: Results, sweep: str) -> Any:
 
 
 def _packages() -> dict[str, str]:
-    """What the laboratory needs, and what that needs, with the versions that are installed."""
+    """The packages that the laboratory needs, directly and indirectly, with the versions that are installed."""
     found: dict[str, str] = {}
     left = ["anabranch"]
     while left:

@@ -117,7 +117,7 @@ def _scale(axes: Axes, judged: Mapping[str, Part], parts: Sequence[Asked]) -> No
 
 
 def _expected(axes: Axes, x: float, judged: Part, part: Asked, log: bool) -> None:
-    """What is expected at a point: a band with the value in it, or a line with the side on which it is to be."""
+    """Draws the expected value at a point: a band with the value in it, or a line with the side on which it is to be."""
     low, high = axes.get_xlim()
     half = WIDE * (math.log(high / low) if log else high - low)
     left, right = (x * math.exp(-half), x * math.exp(half)) if log else (x - half, x + half)

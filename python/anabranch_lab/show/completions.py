@@ -1,4 +1,4 @@
-"""`anabranch-lab completions SHELL` and `anabranch-lab man DIR`: for whoever installs the program."""
+"""`anabranch-lab completions SHELL` and `anabranch-lab man DIR`: completions and manual pages for installation."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What to know before the figures of a sweep are read: flows that a receiver or an application held back, that did not end, that failed,
+"""Remarks that a reader needs before the figures of a sweep: flows that a receiver or an application held back, that did not end, that failed,
 and those in which nothing was random.
 
 `anabranch simulate` marks them run by run (`notes` in docs/reference/results.md); here they are gathered over the runs of a sweep.
@@ -93,7 +93,7 @@ def by_point(results: Results, sweep: Sweep) -> dict[tuple[Any, ...], str]:
             found.setdefault(cell.place, {}).setdefault(f"{WORDS.get(note, note)}{part}", []).append(
                 cell.flow
             )
-    # What holds for every one of several flows is said once.
+    # A remark that holds for every one of several flows is given once.
     return {
         place: "; ".join(
             f"{'all' if 1 < len(names) == flows[place] else ', '.join(names)} {word}"

@@ -20,7 +20,7 @@ from . import notes, plots
 FEW = 12
 """So many values of an axis are written out below a figure."""
 KINDS = ("flow", "link", "group")
-"""What a measure may be of."""
+"""The kinds of objects that a measure may belong to."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def measure(text: str) -> Measure:
 
 
 def usual(scenario: str) -> list[Measure]:
-    """What one asks first: the goodput of every flow, how long a transfer takes, how busy the slowest link is."""
+    """The usual first measures: the goodput of every flow, how long a transfer takes, how busy the slowest link is."""
     document = tomllib.loads(scenario)
     found = []
     for flow in document.get("flow", ()):
@@ -92,7 +92,7 @@ class Look:
     runs: grid.Grid
     measures: Sequence[Measure]
     notes: Mapping[tuple[Any, ...], str] = field(default_factory=dict)
-    """What to know of the runs of a point, where there is something."""
+    """Remarks on the runs of a point, where there are any."""
 
     def table(self) -> Table:
         """A row for each point: means and 95 % intervals."""

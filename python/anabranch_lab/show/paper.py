@@ -31,7 +31,7 @@ AGAIN = (
 
 @dataclass(frozen=True)
 class Chapter:
-    """What the report says of one study."""
+    """The part of the report about one study."""
 
     title: str
     reference: str

@@ -24,7 +24,7 @@ from . import plots
 DARK = {"paper": "#1d2125", "ink": "#e6e8ea", "line": "#3a4147", "soft": "#9aa4ac"}
 """The colours of a page in the dark (pages/base.html.j2)."""
 CONTRAST = 3.0
-"""What graphical objects need at least beside their ground (WCAG 2.2, 1.4.11)."""
+"""The contrast that graphical objects need at least beside their ground (WCAG 2.2, 1.4.11)."""
 SPOKEN = 6
 """Curves of a panel that are put into words; the others are counted."""
 
@@ -88,7 +88,7 @@ def series(figure: Figure) -> Iterator[Series]:
                 ]
                 yield Series(panel, _name(container), [x for x, _ in bars], [y for _, y in bars])
         for line in axes.lines:
-            # What is drawn in the coordinates of the panel (a line across it) shows no data.
+            # A line in the coordinates of the panel (across it) shows no data.
             if id(line) in taken or line.get_transform() != axes.transData:
                 continue
             x, y = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)
@@ -112,7 +112,7 @@ def table(found: Sequence[Series]) -> str:
 
 
 def describe(figure: Figure, found: Sequence[Series]) -> str:
-    """What one sees: the axes of each panel, and how its curves run."""
+    """A description in words: the axes of each panel, and how its curves run."""
     told = []
     for number, axes in enumerate(figure.axes):
         panel = _title(axes) or (f"panel {number + 1}" if len(figure.axes) > 1 else "")
@@ -156,7 +156,7 @@ def darken(figure: Figure) -> None:
 
 
 def _data(figure: Figure) -> Iterator[Artist]:
-    """What shows numbers, and what stands for it in a legend: not the grid, not the frame."""
+    """The artists that show numbers, and those that stand for them in a legend: not the grid, not the frame."""
     for axes in figure.axes:
         yield from axes.lines
         yield from axes.collections
@@ -200,7 +200,7 @@ def _dark(colour: Any) -> Any:
 
 
 def _seen(colour: Any) -> Any:
-    """As `_dark`, and lighter until it stands out from the paper. What was white is the hollow of a marker, and stays paper; what was see-through stays so."""
+    """As `_dark`, and lighter until it stands out from the paper. White, the hollow of a marker, becomes paper; transparent stays transparent."""
     dark = _dark(colour)
     paper = matplotlib.colors.to_rgb(DARK["paper"])
     if isinstance(dark, str) or dark[3] == 0 or tuple(dark[:3]) == paper:

@@ -84,7 +84,7 @@ ENGINES = {
 }
 """How the engines are told apart in every figure."""
 ENGINE_NAMES = {"ns2-2.28": "SCTP of ns-2.28", "ns2-2.35": "SCTP of ns-2.35", "rfc9260": "RFC 9260"}
-"""What a reader of a figure calls an engine."""
+"""Names of engines for readers of figures."""
 MODEL = {"color": PUBLISHED, "linestyle": ":", "linewidth": 1.2}
 CYCLE = (SCTP, TCP, NS2, LINUX, "#E69F00", "#56B4E9")
 """Colours of the curves of one engine, such as those of several Phi."""
@@ -126,7 +126,7 @@ _NAMES: ContextVar[Mapping[str, str]] = ContextVar("names of engines", default=E
 
 @contextmanager
 def engine_names(names: Mapping[str, str]) -> Iterator[None]:
-    """What engines are called in the figures that are drawn meanwhile: a study may run one in a configuration of its own."""
+    """Names engines differently in figures drawn within the context: a study may run one in a configuration of its own."""
     token = _NAMES.set({**ENGINE_NAMES, **names})
     try:
         yield
@@ -177,7 +177,7 @@ def widen_if_flat(axes: Axes, part: float = 0.05) -> None:
 
 
 def legend_below(axes: Axes, columns: int = 4) -> None:
-    """What the curves of a panel are, below all panels of its figure, where it covers none of them; in fewer columns where so many would
+    """A legend of a panel's curves, below all panels of its figure, where it covers none of them; in fewer columns where so many would
     be wider than the figure, as of one panel.
     """
     handles, names = axes.get_legend_handles_labels()
@@ -206,7 +206,7 @@ def curve(axes: Axes, data: Curve, name: str, *, scale: float = 1.0, shift: floa
 
 
 def model(axes: Axes, x: Sequence[float], y: Sequence[float], name: str = "model", **look: Any) -> None:
-    """What an equation says: a line without points."""
+    """Draws a curve of an equation: a line without points."""
     axes.plot(x, y, label=name, **{**MODEL, **look})
 
 

@@ -106,7 +106,7 @@ def draw(figure: Figure, folder: Path, name: str, study: Study) -> pictures.Pict
 
 
 def _remember(folder: Path, name: str, analysis: Analysis, figures: Sequence[Any], study: Study) -> None:
-    """What the first page shows of an experiment: it is written by another process than this one."""
+    """Keeps the part of an experiment that the first page shows, which another process writes."""
     front = [
         {
             "title": figure.title,
@@ -238,7 +238,7 @@ class Pages:
         return [*found, *claims.unjudged(study.claims, study.number, found)]
 
     def by_study(self) -> list[tuple[str, list[claims.Claim]]]:
-        """What each study of the report is called, and its claims."""
+        """The name of each study of the report, and its claims."""
         return [(study.short, self._claims(study)) for study in self._studies.values()]
 
     def totals(self) -> list[claims.Claim]:
@@ -284,7 +284,7 @@ class Pages:
         return list(study.findings) or self._first_findings(mine)
 
     def _first_findings(self, mine: Sequence[str]) -> list[str]:
-        """What the first three experiments say first, those that judge a publication before our own."""
+        """The first findings of three experiments, those that judge a publication before our own."""
         return [
             sentence
             for name in sorted(mine, key=lambda name: _mostly_ours(self._pages[name].analysis.claims))
@@ -456,7 +456,7 @@ def _engines(every: Sequence[Results], found: Sequence[claims.Claim]) -> str:
 
 
 def facts(every: Sequence[Results]) -> list[tuple[str, str]]:
-    """What the report was made with."""
+    """The facts about the report: number of runs, versions, and when it was made."""
     runs = sum(results.run_count() for results in every)
     quick = any(results.quick for results in every)
     return [

@@ -1,4 +1,4 @@
-"""What the commands print on a terminal."""
+"""Tables that the commands print on a terminal."""
 
 from collections.abc import Mapping, Sequence
 
@@ -103,7 +103,7 @@ def totals(found: Sequence[judged.Claim], names: Mapping[str, str]) -> RichTable
 
 
 def found(results: Results, analysis: experiment.Analysis, *, alone: bool) -> list[str]:
-    """What an experiment has found, in a sentence; where it is `alone` with what belongs to it."""
+    """The finding of an experiment in a sentence; where it is `alone`, with its further findings."""
     sentence = analysis.sentence or next(iter(analysis.findings), "judged and drawn")
     lines = [f"{results.plan.name}: {sentence}"]
     if alone:

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::{files, load};
 
-/// What to check.
+/// The options of `anabranch check`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// Scenario files; - is standard input.

@@ -1,4 +1,4 @@
-//! `anabranch completions SHELL` and `anabranch man DIR`: for whoever installs the program.
+//! `anabranch completions SHELL` and `anabranch man DIR`: completions and manual pages for installation.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use crate::failure::Failure;
 use crate::files;
 
-/// For which shell.
+/// The options of `anabranch completions`.
 #[derive(Args, Debug)]
 pub(crate) struct Completions {
     /// The shell.
@@ -17,7 +17,7 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-/// Where to.
+/// The options of `anabranch man`.
 #[derive(Args, Debug)]
 pub(crate) struct Man {
     /// A directory, such as ~/.local/share/man/man1.

@@ -9,7 +9,7 @@ use crate::live::{self, NetworkOptions, Target};
 use crate::opening::{self, OpeningOptions};
 use crate::pipe::{self, AtEnd, PipeOptions};
 
-/// Where to.
+/// The options of `anabranch connect`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use crate::{decoded, files, load};
 
-/// What to show of a capture. Without any of --packets, --summary, --retransmissions, --idle, --buffer and --plot:
-/// the packets.
+/// The options of `anabranch decode`. Without any of --packets, --summary, --retransmissions, --idle, --buffer and
+/// --plot: the packets.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// A capture, pcapng or pcap; - is standard input.
@@ -89,9 +89,9 @@ enum Transport {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Sender {
-    /// Who opened the flow.
+    /// The side that opened the flow.
     Client,
-    /// The other one.
+    /// The other side.
     Server,
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let origin = load::origin(&arguments.file);
     let wrong = |what: String| Failure::wrong(format!("{origin}: {what}"));
     if let Some(path) = &arguments.plot {
-        // Before the work, not after it.
+        // Checked before the work, not after it.
         drawable(path, arguments).map_err(Failure::wrong)?;
     }
     let bytes = load::bytes(&arguments.file)?;
@@ -243,7 +243,7 @@ fn ask(
     Ok(())
 }
 
-/// What goes to standard output.
+/// The result for standard output, as text or JSON.
 struct Shown {
     json: bool,
     object: Map<String, Value>,

@@ -19,7 +19,7 @@ const NARROWEST: usize = 20;
 /// IP protocol number of SCTP.
 const SCTP: i32 = 132;
 
-/// How to print it.
+/// The options of `anabranch doctor`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// Print JSON: one object
@@ -32,7 +32,7 @@ struct Finding {
     what: &'static str,
     good: bool,
     found: String,
-    /// What it is needed for, and how to have it.
+    /// The use of the feature, and how to get it where it is missing.
     remedy: &'static str,
 }
 
@@ -145,7 +145,7 @@ fn namespaces() -> Finding {
     )
 }
 
-/// What is good in a line each, what is not with its remedy below, within the width of the terminal.
+/// Writes the findings as text: a good one in a line, another with its remedy below, within the width of the terminal.
 fn as_text(findings: &[Finding]) -> String {
     let width = terminal::width().unwrap_or(WIDTH).clamp(NARROWEST, WIDTH);
     let name = findings.iter().map(|finding| finding.what.len()).max().unwrap_or(0);

@@ -11,7 +11,7 @@ use crate::opening;
 use crate::pipe::{self, AtEnd, PipeOptions};
 use crate::serving::{self, Interrupts, Unsent};
 
-/// Where to wait, and what to do with who comes.
+/// The options of `anabranch listen`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// SCTP port
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runtime = live::runtime()?;
     let done = runtime.block_on(async {
         arguments.network.recording.begin(Vantage::Server).await?;
-        // Who says that it listens can be interrupted.
+        // Set before the announcement of the port, so that a reader of it can interrupt the program at once.
         let interrupts = Interrupts::new()?;
         let network = arguments.network.with_adaptation(half_close::CODE_POINT);
         let endpoint = network.listening(arguments.port)?;
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     done.and(recorded)
 }
 
-/// The first who comes is served; others are refused.
+/// Serves the first peer that comes, and refuses others.
 async fn pipe_one(
     arguments: &Arguments,
     endpoint: &Endpoint,
@@ -68,7 +68,7 @@ async fn pipe_one(
         let Some(incoming) = incoming else {
             return Err(Failure::failed("the endpoint has ended"));
         };
-        // Who has given up meanwhile leaves the place to the next.
+        // A peer that has given up meanwhile leaves the place to the next.
         if let Ok(association) = incoming.accept() {
             break association;
         }
@@ -80,7 +80,7 @@ async fn pipe_one(
     done
 }
 
-/// Whoever else comes hears why they are not let in.
+/// Refuses further peers with the reason.
 async fn refuse_others(endpoint: Endpoint) {
     while let Some(incoming) = endpoint.accept().await {
         incoming.refuse(opening::BUSY);
@@ -119,7 +119,7 @@ async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interr
             if whole && unsent.is_none() {
                 return written;
             }
-            // What had been taken and not arrived is lost as well when the end is not an orderly one.
+            // Messages that were accepted and not delivered are lost as well when the end is not an orderly one.
             let ended = (!whole).then(|| ending::in_words(&reason));
             let said: Vec<String> =
                 unsent.into_iter().chain(ended).chain(written.err().map(|failure| failure.message)).collect();
@@ -142,7 +142,8 @@ async fn echo(association: &Association, marks: bool, unsent: &mut Unsent) -> Re
         let payload = message.into_bytes();
         let len = payload.len();
         let back = Message { ppid, unordered, ..Message::new(stream, payload) };
-        // Where there is no room this waits, and reads no more meanwhile. Who has shut down takes nothing any more (RFC 9260, 9.2).
+        // Waits while there is no room, and reads no more meanwhile. After a shutdown no message is accepted (RFC 9260,
+        // 9.2).
         unsent.note(len, association.send(back).await);
     }
     Ok(())

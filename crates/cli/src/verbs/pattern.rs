@@ -13,7 +13,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use crate::failure::Failure;
 use crate::{files, load};
 
-/// What to do with patterns.
+/// The options of `anabranch pattern`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -12,7 +12,7 @@ use crate::live::{self, NetworkOptions, Target};
 use crate::opening::{self, OpeningOptions};
 use crate::stopwatch::Stopwatch;
 
-/// Whom.
+/// The options of `anabranch ping`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     network: NetworkOptions,
 }
 
-/// Seconds; none is a heartbeat right behind the other's answer.
+/// Seconds; 0 sends a heartbeat as soon as the one before is answered.
 fn pause(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
     number

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::hint;
 
-/// What to run.
+/// The options of `anabranch script`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// Scripts, and folders of scripts (*.pkt).

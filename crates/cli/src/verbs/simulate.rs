@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::results::Printed;
 use crate::{files, load, qlog, runs, table, terminal};
 
-/// What to run, and where results go.
+/// The options of `anabranch simulate`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     /// The scenario; - is standard input.
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     out: Option<PathBuf>,
 }
 
-/// What `--threads` says.
+/// Parses the value of `--threads`.
 fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
@@ -62,7 +62,7 @@ fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// What `--seeds` says.
+/// The seeds of `--seeds`, in order.
 #[derive(Clone, Debug)]
 struct Seeds(Vec<u64>);
 
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     standard(arguments, several)?;
     distinct(arguments, &scenario, &record)?;
     if !record.pcap.is_none() {
-        // Whoever opens a capture checks its checksums. Nothing else depends on them.
+        // Readers of a capture check its checksums, so they are computed. Nothing else depends on them.
         scenario.checksums = Checksums::Verify;
     }
     let capture = capture_plan(arguments, &scenario, &record);
@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Ok(())
     });
-    // Whatever ended the runs: what has finished is printed.
+    // The finished runs are printed, even after an interrupt or an error.
     let finished: Vec<&Summary> = summaries.iter().flatten().collect();
     let printed = Printed::new(load::origin(&arguments.file), &finished);
     if let Some(out) = &arguments.out {

@@ -82,7 +82,7 @@ impl Place {
 }
 
 impl Place {
-    /// What the command prints when this is its standard input.
+    /// Runs a command with this standard input; returns its output.
     pub fn piped(&self, arguments: &[&str], input: &[u8]) -> Output {
         let mut child = self
             .command(arguments)

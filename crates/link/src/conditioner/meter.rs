@@ -1,4 +1,4 @@
-//! Meters: how far traffic exceeds what was agreed.
+//! Meters: they colour frames by how far traffic exceeds its contract.
 
 use anabranch_base::{Duration, Instant, Rng};
 
@@ -10,9 +10,9 @@ use crate::Colour;
 pub enum MeterConfig {
     /// One bucket: green while it has tokens for the frame, else red.
     TokenBucket {
-        /// How fast the bucket fills.
+        /// Rate at which the bucket fills, bits per second.
         rate: u64,
-        /// What it holds.
+        /// Depth of the bucket, bytes.
         burst: u64,
     },
     /// Single rate, three colours (RFC 2697).
@@ -47,7 +47,7 @@ pub enum MeterConfig {
         cir: u64,
         /// Peak target rate.
         pir: u64,
-        /// How far back the estimate looks.
+        /// The time over which the rate is estimated.
         window: Duration,
     },
 }
@@ -67,13 +67,13 @@ enum Kind {
 }
 
 impl Meter {
-    /// Full buckets. What it draws comes from `rng`.
+    /// Builds the meter with full buckets. Its random draws come from `rng`.
     #[must_use]
     pub fn new(config: MeterConfig, rng: Rng) -> Self {
         let kind = match config {
             MeterConfig::TokenBucket { rate, burst } => Kind::TokenBucket(Bucket::full(rate, burst)),
             MeterConfig::SrTcm { cir, cbs, ebs, aware } => {
-                // The second bucket has no rate of its own: it gets what overflows.
+                // The second bucket has no rate of its own: it gets the overflow of the first.
                 Kind::SrTcm { committed: Bucket::full(cir, cbs), excess: Bucket::full(0, ebs), aware }
             }
             MeterConfig::TrTcm { cir, cbs, pir, pbs, aware } => {
@@ -162,14 +162,14 @@ impl Bucket {
         Self { rate, room, tokens: room, filled: 0 }
     }
 
-    /// Fills up to `now`; what does not fit comes back.
+    /// Fills the bucket up to `now`; returns the tokens that do not fit.
     fn fill(&mut self, now: u64) -> u128 {
         let gained = u128::from(now.saturating_sub(self.filled)) * u128::from(self.rate);
         self.filled = self.filled.max(now);
         self.pour(gained)
     }
 
-    /// Adds tokens; what does not fit comes back.
+    /// Adds tokens; returns those that do not fit.
     fn pour(&mut self, gained: u128) -> u128 {
         let tokens = self.tokens + gained;
         self.tokens = tokens.min(self.room);

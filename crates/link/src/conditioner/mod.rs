@@ -1,5 +1,5 @@
-//! Traffic conditioning at the entry of a link (RFC 2475, section 2.3): code points are rewritten, meters give colours, and
-//! what exceeds its contract is marked otherwise or dropped.
+//! Traffic conditioning at the entry of a link (RFC 2475, section 2.3): code points are rewritten, meters give colours,
+//! and frames that exceed their contract are marked otherwise or dropped.
 
 mod meter;
 
@@ -14,25 +14,25 @@ use crate::{Colour, DscpSet, Frame};
 pub struct ConditionerConfig {
     /// Frames with these code points; the others pass untouched.
     pub dscp: DscpSet,
-    /// What happens to them.
+    /// The treatment of these frames.
     pub what: Conditioning,
 }
 
-/// What happens to a frame.
+/// The treatment of a frame by a conditioner.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conditioning {
     /// The code point is replaced: by that of the first rule that holds it, if any.
     Rewrite(Vec<(DscpSet, Dscp)>),
     /// A meter gives the frame a colour, and the colour has a consequence.
     Meter {
-        /// What measures.
+        /// The meter that chooses the colour.
         meter: MeterConfig,
-        /// For green, yellow and red.
+        /// The consequence of each colour: green, yellow, red.
         actions: [Action; 3],
     },
 }
 
-/// What a colour leads to.
+/// The consequence of a frame's colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
     /// The frame passes with its colour.
@@ -59,7 +59,7 @@ enum Working {
 }
 
 impl Conditioner {
-    /// What it draws comes from `rng`.
+    /// Builds the conditioner. The meter's random draws come from `rng`.
     #[must_use]
     pub fn new(config: &ConditionerConfig, rng: Rng) -> Self {
         let what = match &config.what {
@@ -78,7 +78,7 @@ impl Conditioner {
         Self { dscp: config.dscp, what }
     }
 
-    /// Does its work on a frame that arrives at `now`. False when the frame has to be dropped.
+    /// Conditions a frame that arrives at `now`. False when the frame has to be dropped.
     pub fn condition(&mut self, now: Instant, frame: &mut Frame) -> bool {
         if !self.dscp.contains(frame.dscp) {
             return true;

@@ -1,4 +1,4 @@
-//! What a link itself loses.
+//! Models of random loss on a link.
 
 mod bit_errors;
 mod bursts;

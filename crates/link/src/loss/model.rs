@@ -1,4 +1,4 @@
-//! What every loss model has in common: what it decides, and which frames it looks at.
+//! The common part of all loss models: the decision about a frame, and the selection of frames that a model applies to.
 
 use crate::{DscpSet, Frame};
 

@@ -43,7 +43,7 @@ pub fn from_mahimahi(text: &str, bin: u64) -> Result<Pattern, PatternError> {
     while first <= length {
         let last = first.saturating_add(bin - 1).min(length);
         let mut deliveries: u64 = 0;
-        // What comes at millisecond 0 belongs to the first one.
+        // Deliveries at millisecond 0 are counted in millisecond 1.
         while next.next_if(|&&time| time <= last).is_some() {
             deliveries += 1;
         }

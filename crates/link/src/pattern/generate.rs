@@ -4,7 +4,7 @@ use anabranch_base::{Duration, Rng};
 
 use super::{Driven, Entry, Kind, Pattern, PatternError, Value};
 
-/// Which positions are marked.
+/// The rule that chooses the marked positions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Places {
     /// These, as ranges with both ends; in any order.
@@ -41,7 +41,7 @@ pub enum Places {
     },
 }
 
-/// What happens at a marked position.
+/// The values for the marked positions of a generated pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Always the same.

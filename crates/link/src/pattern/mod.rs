@@ -16,7 +16,7 @@ use anabranch_base::{Duration, Instant};
 /// Nanoseconds of a position that is driven by time.
 pub(crate) const POSITION_NANOS: u64 = 1_000_000;
 
-/// What a pattern changes.
+/// The property of the link or of its packets that a pattern changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Packets are lost.
@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// What a position is.
+/// The unit of a pattern's positions: packets or time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Driven {
     /// A packet, counted from 1.
@@ -89,7 +89,7 @@ impl Driven {
     }
 }
 
-/// What happens at a position.
+/// The change that takes place at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// The packet is lost.
@@ -132,7 +132,7 @@ pub struct Entry {
     pub first: u64,
     /// The last one; not below `first`. Kinds that are a state have single positions.
     pub last: u64,
-    /// What happens there.
+    /// The change that takes place there.
     pub value: Value,
 }
 
@@ -221,13 +221,13 @@ impl Pattern {
         Self { hold, ..self }
     }
 
-    /// What it changes.
+    /// The property that it changes.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What a position is.
+    /// The unit of its positions.
     #[must_use]
     pub const fn driven(&self) -> Driven {
         self.driven

@@ -64,7 +64,7 @@ impl Player {
         let state = self.pattern.kind().is_state();
         let entries = self.pattern.entries();
         if cycle != self.cycle {
-            // What the rest of the last cycle says still holds until the first entry of this one.
+            // The last state of the cycle before holds until the first entry of this cycle.
             if state && !entries.is_empty() {
                 self.holds = Some(entries.len() - 1);
             }

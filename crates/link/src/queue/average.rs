@@ -14,7 +14,7 @@ pub enum Weight {
     Auto,
 }
 
-/// What a discipline has to know of the link that it stands in front of.
+/// The properties of a link that the queue discipline in front of it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkFacts {
     /// Bits per second; `None` when infinite.

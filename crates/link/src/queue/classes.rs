@@ -11,13 +11,13 @@ use crate::{ClassStats, Colour, Dropped, DscpSet, Frame};
 /// Class queues. `C` says what the queue of a class is, such as [`QueueConfig`](crate::QueueConfig).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassesConfig<C> {
-    /// Whose turn it is.
+    /// The rule by which the next class to send is chosen.
     pub scheduler: Scheduler,
     /// At most 64. A frame belongs to the first class that takes it, or else to the last.
     pub classes: Vec<ClassConfig<C>>,
 }
 
-/// Whose turn it is.
+/// The rule by which the next class to send is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     /// The first class that has something to send.
@@ -35,13 +35,13 @@ pub enum Scheduler {
 /// One class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassConfig<C> {
-    /// For the statistics.
+    /// Its name in the statistics.
     pub name: String,
     /// Frames with these code points.
     pub dscp: DscpSet,
     /// Colour that the frames of the class must have, too; `None` for any.
     pub colour: Option<Colour>,
-    /// Where they wait.
+    /// The queue of its waiting frames.
     pub queue: C,
     /// Its share of a round, at least 1.
     pub weight: u32,
@@ -55,9 +55,9 @@ pub struct Classes<Q> {
     class_of: ClassTable,
     frames: usize,
     bytes: u64,
-    /// Whose turn it is in a round.
+    /// Index of the class whose turn it is in a round.
     turn: usize,
-    /// Whose frame is being sent, or was the last.
+    /// Index of the class whose frame is being sent, or was sent last.
     sending: Option<usize>,
 }
 
@@ -66,7 +66,8 @@ struct Class<Q> {
     name: String,
     queue: Q,
     weight: u32,
-    /// What it may still send in this round: bytes or frames.
+    /// Amount that the class may still send in this round: bytes or frames, by the scheduler; negative when it sent too
+    /// much.
     deficit: i64,
     /// When its last frame had been sent.
     free_at: Instant,
@@ -100,8 +101,8 @@ impl ClassTable {
 }
 
 impl<Q: QueueDiscipline> Classes<Q> {
-    /// Empty queues in front of `link`, each made by `build`. What they draw comes from `rng`. Classes beyond the 64th are
-    /// left out.
+    /// Builds empty queues in front of `link`, each made by `build`. Their random draws come from `rng`. Classes beyond
+    /// the 64th are left out.
     pub fn new<C>(
         config: &ClassesConfig<C>,
         link: LinkFacts,
@@ -179,7 +180,7 @@ impl<Q: QueueDiscipline> Classes<Q> {
         loop {
             let class = self.classes.get_mut(self.turn)?;
             if class.queue.is_empty() {
-                // What it did not use is lost; what it used too much it still has to pay.
+                // A class that is empty loses its unused credit, but not its debt.
                 class.deficit = class.deficit.min(0);
             } else if class.deficit > 0 {
                 return Some(self.turn);

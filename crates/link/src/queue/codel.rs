@@ -65,7 +65,7 @@ impl Line {
     }
 }
 
-/// What the algorithm remembers of one line. Times are nanoseconds.
+/// The algorithm's state for one queue. Times are nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     /// When the wait will have been too long for an interval; 0 while it is not too long.

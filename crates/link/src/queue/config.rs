@@ -1,4 +1,4 @@
-//! What a queue is, before it stands in front of a link.
+//! The configuration of a queue, from which a queue in front of a link is built.
 
 use anabranch_base::Rng;
 
@@ -32,7 +32,7 @@ pub enum QueueConfig {
 }
 
 impl QueueConfig {
-    /// The queue in front of `link`. What it draws, it draws from `rng`.
+    /// Builds the queue in front of `link`. Its random draws come from `rng`.
     #[must_use]
     pub fn build(&self, link: LinkFacts, mut rng: Rng) -> Queue {
         match self {

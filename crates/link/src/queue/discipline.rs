@@ -1,4 +1,4 @@
-//! What every queue discipline does for a link, and what it counts.
+//! The interface of queue disciplines to their link, and their counters.
 
 use anabranch_base::Instant;
 
@@ -34,7 +34,8 @@ pub trait QueueDiscipline {
     }
 }
 
-/// What a discipline counts. Apart from [`QueueDiscipline`]: spans of time are this crate's own.
+/// The counters of a queue discipline. Not part of [`QueueDiscipline`], because spans of time are private to this
+/// crate.
 pub(crate) trait Counted {
     /// Starts counting anew, within `span`.
     fn count(&mut self, now: Instant, span: Span);

@@ -17,7 +17,7 @@ pub struct DropTail {
     counts: Counts,
 }
 
-/// What a drop-tail limit counts.
+/// The meaning of a drop-tail limit: which frames it counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counts {
     /// As ns-2.35 does (`queue/drop-tail.cc`): a frame is dropped when *waiting + 1 >= limit*. A busy transmitter holds

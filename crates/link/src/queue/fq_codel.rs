@@ -48,7 +48,7 @@ pub struct FqCoDel {
     old: VecDeque<u16>,
     frames: usize,
     bytes: u64,
-    /// So that nobody can tell which flows share a queue.
+    /// A random number in the hash of flows, so that senders cannot know which flows share a queue.
     perturbation: u64,
     watch: Watch,
 }

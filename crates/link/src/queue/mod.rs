@@ -1,4 +1,4 @@
-//! What waits for a link, and what is dropped instead.
+//! Queue disciplines: which frames wait for a link, and which are dropped.
 
 mod average;
 mod classes;

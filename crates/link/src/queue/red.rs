@@ -26,7 +26,7 @@ pub struct RedConfig {
     pub max_p: f64,
     /// How much one arrival weighs in the average.
     pub weight: Weight,
-    /// What the average counts.
+    /// The unit of the average queue length.
     pub measure: Measure,
     /// Whether the probability is in proportion to a frame's size. ns-2's `bytes_`.
     pub by_size: bool,
@@ -36,7 +36,7 @@ pub struct RedConfig {
     pub gentle: bool,
     /// Whether there are about 1/p frames between two drops, at least: uniform over 1/p to 2/p instead of 1 to 1/p.
     pub wait: bool,
-    /// Who is dropped when the average is too high for chance, or the queue is full.
+    /// The frame that is dropped when the average is too high for a random decision, or the queue is full.
     pub victim: Victim,
     /// Whether frames that can be marked are marked instead of dropped at random.
     pub ecn: bool,
@@ -48,7 +48,7 @@ pub struct RedConfig {
     pub target_delay: Duration,
 }
 
-/// What the average counts.
+/// The unit of the average queue length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
     /// Frames.
@@ -58,7 +58,7 @@ pub enum Measure {
     Bytes,
 }
 
-/// Who is dropped when chance has no say.
+/// The frame that is dropped when the drop is certain, not random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Victim {
     /// The frame that arrives.
@@ -139,7 +139,7 @@ pub struct Red {
     watch: Watch,
 }
 
-/// What becomes of a frame.
+/// The decision about an arriving frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Waits,
@@ -216,7 +216,7 @@ impl Red {
         }
     }
 
-    /// The average from which nothing is left to chance.
+    /// The average from which every frame is dropped.
     fn forced_from(&self) -> f64 {
         if self.config.gentle { 2.0 * self.max } else { self.max }
     }

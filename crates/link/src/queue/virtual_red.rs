@@ -1,5 +1,6 @@
 //! Several virtual RED queues in one first-in, first-out queue: RIO-C, RIO-D and WRED, as the DiffServ module of ns-2
-//! (Nortel Networks, 2000) has them. A frame's class says which thresholds hold for it; who is let in is sent in order.
+//! (Nortel Networks, 2000) has them. A frame's class says which thresholds hold for it; frames that are admitted are
+//! sent in order.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,7 @@ use crate::stats::Span;
 use crate::tally::Tally;
 use crate::{ClassStats, Colour, DropReason, Dropped, DscpSet, Frame};
 
-/// What the average of a virtual queue counts.
+/// The frames that the average of a virtual queue counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VirtualMode {
     /// Coupled (RIO-C): the frames of its own class and of all classes before it. So the classes that come later are
@@ -24,8 +25,8 @@ pub enum VirtualMode {
     Whole,
 }
 
-/// What the module of ns-2 does and nobody would do on purpose. Without them at most 1/p frames lie between two drops (Floyd
-/// and Jacobson 1993, section 7), and an idle time counts once.
+/// Errors of the RED module of ns-2, off unless set. Without them at most 1/p frames lie between two drops (Floyd and
+/// Jacobson 1993, section 7), and an idle time counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VirtualQuirks {
     /// When more than 1/p frames have passed since the last drop, which a rising p makes possible, nothing is dropped at random
@@ -40,7 +41,7 @@ pub struct VirtualQuirks {
 /// Virtual queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualConfig {
-    /// What the averages count.
+    /// The frames that the averages count.
     pub mode: VirtualMode,
     /// At most so many frames wait, the one being sent not included.
     pub packets: Option<u64>,
@@ -59,7 +60,7 @@ pub struct VirtualConfig {
 /// One virtual queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualClass {
-    /// For the statistics.
+    /// Its name in the statistics.
     pub name: String,
     /// Frames with these code points.
     pub dscp: DscpSet,
@@ -100,7 +101,7 @@ struct Class {
     tally: Tally,
 }
 
-/// What becomes of a frame that finds room.
+/// The decision about an arriving frame for which there is room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Waits,

@@ -16,7 +16,7 @@ const UDP: u8 = 17;
 const SCTP: u8 = 132;
 const UDP_HEADER: usize = 8;
 
-/// What a capture is to be.
+/// The options of a capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CaptureOptions {
     /// pcapng, or pcap for older programs.
@@ -61,7 +61,7 @@ pub(super) struct Seen<'a> {
 /// Each call of `write` is a whole block.
 struct Blocks {
     queue: Arc<Queue>,
-    /// What is written now are packets, no head and no trailer.
+    /// Whether the present writes are packets, not a head or trailer: only packets may be dropped.
     packets: Arc<AtomicBool>,
 }
 

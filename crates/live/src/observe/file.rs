@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 
 use tokio::sync::watch;
 
-/// Bytes that may wait for the disk. What comes beyond that is not kept, and counted.
+/// Bytes that may wait for the disk. Records beyond that are dropped and counted.
 const MOST_WAITING: usize = 32 << 20;
 
-/// What has become of a recording.
+/// The completeness of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Packets or events that there were.
@@ -66,7 +66,7 @@ impl Queue {
         self.append(bytes);
     }
 
-    /// What is no packet and no event: a head, a trailer.
+    /// Appends a head or trailer, which is never dropped and not counted as a packet or event.
     pub(crate) fn append(&self, bytes: Vec<u8>) {
         if self.is_over() {
             return;
@@ -94,7 +94,7 @@ impl Queue {
         let mut failure = self.failure.clone();
         match failure.wait_for(Option::is_some).await.map(|why| why.clone().unwrap_or_default()) {
             Ok(why) => why,
-            // The thread has ended in order.
+            // The thread has ended in order: there is no failure, ever.
             Err(_) => std::future::pending().await,
         }
     }
@@ -124,7 +124,7 @@ fn write_all(
             Ok(next) => next,
             Err(TryRecvError::Disconnected) => return out.flush(),
             Err(TryRecvError::Empty) => {
-                // Nothing is to be done: who reads the file meanwhile finds whole packets.
+                // Nothing waits: a reader of the file finds whole packets meanwhile.
                 out.flush()?;
                 let Ok(next) = queue.recv() else { return Ok(()) };
                 next

@@ -2,12 +2,12 @@
 
 use anabranch_sctp::Snapshot;
 
-/// Of what snapshots count by name, what is a gauge of bytes: it stands for the associations that live.
+/// The values of a snapshot that are gauges of bytes, summed over the associations that live.
 const SIZES: [&str; 4] = ["cwnd", "flight", "queued_bytes", "peer_window"];
-/// What says nothing as a sum.
+/// Gauges whose sum over associations has no meaning.
 const OF_ONE: [&str; 2] = ["cwnd_peak", "ssthresh"];
 
-/// What all associations of an endpoint have counted.
+/// The sums of the counters of all associations of an endpoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
     /// In the order of [`anabranch_sctp::Stats::named`].
@@ -19,7 +19,7 @@ pub(crate) struct Totals {
 struct Named {
     name: &'static str,
     sum: u64,
-    /// How many had a value.
+    /// Number of associations that had a value.
     having: u64,
 }
 
@@ -95,7 +95,7 @@ impl Totals {
     }
 }
 
-/// What belongs to no association, by name.
+/// Publishes the counters that belong to no association, by name.
 pub(crate) fn publish_endpoint(stats: &anabranch_sctp::EndpointStats, associations: usize, port: u16) {
     let port = port.to_string();
     let label = [("port", port)];

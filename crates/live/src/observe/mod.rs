@@ -1,5 +1,5 @@
-//! What others may see of an endpoint: captures, qlog, spans and events of `tracing`, metrics. Nothing of it costs anything per packet
-//! where nobody has asked for it.
+//! Observers of an endpoint: captures, qlog, spans and events of `tracing`, metrics. Nothing of it costs anything per
+//! packet where nobody has asked for it.
 
 mod capture;
 mod file;

@@ -85,7 +85,7 @@ impl Qlog {
         self.inner.queue.push(text_of(event));
     }
 
-    /// What the core has reported; times count from 1970.
+    /// Writes a trace record of the core. Times count from 1970.
     pub(super) fn record(&self, record: &TraceRecord, group: &str) {
         if self.inner.queue.is_over() {
             return;
@@ -110,7 +110,7 @@ impl Qlog {
         self.tell(&qlog::packet(self.since(at), way, &peer.to_string(), number, bytes));
     }
 
-    /// What has happened to an association.
+    /// Writes an event of an association's life.
     pub(super) fn life(&self, at: Instant, group: &str, event: &Event) {
         let (name, data) = match event {
             Event::Established { outbound_streams, inbound_streams }

@@ -1,4 +1,5 @@
-//! What `tracing` hears: a span for each endpoint and each association in it, and events for beginnings and ends, losses and timeouts.
+//! Output for `tracing`: a span for each endpoint and each association in it, and events for beginnings and ends,
+//! losses and timeouts.
 
 use std::net::SocketAddr;
 

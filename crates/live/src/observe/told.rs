@@ -1,11 +1,11 @@
-//! What the state of an endpoint keeps for its watchers.
+//! Events that the state of an endpoint keeps for its observers.
 
 use std::net::SocketAddr;
 
 use anabranch_base::Instant;
 use anabranch_sctp::Event;
 
-/// Something that has happened to an association, and to whom it belongs.
+/// An event of an association, with its time and the peer's address.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) at: Instant,

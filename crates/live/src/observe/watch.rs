@@ -1,4 +1,4 @@
-//! What a driver shows to those who watch it.
+//! The connection between a driver and its observers: capture, qlog and spans.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -15,7 +15,7 @@ use crate::shared::State;
 /// Destinations whose source address is remembered.
 const MOST_SOURCES: usize = 1024;
 
-/// The watchers of one driver. It has none where nobody has asked.
+/// The observers of one driver. None exists without capture, qlog or `tracing`.
 #[derive(Debug)]
 pub(crate) struct Watch {
     capture: Option<Capture>,

@@ -73,7 +73,7 @@ pub async fn pair(client: &Endpoint, server: &Endpoint, at: SocketAddr) -> (Asso
 pub struct Relay {
     pub at: SocketAddr,
     pub cut: Arc<AtomicBool>,
-    /// What the upper six bits of the TOS octet were, in packets with more than 1,000 bytes from the client.
+    /// The upper six bits of the TOS octet of each packet of more than 1,000 bytes from the client.
     pub marks: Arc<Mutex<Vec<u8>>>,
     /// Of 100 packets so many are lost, every one in turn the same.
     pub lost_percent: Arc<AtomicUsize>,
@@ -88,7 +88,7 @@ impl Relay {
     pub fn to(server: SocketAddr) -> Self {
         let front = UdpSocket::bind(local()).unwrap();
         let back = UdpSocket::bind(local()).unwrap();
-        // What comes from elsewhere is not seen.
+        // The relay sees only packets from the server on this side.
         back.connect(server).unwrap();
         setsockopt(&front, IpRecvTos, &true).unwrap();
         for socket in [&front, &back] {
@@ -151,7 +151,7 @@ impl Drop for Relay {
     }
 }
 
-/// What becomes of packets; the same of every run.
+/// Faults of the relay; the same for every run.
 #[derive(Default)]
 struct Faults {
     lost: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! What tests of watchers share: a file that can be read, and something to be watched.
+//! Helpers of the tests of observers: a file that can be read, and an association to be observed.
 
 use std::io::Write;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Bytes from what a script says, also where no well-formed chunk has such bytes.
+//! Encodes the packets of a script into bytes, also where no well-formed chunk has such bytes.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use super::flags;
 use super::shapes::{Family, Shape, Tail};
 use crate::value::Value;
 
-/// What stands for `...` in a packet that the script sends.
+/// The values that replace `...` in a packet that the script sends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defaults {
     /// The State Cookie of the stack's last INIT ACK, or that of the script's.
@@ -149,7 +149,7 @@ fn tail(
                 return tlvs(Family::Param, std::iter::once(&info), defaults, out);
             }
             tlvs(Family::Param, children(node), defaults, out)?;
-            // An INIT ACK is not one without a cookie; a script that wants none says so by leaving out the dots.
+            // With `...`, an INIT ACK without a cookie gets one; without `...` none is added.
             let open = node.fields().iter().any(|field| field.value.is_any() && field.key.is_none());
             let has_cookie =
                 children(node).any(|child| matches!(child, Value::Node(name, _) if name == "STATE_COOKIE"));
@@ -217,7 +217,7 @@ fn text_of(node: &Value, key: &str) -> Option<String> {
     }
 }
 
-/// The bytes of `key`: as given; else what is remembered, if the length allows it; else zeros.
+/// The bytes of `key`: as given; else the remembered bytes, if the length allows it; else zeros.
 fn value_bytes(
     node: &Value,
     key: &str,

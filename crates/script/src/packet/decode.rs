@@ -1,4 +1,4 @@
-//! What the stack has sent, in the words of a script.
+//! Packets of the stack, translated into the notation of scripts.
 
 use anabranch_wire::cause::Causes;
 use anabranch_wire::param::Params;
@@ -7,7 +7,8 @@ use anabranch_wire::{Checksum, Packet, RawChunk, RawTlv};
 use super::shapes::{Family, Shape, Tail};
 use crate::value::{Field, Value};
 
-/// The chunks of a packet. Where `expected` names a chunk, parameter or cause by its number only, what came is told so, too.
+/// The chunks of a packet. Where `expected` names a chunk, parameter or cause by its number only, the actual one is
+/// shown by its number, too.
 pub(crate) fn chunks(bytes: &[u8], expected: &[Value]) -> Result<Vec<Value>, String> {
     let packet = Packet::parse(bytes, Checksum::Ignore).map_err(|error| error.to_string())?;
     let mut found = Vec::new();

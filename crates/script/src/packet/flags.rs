@@ -11,7 +11,7 @@ fn letters(chunk: &str) -> &'static [(char, u8)] {
     }
 }
 
-/// What a script's flags stand for. A sentence says what is wrong.
+/// The number that a script's flags stand for. An error is a sentence about the wrong flag.
 pub(crate) fn number(chunk: &str, value: &Value) -> Result<Option<u8>, String> {
     let known = letters(chunk);
     let names: String = known.iter().map(|(letter, _)| *letter).collect();

@@ -11,7 +11,7 @@ struct Own {
     script_tsn: u32,
 }
 
-/// Who is who.
+/// The map between the tags and TSNs of the script and those of the stack.
 #[derive(Debug, Default)]
 pub(crate) struct Identity {
     own: Vec<Own>,
@@ -23,7 +23,7 @@ pub(crate) struct Identity {
     echoed: Option<u32>,
 }
 
-/// Which way a number goes.
+/// The direction in which a number is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// The stack has sent it.
@@ -200,7 +200,7 @@ mod tests {
         let sack = |tsn| Value::Node("SACK".to_owned(), vec![Field::keyed("cum_tsn", Value::Number(tsn))]);
         assert_eq!(identity.translated(&sack(3), Way::ToStack), sack(1));
         assert_eq!((identity.tag(), identity.real_tag(1), identity.real_tag(9)), (0x1234, 0x1234, 9));
-        // The cookie was stale, and the next attempt has another tag.
+        // The cookie was stale: the next attempt has another tag.
         identity.sent_by_stack("COOKIE_ECHO");
         identity.learn(Some(&init(1, 1)), &init(0x5678, 0xffff_ffff));
         assert_eq!((identity.tag(), identity.real_tag(1)), (0x5678, 0x5678));

@@ -1,5 +1,5 @@
-//! What chunks, parameters and causes look like: names, numbers, fields. Both ways, building and reading, go by these tables:
-//! a script must be able to write what no well-formed chunk holds.
+//! The layout of chunks, parameters and causes: names, numbers, fields. Both ways, building and reading, go by these
+//! tables: a script must be able to write what no well-formed chunk holds.
 
 /// A number at a fixed place.
 #[derive(Clone, Copy, Debug)]
@@ -8,13 +8,13 @@ pub(crate) struct Fixed {
     pub(crate) key: &'static str,
     /// Bytes.
     pub(crate) size: usize,
-    /// What is sent where a script leaves it open.
+    /// The number that is sent where a script gives none.
     pub(crate) default: u32,
     /// Whether it may be missing.
     pub(crate) optional: bool,
 }
 
-/// What follows the fixed numbers.
+/// The variable part after the fixed numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
     Nothing,
@@ -63,7 +63,7 @@ pub(crate) struct Shape {
     pub(crate) tail: Tail,
 }
 
-/// Which of the three tables.
+/// The three tables of layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Chunk,
@@ -89,7 +89,7 @@ impl Family {
         }
     }
 
-    /// What [`Family::generic`] calls the number.
+    /// The key of the number in the fields of [`Family::generic`].
     pub(crate) fn code_key(self) -> &'static str {
         match self {
             Self::Cause => "code",
@@ -97,7 +97,7 @@ impl Family {
         }
     }
 
-    /// What [`Family::generic`] calls the bytes.
+    /// The key of the bytes in the fields of [`Family::generic`].
     pub(crate) fn value_key(self) -> &'static str {
         match self {
             Self::Cause => "info",

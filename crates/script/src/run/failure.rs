@@ -1,4 +1,4 @@
-//! Why a script failed.
+//! Failures of scripts, with their reasons.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use crate::error::ScriptError;
 pub struct Failure {
     /// Line of the file, from 1.
     pub line: usize,
-    /// One sentence.
+    /// The reason, in one sentence.
     pub what: String,
-    /// What the script says, and what came: whole packets or results.
+    /// The expected value in the script's words: a whole packet or result.
     pub expected: Option<String>,
-    /// See there.
+    /// The actual packet or result, in the same words.
     pub came: Option<String>,
-    /// Field by field.
+    /// The fields that differ.
     pub differences: Vec<Difference>,
 }
 

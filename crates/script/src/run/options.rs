@@ -1,11 +1,11 @@
-//! What a run is told from outside, and the lines of a script that begin with `--`.
+//! Options of a run: those of its caller, and the lines of a script that begin with `--`.
 
 use anabranch_base::Duration;
 use anabranch_sctp::Config;
 
 use crate::error::ScriptError;
 
-/// What a run is told.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How far a packet or the end of a call may be from its time. `None`: what the script says (`--tolerance_usecs`), or 0.
@@ -14,7 +14,7 @@ pub struct Options {
     pub strict: bool,
     /// Symbols for `#ifdef`.
     pub defined: Vec<String>,
-    /// What sockets begin with.
+    /// The initial configuration of sockets.
     pub config: Config,
     /// Whether the two sides talk over IPv6 (`--ip_version=ipv6` in a script).
     pub ipv6: bool,
@@ -23,7 +23,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// What sockets of scripts begin with where the stack is to have `config`.
+    /// The initial configuration of a script's sockets, for a stack that is to have `config`.
     #[must_use]
     pub fn sockets(config: Config) -> Config {
         config.with(|c| {

@@ -302,7 +302,7 @@ impl Runner {
         Ok(())
     }
 
-    /// What comes instead of a packet that did not come.
+    /// Waits for the next packet of the stack and describes it, for the message about a packet that did not come.
     fn outlook(&mut self) -> String {
         let from = self.network.now;
         let _ = self.wait_for_packet(from + OUTLOOK);
@@ -344,7 +344,7 @@ fn text_of(packet: &Packet) -> String {
     }
 }
 
-/// What a call has come to beside what the script says.
+/// Compares the answer to a call with the result that the script expects.
 fn compare(line: usize, call: &Call, answer: &Answer) -> Result<(), Failure> {
     let mut failure = Failure::new(line, format!("{} came to something else", call.name));
     match answer {

@@ -13,12 +13,12 @@ use crate::packet::{check, decode, flags};
 use crate::syntax::{Body, Packet};
 use crate::value::Value;
 
-/// What both sides have said so far.
+/// The numbers that the packets of both sides have fixed so far: tags, TSNs, cookies.
 #[derive(Debug, Default)]
 pub(super) struct Wire {
     identity: Identity,
     defaults: Defaults,
-    /// The tag of the last packet of the script: what an answer out of the blue reflects.
+    /// The tag of the last packet of the script; an answer to an "out of the blue" packet reflects it.
     last_tag: u32,
 }
 

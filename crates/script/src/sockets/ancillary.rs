@@ -1,4 +1,4 @@
-//! What calls that send are told beside the data: arguments, records and ancillary data (RFC 6458, 5.3 and 9), and addresses.
+//! The arguments of calls that send, beside the data: records and ancillary data (RFC 6458, 5.3 and 9), and addresses.
 
 use std::net::SocketAddr;
 
@@ -7,7 +7,7 @@ use super::socket::Socket;
 use crate::syntax::Call;
 use crate::value::{Field, Value};
 
-/// What a call asks for.
+/// The parameters of one call that sends.
 pub(crate) struct Asked {
     pub(crate) len: usize,
     pub(crate) how: How,

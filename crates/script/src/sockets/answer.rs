@@ -1,4 +1,4 @@
-//! What a call comes to.
+//! The result of a call.
 
 use crate::value::Value;
 
@@ -14,12 +14,12 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// 0.
+    /// A call that returns 0.
     pub(crate) fn done() -> Self {
         Self::Returns(0, Vec::new())
     }
 
-    /// A number.
+    /// A call that returns a number.
     pub(crate) fn number(number: usize) -> Self {
         Self::Returns(number as i64, Vec::new())
     }

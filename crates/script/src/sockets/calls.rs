@@ -12,7 +12,7 @@ use crate::network::{Network, Port, SERVER_PORT};
 use crate::syntax::Call;
 use crate::value::{Field, Value};
 
-/// What the first association is called: 0 to 2 have meanings of their own (SCTP_FUTURE_ASSOC and so on).
+/// The id of the first association; 0 to 2 have meanings of their own (SCTP_FUTURE_ASSOC and so on).
 const FIRST_NUMBER: i64 = 3;
 
 /// All sockets of a script, by descriptor.
@@ -20,7 +20,7 @@ const FIRST_NUMBER: i64 = 3;
 pub(crate) struct Sockets {
     all: BTreeMap<i64, Socket>,
     config: Config,
-    /// What the next association is called.
+    /// The id of the next association.
     next_number: i64,
 }
 
@@ -141,7 +141,8 @@ impl Sockets {
             }
             "listen" if arg(1).number() == Some(0) => stop_listening(socket, network),
             "listen" => listen(socket, network),
-            // Who asks for the id of the association is told that it begins, not that it is up (RFC 6458, 9.9).
+            // A caller that asks for the id of the association is told that it begins, not that it is up (RFC 6458,
+            // 9.9).
             "sctp_connectx" => match connect(socket, first, network) {
                 Answer::Fails("EINPROGRESS") if socket.many || call.args.len() > 3 => Answer::done(),
                 answer => answer,
@@ -234,7 +235,8 @@ impl Sockets {
             else {
                 continue;
             };
-            // What is unread cannot be read any more: the peer must hear of it, as all systems have it.
+            // Unread data can no longer be read: the association is aborted, as all systems do, so that the peer hears
+            // of it.
             let unread = association.receive().is_some() || !link.waiting.is_empty();
             if socket.linger == Some(0) || unread {
                 association.abort(now, &[]);
@@ -284,7 +286,7 @@ impl Sockets {
     }
 }
 
-/// What an event means for an association. Answers the error that its socket has then.
+/// Applies an event to an association. Returns the error of its socket that follows, if any.
 fn happen(link: &mut Link, event: &Event) -> Option<&'static str> {
     match event {
         Event::Established { outbound_streams, inbound_streams } => {

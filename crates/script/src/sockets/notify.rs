@@ -48,7 +48,7 @@ fn association(state: &str, error: i64, streams: (u16, u16), late: bool, feature
     record("SCTP_ASSOC_CHANGE", "sac", late, 20 + features.len(), fields)
 }
 
-/// What a socket that has subscribed is told about an event; `streams` are those of the association, ours first.
+/// The notifications of an event for a socket that has subscribed; `streams` are those of the association, ours first.
 pub(crate) fn of(
     event: &Event,
     streams: (u16, u16),

@@ -230,7 +230,7 @@ fn fix_mtu(socket: &Socket, network: &mut Network, value: &Value) -> bool {
     let Some(mut association) = association else { return true };
     match mtu {
         Some(mtu) => association.set_path_mtu(now, mtu).is_ok(),
-        // What it is now stays.
+        // Without a new value the present path MTU is fixed.
         None if flags & PMTUD_DISABLE != 0 => {
             let mtu = association.path_mtu();
             association.set_path_mtu(now, mtu).is_ok()
@@ -244,7 +244,7 @@ fn fix_mtu(socket: &Socket, network: &mut Network, value: &Value) -> bool {
     }
 }
 
-/// What can be changed of the association that a socket has is changed now.
+/// Changes the configuration of the socket's association, as far as it can change while the association is up.
 fn change(socket: &Socket, network: &mut Network, name: &str, value: &Value) -> Result<(), Answer> {
     let now = network.now;
     let Some(link) = socket.link().filter(|link| !link.closed) else { return Ok(()) };
@@ -258,7 +258,7 @@ fn change(socket: &Socket, network: &mut Network, name: &str, value: &Value) -> 
     let change = |config: &mut Config| {
         let mut wanted = config.clone();
         configure(&mut wanted, name, value);
-        // What is disabled is fixed; how to look for it stays, for when that is enabled again.
+        // Disabling fixes the path MTU; the method of discovery is kept for when it is enabled again.
         if flags & PMTUD_DISABLE != 0 {
             wanted.path_mtu.discovery = config.path_mtu.discovery;
         }
@@ -279,7 +279,7 @@ fn change(socket: &Socket, network: &mut Network, name: &str, value: &Value) -> 
     Ok(())
 }
 
-/// What is told to a listening socket counts for the associations that come.
+/// Passes the socket's configuration to a listening endpoint, for associations that come later.
 pub(crate) fn relisten(socket: &Socket, network: &mut Network) {
     let config = std::sync::Arc::new(socket.config.clone());
     if let Some(endpoint) = socket.port.and_then(|port| network.endpoint(port)) {
@@ -428,7 +428,7 @@ fn command(socket: &Socket, network: &mut Network, name: &str, value: &Value) ->
     }
 }
 
-/// What the associations of a socket are called.
+/// The ids of the associations of a socket.
 fn ids(socket: &Socket) -> Vec<i64> {
     socket.links.iter().filter(|link| !link.closed).map(|link| link.number).collect()
 }
@@ -535,7 +535,7 @@ pub(crate) fn get(
     Ok(Answer::Returns(0, vec![(3, value)]))
 }
 
-/// What a configuration says of an option, if the option is a part of one.
+/// The value of an option in a configuration, if the option is a part of one.
 fn configured(config: &Config, known: &str) -> Option<Value> {
     let flag = |on: bool| record(vec![("assoc_value", i64::from(on))]);
     Some(match known {

@@ -9,7 +9,7 @@ use super::socket::Socket;
 use crate::network::Network;
 use crate::value::{Field, Value};
 
-/// What the core has no place for in an option that it knows.
+/// Keeps the fields of an option that the core has no place for although it knows the option.
 pub(super) fn keep(socket: &mut Socket, option: &'static str, value: &Value) {
     if option != "SCTP_PEER_ADDR_PARAMS" {
         return;

@@ -8,10 +8,10 @@ use crate::names::constant;
 use crate::network::Network;
 use crate::value::{Field, Value};
 
-/// What was read.
+/// The result of one read.
 pub(crate) struct Read {
     pub(crate) len: usize,
-    /// What a notification says, or the data's place.
+    /// The fields of a notification, or a placeholder for data.
     pub(crate) content: Value,
     /// MSG_EOR, MSG_NOTIFICATION.
     pub(crate) flags: i64,
@@ -31,7 +31,8 @@ fn flag(name: &str) -> i64 {
     constant(name).unwrap_or(0)
 }
 
-/// Reads up to `room` bytes; `peek` leaves them where they are. Err: nothing to read, and what the call comes to.
+/// Reads up to `room` bytes; `peek` leaves them where they are. Err: there is nothing to read, with the result of the
+/// call.
 pub(crate) fn read(
     socket: &mut Socket,
     network: &mut Network,
@@ -206,7 +207,7 @@ pub(crate) fn ancillary(socket: &Socket, read: &Read) -> Value {
     Value::List(items)
 }
 
-/// What sctp_recvv writes: the description, its length and its type, for a buffer of `room` bytes (RFC 6458, 9.13).
+/// The result of sctp_recvv: the description, its length and its type, for a buffer of `room` bytes (RFC 6458, 9.13).
 pub(crate) fn described(socket: &Socket, read: &Read, room: i64) -> (Value, i64, &'static str) {
     let none = (Value::Any, 0, "SCTP_RECVV_NOINFO");
     let Some(message) = &read.message else { return none };

@@ -1,4 +1,4 @@
-//! Writing.
+//! Calls that send.
 
 use anabranch_base::Duration;
 use anabranch_sctp::{Message, Reliability, SendError};
@@ -28,7 +28,7 @@ const POLICY: i64 = 0xF;
 const END: i64 = 0x100;
 const ABORT: i64 = 0x200;
 
-/// The defaults of the socket, changed by what a record says.
+/// The defaults of the socket, changed by the values of a record.
 pub(crate) fn how(socket: &Socket, info: &Value) -> How {
     let default =
         socket.kept.get("SCTP_DEFAULT_SNDINFO").or_else(|| socket.kept.get("SCTP_DEFAULT_SEND_PARAM"));
@@ -99,7 +99,7 @@ pub(crate) fn send(
         let error = link.error.filter(|_| socket.error.take().is_some());
         return Answer::Fails(error.unwrap_or("EPIPE"));
     }
-    // Before so many bytes are made.
+    // Checked before so many bytes are made.
     if len > socket.config.limits.max_message {
         return Answer::Fails("EMSGSIZE");
     }

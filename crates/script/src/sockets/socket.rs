@@ -1,4 +1,4 @@
-//! One socket: what it was told, what belongs to it, what waits for its user.
+//! One socket: its options, its associations, and the data and notifications that wait for its user.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,12 +10,12 @@ use crate::value::Value;
 /// A notification, or a part of a message that did not fit.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
-    /// What a script compares with.
+    /// The value that a script compares with.
     pub(crate) content: Value,
     pub(crate) len: usize,
 }
 
-/// A message or a part of one that was taken out of the core, or what a read has left of it.
+/// A message or a part of one that was taken out of the core, or the rest after a read.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
     pub(crate) stream: u16,
@@ -31,7 +31,7 @@ pub(crate) struct Taken {
 pub(crate) struct Link {
     pub(crate) port: Port,
     pub(crate) id: AssociationId,
-    /// What the user calls it: `snd_assoc_id` and so on.
+    /// The id that the user knows it by: `snd_assoc_id` and so on.
     pub(crate) number: i64,
     pub(crate) established: bool,
     /// The user was told that it is up.
@@ -44,7 +44,7 @@ pub(crate) struct Link {
     pub(crate) closed: bool,
     /// Our user has called shutdown.
     pub(crate) shut: bool,
-    /// What the layer above the peer has said.
+    /// The adaptation code point that the peer has announced (RFC 5061, 4.2.6).
     pub(crate) adaptation: Option<u32>,
     /// Our user has called shutdown for reading.
     pub(crate) deaf: bool,
@@ -93,7 +93,7 @@ pub(crate) struct Socket {
     pub(crate) listening: bool,
     pub(crate) links: Vec<Link>,
     pub(crate) backlog: VecDeque<Link>,
-    /// What SO_ERROR tells once.
+    /// The pending error that SO_ERROR returns once.
     pub(crate) error: Option<&'static str>,
     pub(crate) subscribed: BTreeSet<i64>,
     /// `sctp_data_io_event`: recvmsg describes messages in sctp_sndrcvinfo.
@@ -148,7 +148,7 @@ impl Socket {
         self.kept.get(option).and_then(number).is_some_and(|number| number != 0)
     }
 
-    /// What SCTP_CONTEXT says, for messages that are received (RFC 6458, 8.1.25).
+    /// The value of SCTP_CONTEXT, for messages that are received (RFC 6458, 8.1.25).
     pub(crate) fn context(&self) -> i64 {
         self.kept.get("SCTP_CONTEXT").and_then(|value| value.number_of("assoc_value")).unwrap_or(0)
     }
@@ -163,13 +163,13 @@ impl Socket {
         self.links.last()
     }
 
-    /// What the core shows of the association of [`Socket::link`].
+    /// The core's read-only view of the association of [`Socket::link`].
     pub(crate) fn view<'a>(&self, network: &'a Network) -> Option<&'a Association> {
         let link = self.link()?;
         network.view(link.port)?.view(link.id)
     }
 
-    /// The place of an association by what the user calls it.
+    /// The place of an association by the id that the user knows.
     pub(crate) fn at(&self, number: Option<i64>) -> Option<usize> {
         self.links.iter().position(|link| Some(link.number) == number)
     }

@@ -2,7 +2,7 @@
 
 use crate::error::ScriptError;
 
-/// A script without the parts that do not count; lines keep their numbers.
+/// A script without the parts that its conditions exclude; lines keep their numbers.
 pub(crate) struct Chosen {
     pub(crate) text: String,
     /// Line, name, value of each `--name=value`.

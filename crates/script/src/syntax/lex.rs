@@ -9,7 +9,7 @@ pub(crate) enum Token {
     Number(String),
     Word(String),
     Text(String),
-    /// What stands between backquotes.
+    /// The text between backquotes.
     Shell(String),
     Ellipsis,
     Mark(char),
@@ -157,7 +157,7 @@ impl Lexer<'_> {
         Some(text)
     }
 
-    /// What stands here like an IP address, right or wrong: three points, or two colons one behind the other.
+    /// Takes a text that looks like an IP address, valid or not: it has three points, or two colons in a row.
     fn like_an_address(&mut self) -> Option<String> {
         let rest = self.chars.get(self.at..).unwrap_or_default();
         let in_one = |c: &&char| c.is_ascii_alphanumeric() || matches!(c, '.' | ':');

@@ -458,7 +458,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands between brackets, up to `end`: values, and values with keys.
+    /// Reads the fields between brackets, up to `end`: values, and values with keys.
     fn fields(&mut self, end: char) -> Result<Vec<Field>, ScriptError> {
         let mut fields = Vec::new();
         if self.mark(end) {
@@ -482,7 +482,7 @@ impl Parser<'_> {
                 self.at += 2;
                 return Ok(Field { key: Some(key), value: self.value()? });
             }
-            // `msg_iov(1)=[...]`: how many there are is seen.
+            // `msg_iov(1)=[...]`: the number is ignored, because the list shows it.
             let counted = matches!(
                 self.tokens.get(self.at + 1..self.at + 5),
                 Some([(Token::Mark('('), _), _, (Token::Mark(')'), _), (Token::Mark('='), _)])

@@ -9,18 +9,18 @@ use crate::value::Value;
 pub struct Script {
     /// Line, name, value of each `--name=value` line.
     pub options: Vec<(usize, String, String)>,
-    /// What happens, in order.
+    /// The timed lines of the script, in order.
     pub events: Vec<Event>,
 }
 
-/// One thing that happens.
+/// One timed line.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Line of the file, from 1.
     pub line: usize,
-    /// When.
+    /// Its time.
     pub time: Time,
-    /// What.
+    /// Its action.
     pub action: Action,
 }
 
@@ -48,14 +48,14 @@ pub enum Time {
     },
 }
 
-/// What happens.
+/// The action of a timed line.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// A call of the sockets interface.
     Call(Call),
     /// A packet.
     Packet(Packet),
-    /// What stands between backquotes.
+    /// The command between backquotes.
     Shell(String),
 }
 
@@ -66,7 +66,7 @@ pub struct Call {
     pub name: String,
     /// Its arguments.
     pub args: Vec<Value>,
-    /// What it must return; nothing: it is not looked at.
+    /// The value that it must return; `None`: any value will do.
     pub result: Option<Value>,
     /// The name of the error that must come with -1.
     pub errno: Option<String>,
@@ -89,11 +89,11 @@ pub struct Packet {
     pub zero_checksum: bool,
     /// `sctp/udp(1234 > 9899)`: the UDP ports that it comes from and goes to (RFC 6951).
     pub udp: Option<(u16, u16)>,
-    /// What it holds.
+    /// The content behind the protocol.
     pub body: Body,
 }
 
-/// What a packet holds.
+/// The content of a packet.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// Chunks by name.

@@ -20,7 +20,7 @@ pub(crate) struct Client {
     /// Objects that nothing was asked for yet.
     unasked: usize,
     check: bool,
-    /// Who closes the connection.
+    /// The end that closes the connection.
     closed_by: Closer,
     /// The server has closed, and this end waits for the other connections.
     half_closed: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Client {
     pub(crate) intact: bool,
     pub(crate) received: Received,
     pub(crate) failed: Option<String>,
-    /// What decides when the next connection opens, until the page has taken it.
+    /// Changes that decide when the next connection opens, until the page has taken them.
     news: News,
 }
 
@@ -87,7 +87,7 @@ impl Client {
         if !self.check || (self.intact && !whole) { None } else { Some(self.intact && whole) }
     }
 
-    /// What is new since the last time, if anything is.
+    /// The changes since the last call, if there are any.
     #[inline]
     pub(crate) fn take_news(&mut self) -> Option<News> {
         let news = std::mem::take(&mut self.news);
@@ -129,7 +129,7 @@ impl Client {
         told
     }
 
-    /// Every object of the list is there.
+    /// Ends the connection: every object of the list is there.
     pub(crate) fn end(&mut self, now: Instant, engine: &mut Engine) {
         if std::mem::take(&mut self.half_closed) {
             engine.close(now);
@@ -139,7 +139,7 @@ impl Client {
         }
     }
 
-    /// The next so many requests may go out.
+    /// Allows the next `count` requests to go out.
     fn may_ask(&mut self, count: usize) {
         let count = count.min(self.unasked);
         if let Some(request) = self.request {
@@ -151,7 +151,7 @@ impl Client {
     fn ask(&mut self, now: Instant, engine: &mut Engine) {
         let size = self.request.map_or(0, |request| request.size as usize);
         while self.to_ask > 0 && !self.blocked {
-            // What was taken in part goes on where it stopped.
+            // A request that was taken in part goes on where it stopped.
             let begun = usize::try_from(self.to_ask % size.max(1) as u64).unwrap_or(0);
             let len = if begun == 0 { size } else { begun };
             let taken = engine.offer(now, 0, false, content(0, self.position, len));

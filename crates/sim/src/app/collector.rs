@@ -9,7 +9,7 @@ use super::received::{Received, Receiving};
 use crate::engine::Engine;
 use crate::scenario::{Flow, MessageSource, Traffic};
 
-/// What was delivered of one source of messages.
+/// Counts of the messages delivered from one source.
 #[derive(Debug)]
 pub(crate) struct Deliveries {
     /// Of the messages made since the counting began: from making to taking, nanoseconds, in the order of their arrival.
@@ -33,7 +33,8 @@ pub(crate) struct Collector {
     /// Messages that come in parts, several at a time.
     parts: BTreeMap<u32, Opener>,
     counting_from: Instant,
-    /// Every message was one, had the right bytes, and none of an ordered source came twice or before an earlier one.
+    /// Whether every message was well-formed and had the right bytes, and none of an ordered source came twice or
+    /// before an earlier one.
     pub(crate) intact: bool,
     pub(crate) received: Received,
     pub(crate) failed: Option<String>,
@@ -64,7 +65,7 @@ impl Collector {
         }
     }
 
-    /// The end of the warm-up.
+    /// Begins to count, at the end of the warm-up.
     pub(crate) fn start_counting(&mut self, now: Instant) {
         self.counting_from = now;
         for source in &mut self.sources {
@@ -73,7 +74,7 @@ impl Collector {
         }
     }
 
-    /// What came, source by source.
+    /// The counts of each source.
     pub(crate) fn sources(&self) -> &[Deliveries] {
         &self.sources
     }
@@ -114,7 +115,7 @@ impl Receiving for Collector {
 }
 
 impl Deliveries {
-    /// False when it came twice, or out of order.
+    /// Notes a message. False when it came twice, or out of order.
     fn note(&mut self, now: Instant, envelope: &Envelope, from: Instant) -> bool {
         if envelope.born >= from {
             let latency = now - envelope.born;

@@ -1,4 +1,4 @@
-//! A message that says which one it is: whoever takes it knows when it was made, without anybody keeping a list.
+//! Messages with a header that identifies them: the receiver knows when each was made, and no list is kept.
 
 use anabranch_base::Instant;
 use bytes::{Bytes, BytesMut};
@@ -7,10 +7,10 @@ use crate::content::{content, is_content};
 use crate::scenario::MESSAGE_HEADER;
 
 const HEADER: usize = MESSAGE_HEADER as usize;
-/// In every header: what does not begin with it is none of ours.
+/// The mark at the beginning of every header: bytes without it are no message.
 const MARK: u16 = 0xA0B5;
 
-/// Which message it is.
+/// The header of a message: its source, number, length and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Envelope {
     /// Its source, by its place in the flow.
@@ -19,7 +19,7 @@ pub(super) struct Envelope {
     pub(super) number: u64,
     /// Bytes, with this header.
     pub(super) size: u32,
-    /// When it was made.
+    /// The time at which it was made.
     pub(super) born: Instant,
 }
 
@@ -52,7 +52,7 @@ impl Envelope {
     }
 }
 
-/// What the next bytes of a message make of it.
+/// The state of a message after its next bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opened {
     /// More of it must come.
@@ -74,12 +74,12 @@ pub(super) struct Opener {
 }
 
 impl Opener {
-    /// No message has begun that is not whole.
+    /// Whether no message has begun that is not whole.
     pub(super) fn is_between(&self) -> bool {
         self.got == 0
     }
 
-    /// Takes bytes up to the end of a message at most; what is left belongs to the next.
+    /// Takes bytes up to the end of a message at most; the rest belongs to the next.
     pub(super) fn take<'a>(&mut self, mut bytes: &'a [u8]) -> (Opened, &'a [u8]) {
         if self.got < HEADER {
             let missing = (HEADER - self.got).min(bytes.len());

@@ -31,9 +31,9 @@ struct Maker {
 pub(crate) struct Generator {
     makers: Vec<Maker>,
     rng: Rng,
-    /// What is left of a message of which a part was taken.
+    /// The stream and the rest of a message of which a part was taken.
     rest: Option<(u16, Bytes)>,
-    /// Whose turn it is among those that always have a message.
+    /// Index of the source whose turn it is, among those that always have a message.
     turn: usize,
     /// The time of its sources has begun.
     begun: bool,
@@ -78,7 +78,7 @@ impl Generator {
         }
     }
 
-    /// The end of the warm-up.
+    /// Begins to count, at the end of the warm-up.
     pub(crate) fn start_counting(&mut self) {
         for maker in &mut self.makers {
             maker.counted = 0;
@@ -105,7 +105,7 @@ impl Generator {
             self.unblock();
         }
         if self.sending.is_open() {
-            // Who has not opened the flow begins when it is there.
+            // A sender that has not opened the flow begins when the flow is up.
             self.opened(now);
             self.make(now);
             if !self.blocked {
@@ -132,7 +132,7 @@ impl Generator {
         self.rest.is_none() && self.makers.iter().all(over)
     }
 
-    /// Messages whose time has come.
+    /// Makes the messages whose time has come.
     fn make(&mut self, now: Instant) {
         let until = self.sending.stop();
         for (place, maker) in self.makers.iter_mut().enumerate() {
@@ -148,7 +148,8 @@ impl Generator {
         }
     }
 
-    /// Hands over as much as the transport takes: what was made first, and then, in turn, what there is always more of.
+    /// Hands over as much as the transport takes: first the waiting messages, the oldest first, then those of sources
+    /// without a limit, in turn.
     fn fill(&mut self, now: Instant, engine: &mut Engine) {
         if let Some((stream, bytes)) = self.rest.take() {
             let taken = engine.offer(now, stream, false, bytes.clone());
@@ -161,7 +162,7 @@ impl Generator {
         while let Some(place) = self.next_maker(now) {
             let Some(maker) = self.makers.get_mut(place) else { return };
             let timed = maker.source.every.is_some();
-            // What there is always more of is made when there is room for it.
+            // Messages of a source without a limit are made when there is room for them.
             let message = match maker.waiting.pop_front() {
                 Some(message) => message,
                 None => maker.message(place, now),
@@ -203,7 +204,7 @@ impl Generator {
         }
     }
 
-    /// Who hands over the next message.
+    /// Index of the source of the next message to hand over.
     fn next_maker(&self, now: Instant) -> Option<usize> {
         let waiting = self.makers.iter().enumerate().filter(|(_, maker)| !maker.full);
         let oldest = waiting.filter_map(|(place, maker)| Some((maker.waiting.front()?.born, place))).min();

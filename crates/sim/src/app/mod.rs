@@ -41,7 +41,7 @@ pub(crate) enum App {
 }
 
 impl App {
-    /// What runs at one end of a flow; `rng` draws the times of its messages.
+    /// The application at one end of a flow; `rng` draws the times of its messages.
     pub(crate) fn new(flow: &Flow, is_sender: bool, rng: impl FnOnce() -> Rng) -> Self {
         match (&flow.traffic, is_sender) {
             (Traffic::Objects(_), true) => Self::Server(Box::new(Server::new(flow))),
@@ -53,7 +53,7 @@ impl App {
         }
     }
 
-    /// What a receiving application has been told.
+    /// The times of the notices that a receiving application got.
     pub(crate) fn received(&self) -> Received {
         match self {
             Self::Sink(sink) => sink.received,

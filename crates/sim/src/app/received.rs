@@ -1,27 +1,27 @@
-//! What a receiving application is told, and notes.
+//! The common part of receiving applications: notices from the engine, and their times.
 
 use anabranch_base::{Instant, rare};
 
 use crate::engine::{Engine, Notice};
 
-/// What a receiving application has been told, and when.
+/// The times of the notices and data that a receiving application got.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Received {
-    /// That there is a connection.
+    /// When it was told that there is a connection.
     pub(crate) connected_at: Option<Instant>,
-    /// The first byte was there.
+    /// When the first byte was there.
     pub(crate) first_byte_at: Option<Instant>,
-    /// The last byte so far was there.
+    /// When the last byte so far was there.
     pub(crate) last_byte_at: Option<Instant>,
-    /// The last byte of a transfer was there.
+    /// When the last byte of a transfer was there.
     pub(crate) complete_at: Option<Instant>,
-    /// That nothing more comes.
+    /// When it was told that nothing more comes.
     pub(crate) ended_at: Option<Instant>,
 }
 
 /// An application that takes everything at once, and closes when its peer does.
 pub(super) trait Receiving {
-    /// What it has been told, and why it failed, if it did.
+    /// The record of its notices, and of the reason for its failure.
     fn notes(&mut self) -> (&mut Received, &mut Option<String>);
 
     /// Takes what has arrived.

@@ -1,4 +1,4 @@
-//! What a sending application knows of its connection, and what changes in it while data flows.
+//! The connection as a sending application knows it, and the timed changes of its subflows.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,9 @@ use crate::scenario::{Flow, TimedChange};
 /// The connection of a sending application.
 #[derive(Debug)]
 pub(crate) struct Sending {
-    /// When it stops.
+    /// The time after which no new data is sent; `None`: never.
     stop: Option<Instant>,
-    /// What changes in the subflows, next first.
+    /// Changes of the subflows, next first.
     changes: VecDeque<TimedChange>,
     /// Data may be handed over, from the opening on.
     open: bool,
@@ -25,10 +25,10 @@ pub(crate) struct Sending {
     pub(crate) failed: Option<String>,
 }
 
-/// What the engine has told.
+/// The effect of the engine's notices.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
-    /// Anything.
+    /// Whether there were any.
     pub(super) any: bool,
     /// Whether there is room for data again, or for the first time.
     pub(super) room: bool,
@@ -62,7 +62,7 @@ impl Sending {
             match notice {
                 Notice::Connected => {
                     rare();
-                    // Who has not opened the flow can send from here on.
+                    // A sender that has not opened the flow can send from here on.
                     (self.open, self.connected, told.room) = (true, true, true);
                     self.connected_at.get_or_insert(now);
                 }
@@ -120,7 +120,7 @@ impl Sending {
         self.stop.is_some_and(|stop| stop <= now)
     }
 
-    /// When it stops.
+    /// The time after which no new data is sent; `None`: never.
     pub(super) fn stop(&self) -> Option<Instant> {
         self.stop
     }

@@ -13,7 +13,7 @@ use crate::scenario::{Closer, Flow, Order};
 #[derive(Debug)]
 pub(crate) struct Server {
     streams: Vec<StreamObjects>,
-    /// Streams that have an object to send, in the order in which they speak.
+    /// Streams that have an object to send, in the order of their turns.
     turn: VecDeque<u16>,
     /// Streams whose object has not been asked for, in the order of the objects.
     unasked: VecDeque<u16>,
@@ -115,8 +115,8 @@ impl Server {
             if !self.blocked {
                 self.fill(now, engine);
             }
-            // It writes, then it closes: what may leave has left before. So the end is a packet of its own, unless something
-            // still waits that it can ride with.
+            // The application writes, then closes: data that may leave has left before. So the end is a packet of its
+            // own, unless it can join data that still waits.
             if self.done && self.closes {
                 self.closing = true;
                 engine.close(now);
@@ -141,7 +141,7 @@ impl Server {
         }
     }
 
-    /// The next so many objects may be sent.
+    /// Allows the next `count` objects to be sent.
     fn serve(&mut self, count: usize) {
         let count = count.min(self.unasked.len());
         self.turn.extend(self.unasked.drain(..count));

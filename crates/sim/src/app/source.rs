@@ -56,7 +56,7 @@ impl Source {
         self.left == Some(0) || self.sending.is_closing()
     }
 
-    /// When it has to be woken.
+    /// The time at which it has to be woken.
     pub(crate) fn wakes_at(&self, now: Instant) -> Option<Instant> {
         self.sending.wakes_at(now)
     }

@@ -24,7 +24,7 @@ pub(crate) struct Object {
 pub(super) struct StreamObjects {
     /// In the order in which the stream carries them.
     pub(super) objects: Vec<Object>,
-    /// How many of them are done.
+    /// Number of objects that are done.
     pub(super) done: usize,
     /// Bytes so far.
     pub(super) position: u64,
@@ -51,7 +51,7 @@ pub(super) fn streams_of(flow: &Flow) -> Vec<StreamObjects> {
     streams
 }
 
-/// What the flow has to do with the objects.
+/// The part of a flow's connection in a list of objects, if its traffic is objects.
 pub(super) fn connection_of(flow: &Flow) -> Option<&Connection> {
     match &flow.traffic {
         Traffic::Objects(connection) => Some(connection),

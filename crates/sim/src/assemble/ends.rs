@@ -88,7 +88,7 @@ pub(super) fn side(
     })
 }
 
-/// The smallest MTU on the way to the other end. Whatever code point a packet has, it must find its way.
+/// The smallest MTU on the way to the other end. An error if packets of some code point have no way.
 fn smallest_mtu(
     scenario: &Scenario,
     flow: &Flow,

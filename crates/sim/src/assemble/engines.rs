@@ -10,7 +10,7 @@ use crate::scenario::{self, Checksums, Flow, Protocol, Traffic};
 /// Makes the engine of one end of a flow.
 pub(crate) type MakeEngine<'a> = dyn Fn(&EndPlan<'_>) -> Result<Engine, String> + 'a;
 
-/// What an engine has to know.
+/// The inputs for building the engine of one end of a flow.
 pub(crate) struct EndPlan<'a> {
     pub(crate) flow: &'a Flow,
     pub(crate) is_sender: bool,
@@ -105,7 +105,7 @@ fn datagrams(plan: &EndPlan<'_>) -> Result<Engine, String> {
     ))))
 }
 
-/// What the scenario says about the engine of this end.
+/// The scenario's options for the engine of this end.
 fn told<'a>(plan: &'a EndPlan<'_>) -> &'a scenario::Engine {
     if plan.is_sender { &plan.flow.sender } else { &plan.flow.receiver }
 }

@@ -70,7 +70,7 @@ pub(super) fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(
     Ok((wires, marks_data))
 }
 
-/// What a link carries, where its ends do not know.
+/// The MTU of a link and its changes, where the ends do not know the MTU.
 fn mtu(link: &scenario::Link) -> Option<Box<LinkMtu>> {
     if link.mtu_answer == scenario::MtuAnswer::Known {
         return None;

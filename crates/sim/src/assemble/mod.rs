@@ -113,7 +113,7 @@ pub(crate) fn world(
     })
 }
 
-/// What records the run.
+/// Builds the recorder of the run.
 fn recorder(
     scenario: &Scenario,
     record: &Record,

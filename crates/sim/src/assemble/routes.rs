@@ -58,7 +58,7 @@ pub(super) fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
         }
     }
     for (index, feeders) in before.iter().enumerate() {
-        // What a link says of a packet it says when the packet comes.
+        // A link with an MTU decides on a packet at its arrival, so packets must not come before their time.
         let judges = feeders.iter().chain([&index]).any(|link| wires[*link].mtu.is_some());
         if let ([feeder], false) = (feeders.as_slice(), host_sends[index] || judges) {
             wires[index].fed_by_one = true;

@@ -28,7 +28,7 @@ pub(crate) enum Engine {
     Toy(Box<toy::ToyEnd>),
 }
 
-/// What is to be known of the packets of a flow, to read them on their way.
+/// The format of a flow's packets, for reading them on their way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Format {
     /// IP protocol number.
@@ -220,7 +220,7 @@ impl Engine {
         }
     }
 
-    /// What holds a sender back besides congestion control.
+    /// The limit on the sender besides congestion control, at this moment.
     #[inline]
     pub(crate) fn held_back(&self) -> HeldBack {
         match self {

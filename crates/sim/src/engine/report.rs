@@ -1,8 +1,8 @@
-//! What an engine says of itself: notices for its application, counters, and where a sender stands.
+//! Reports of an engine: notices for its application, counters, and the state of a sender.
 
 use anabranch_base::Duration;
 
-/// What an engine tells its application.
+/// A notice of an engine to its application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     /// Data can be sent.
@@ -34,7 +34,7 @@ pub(crate) struct Counts {
     pub(crate) payload_bytes_delivered: u64,
 }
 
-/// What holds a sender back besides congestion control, at a moment.
+/// The limit on a sender besides congestion control, at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HeldBack {
     /// Nothing: the congestion window, if anything.
@@ -46,7 +46,7 @@ pub(crate) enum HeldBack {
     Application,
 }
 
-/// What a sender's state is now.
+/// The state of a sender at a moment; `cwnd` in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gauges {
     pub(crate) cwnd: u64,

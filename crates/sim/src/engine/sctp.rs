@@ -28,7 +28,7 @@ pub(crate) struct SctpEnd {
 }
 
 impl SctpEnd {
-    /// The ports of `local` and `remote` are SCTP ports. Who does not open the association listens.
+    /// The ports of `local` and `remote` are SCTP ports. An end that does not open the association listens.
     pub(crate) fn new(
         local: SocketAddr,
         remote: SocketAddr,

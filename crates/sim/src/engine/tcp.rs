@@ -19,7 +19,7 @@ pub(crate) struct TcpEnd {
 }
 
 impl TcpEnd {
-    /// `remote` with the port of the peer. Who does not open the connection listens.
+    /// `remote` with the port of the peer. An end that does not open the connection listens.
     pub(crate) fn new(local: SocketAddr, remote: SocketAddr, config: Config, opens: bool, rng: Rng) -> Self {
         let config = Arc::new(config);
         let mut stack = Stack::new(local, rng);
@@ -128,7 +128,7 @@ impl TcpEnd {
     }
 }
 
-/// Why a connection was given up.
+/// A sentence on the reason why a connection was given up.
 fn in_words(why: Failure) -> String {
     match why {
         Failure::HandshakeTimeout => "the peer did not answer the handshake".to_owned(),

@@ -6,19 +6,19 @@ use crate::scenario::EventKind;
 /// `docs/reference/trace.md` says what the columns hold for each kind of event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
-    /// When: nanoseconds since the start of the run.
+    /// Nanoseconds since the start of the run.
     pub time_ns: Vec<u64>,
-    /// Where: an index into `entities`.
+    /// The end or link of the event: an index into `entities`.
     pub entity: Vec<u16>,
-    /// What: an index into [`Columns::kinds`].
+    /// The kind of the event: an index into [`Columns::kinds`].
     pub kind: Vec<u8>,
-    /// Which flow: an index into `flows`; [`Columns::NO_FLOW`] when none.
+    /// The flow: an index into `flows`; [`Columns::NO_FLOW`] when none.
     pub flow: Vec<u32>,
-    /// Which subflow of it.
+    /// Number of its subflow.
     pub subflow: Vec<u8>,
-    /// On which path of it.
+    /// Number of the subflow's path.
     pub path: Vec<u8>,
-    /// Why: an index into [`Columns::reasons`]; 0 for no particular reason.
+    /// The reason: an index into [`Columns::reasons`]; 0 for no particular reason.
     pub reason: Vec<u8>,
     /// Sequence number.
     pub seq: Vec<u64>,
@@ -51,7 +51,7 @@ pub(crate) struct Row {
     pub(crate) values: [u64; 3],
 }
 
-/// Why something happened.
+/// The reason for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Reason {
@@ -100,13 +100,13 @@ impl Columns {
         ]
     }
 
-    /// How many events.
+    /// Number of events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.time_ns.len()
     }
 
-    /// Whether nothing happened.
+    /// Whether there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.time_ns.is_empty()

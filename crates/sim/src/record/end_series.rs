@@ -10,7 +10,8 @@ use crate::side::Side;
 #[derive(Debug)]
 pub(crate) struct EndSeries {
     pub(crate) ticks: Ticks,
-    /// What the last sample saw, end by end and subflow by subflow; nothing before the first, which is not recorded.
+    /// The counts at the last sample, end by end and subflow by subflow; `None` before the first, which is not
+    /// recorded.
     before: Option<Vec<Vec<(u64, u64)>>>,
 }
 

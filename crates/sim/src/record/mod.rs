@@ -1,4 +1,4 @@
-//! What a run keeps besides its summary.
+//! Recordings of a run besides its summary.
 
 mod columns;
 mod end_series;

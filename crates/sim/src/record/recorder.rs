@@ -7,7 +7,7 @@ use anabranch_trace::write::Capture;
 use super::columns::{Columns, Reason, Row};
 use crate::scenario::{EventKind, Record};
 
-/// What records a run.
+/// The recorder of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     columns: Option<Columns>,
@@ -36,7 +36,7 @@ impl Recorder {
         self.wanted[kind as usize]
     }
 
-    /// What an engine reported.
+    /// Records an event that an engine reports.
     pub(crate) fn engine(&mut self, entity: u16, flow: u32, record: &TraceRecord) {
         use EventKind as Kind;
         let none = Reason::None;
@@ -74,7 +74,7 @@ impl Recorder {
         });
     }
 
-    /// What a link dropped.
+    /// Records a packet that a link dropped.
     pub(crate) fn dropped(&mut self, entity: u16, drop: &Dropped) {
         let reason = match drop.reason {
             DropReason::QueueFull => Reason::QueueFull,
@@ -116,7 +116,7 @@ impl Recorder {
         });
     }
 
-    /// How long a queue is.
+    /// Records the length of a queue.
     pub(crate) fn queue(&mut self, now: Instant, entity: u16, packets: u64, bytes: u64) {
         self.push(&Row {
             time_ns: now.as_nanos(),

@@ -1,4 +1,4 @@
-//! What each flow offered to a link and lost there.
+//! Counts of each flow's packets at a link: offered, and dropped or lost there.
 
 use anabranch_base::Instant;
 use anabranch_link::{DropReason, Dropped, Frame};
@@ -10,7 +10,7 @@ pub(crate) struct Share {
     pub(crate) arrival_bytes: u64,
     pub(crate) drops_queue: u64,
     pub(crate) drops_policed: u64,
-    /// Of what never got to the transmitter.
+    /// Bytes of packets that did not reach the transmitter.
     pub(crate) dropped_bytes: u64,
     pub(crate) drops_error: u64,
 }

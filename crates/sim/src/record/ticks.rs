@@ -1,4 +1,4 @@
-//! When samples are taken.
+//! The times at which samples are taken.
 
 use anabranch_base::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! When a flow was active, and what there is to say about its figures.
+//! The active time of a flow, and remarks on its figures.
 
 use anabranch_base::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::scenario::{Flow, Scenario, Traffic};
 use crate::side::Side;
 use crate::summary::Note;
 
-/// A share of its active time from which on it is worth a word what held a flow back.
+/// The share of a flow's active time from which on a limit is noted.
 const WORTH_A_WORD: f64 = 0.1;
 
 /// The part of the window of statistics in which a flow was active.
@@ -46,7 +46,7 @@ impl Activity {
         }
     }
 
-    /// What a reader has to know before the figures.
+    /// Remarks that a reader needs before the figures.
     pub(super) fn notes(&self, flow: &Flow, ends: (&Side, &Side), failed: bool) -> Vec<Note> {
         let (sender, receiver) = ends;
         let is_transfer = matches!(flow.traffic, Traffic::Transfer { .. } | Traffic::Objects(_));
@@ -77,7 +77,7 @@ fn last_byte(receiver: &Side, received: &Received) -> Option<Instant> {
     received.complete_at.or(received.last_byte_at).or(receiver.last_datagram_at)
 }
 
-/// Whether it has nothing more to bring.
+/// Whether the flow has delivered everything.
 fn has_ended(flow: &Flow, received: &Received, end: Instant) -> bool {
     received.complete_at.is_some()
         || received.ended_at.is_some()

@@ -1,4 +1,4 @@
-//! What the flows of one `count` did together.
+//! Combined results of the flows of one `count`.
 
 use crate::scenario::Flow;
 use crate::summary::{FlowSummary, GroupSummary, Measures};

@@ -192,7 +192,7 @@ fn the_same_seed_gives_the_same_run_on_any_thread() {
 
 #[test]
 fn another_flow_and_another_link_change_no_draws() {
-    // What the link r-b loses of a flow that has it for itself.
+    // The losses of flow f on link r-b must be the same whether or not other flows and links exist.
     let alone = line(bernoulli(0.2), vec![flow("f", "a", "b", 0)]);
     let mut crowded = alone.clone();
     crowded.hosts.push(Host { name: "c".into(), ..Host::default() });

@@ -3,7 +3,7 @@
 use super::error::Problem;
 use super::keys::Keys;
 
-/// Which packets a loss looks at.
+/// The packets that a loss model or a pattern applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Applies {
     /// Every packet.

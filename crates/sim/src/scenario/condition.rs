@@ -1,4 +1,4 @@
-//! What happens to packets at the entry of a link: code points rewritten, meters, policers.
+//! Traffic conditioning at the entry of a link: code points rewritten, meters, policers.
 
 use anabranch_base::{Dscp, Duration};
 use anabranch_link::{Action, ConditionerConfig, Conditioning, DscpSet, MeterConfig};

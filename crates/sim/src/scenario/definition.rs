@@ -15,7 +15,7 @@ use super::route::Route;
 pub struct Scenario {
     /// How long a run lasts in virtual time.
     pub duration: Duration,
-    /// Statistics start here; shorter than `duration`. What is in flight at this moment stays in flight.
+    /// Statistics start here; shorter than `duration`. Packets in flight at this moment stay in flight.
     pub warmup: Duration,
     /// One run for each of these, in this order, none twice, at least one.
     pub seeds: Vec<u64>,
@@ -34,7 +34,7 @@ pub struct Scenario {
     pub routes: Vec<Route>,
     /// Every flow: `count = 20` in the file has become twenty flows.
     pub flows: Vec<Flow>,
-    /// What a run keeps besides its summary.
+    /// Recordings of the run besides its summary.
     pub record: Record,
 }
 
@@ -49,7 +49,7 @@ pub enum RandomNumbers {
     Independent,
 }
 
-/// What happens to the checksums of SCTP and TCP packets.
+/// The treatment of the checksums of SCTP and TCP packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checksums {
     /// The sender computes them, the receiver verifies them.

@@ -24,7 +24,7 @@ struct SetOption {
     place: Place,
 }
 
-/// What one table of the file says about an engine, with places for errors.
+/// The choice of an engine in one table of the file, with places for errors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EngineChoice {
     name: Option<(String, Node)>,
@@ -217,7 +217,7 @@ impl AnyConfig {
     }
 }
 
-/// Why a value is not taken.
+/// The reason why a value is not taken.
 enum Refusal {
     /// The value is none that the option may have.
     Value(String),
@@ -225,7 +225,8 @@ enum Refusal {
     Others(String),
 }
 
-/// What is wrong with a value, and what is expected. Of a quantity whose unit is not known, which unit may be meant.
+/// The message about a value that cannot be read: the value and the expected form, or, for a quantity of unknown unit,
+/// the units that may be meant.
 fn misread(key: &str, value: &str, expected: &str) -> String {
     let quantity = if expected.starts_with("a time") {
         units::time(value).map(|_| ())
@@ -240,7 +241,7 @@ fn misread(key: &str, value: &str, expected: &str) -> String {
     }
 }
 
-/// What the flow and its network decide of an engine, unless an option says otherwise.
+/// Options of an engine that follow from the flow and its network unless the file sets them.
 const DECIDED_ELSEWHERE: [&str; 11] = [
     "coupling",
     "dscp",
@@ -255,8 +256,8 @@ const DECIDED_ELSEWHERE: [&str; 11] = [
     "subflow_scheduler",
 ];
 
-/// The options of an engine in its order, then every other with the value that it has. What the flow and its network
-/// decide is there only if the file says it.
+/// The options of an engine in its order, then every other with the value that it has. Options that follow from the
+/// flow and its network are included only if the file sets them.
 pub(super) fn with_every_option(
     protocol: Protocol,
     engine: &Engine,
@@ -277,7 +278,7 @@ pub(super) fn with_every_option(
     options
 }
 
-/// What a flow says about engines.
+/// Reads the engines of a flow: the sender's, and the receiver's.
 pub(super) fn of_flow(keys: &Keys<'_>) -> Result<(EngineChoice, EngineChoice), Problem> {
     let both = EngineChoice::read(keys)?;
     let receiver = match keys.optional("receiver") {

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and where: always one line.
+//! Errors of a scenario with their places; each prints as one line.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ pub(super) use anabranch_base::units::{escape, quote};
 pub struct ScenarioError {
     /// The name of the file, as the caller gave it.
     pub origin: String,
-    /// Where in it.
+    /// The place in the file.
     pub place: Place,
-    /// What is wrong, and what is allowed.
+    /// A sentence about the mistake and the allowed values.
     pub message: String,
 }
 
-/// Where a value came from.
+/// The place that a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The file. Lines and columns (in characters) count from 1.

@@ -69,7 +69,7 @@ pub(super) fn tree(
     Ok(root)
 }
 
-/// What the tree means.
+/// Translates the tree of the file into a scenario.
 pub(super) fn scenario(root: &Table) -> Result<Scenario, Problem> {
     let keys = Keys::of(
         root,

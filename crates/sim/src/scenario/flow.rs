@@ -26,7 +26,7 @@ pub struct Flow {
     pub from: usize,
     /// The host that receives, by its place in `hosts`.
     pub to: usize,
-    /// Who opens it.
+    /// The end that opens it.
     pub opened_by: Opener,
     /// Transport protocol.
     pub protocol: Protocol,
@@ -34,13 +34,13 @@ pub struct Flow {
     pub sender: Engine,
     /// Engine of the receiver; the same as the sender's unless the file says otherwise.
     pub receiver: Engine,
-    /// What the application sends.
+    /// The data that the application sends.
     pub traffic: Traffic,
-    /// Subflows of the association; a single one without a word in the file.
+    /// Subflows of the association; a single one unless the file names some.
     pub subflows: Vec<SubflowSpec>,
-    /// Whose packet is next when several subflows may send.
+    /// The rule that chooses the next packet's subflow when several may send.
     pub scheduler: SubflowScheduler,
-    /// What changes in the subflows while data flows, in the order of time.
+    /// Changes of the subflows while data flows, in the order of time.
     pub events: Vec<TimedChange>,
     /// How the windows of the subflows hold together.
     pub coupling: Coupling,
@@ -58,13 +58,13 @@ pub struct Flow {
     pub unordered: bool,
 }
 
-/// Which end opens a flow.
+/// The end that opens a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Opener {
-    /// The sender, as who uploads does.
+    /// The sender, as in an upload.
     #[default]
     Sender,
-    /// The receiver, as who downloads does: the sender listens, and sends when it has accepted.
+    /// The receiver, as in a download: the sender listens, and sends when it has accepted.
     Receiver,
 }
 
@@ -205,7 +205,7 @@ pub(super) fn read(table: &Table) -> Result<Declared<'_>, Problem> {
     Ok(Declared { flow, hosts, name, from, to, place: keys.place(), both, receiver, count })
 }
 
-/// None of these keys may be there.
+/// Refuses these keys.
 fn refuse(keys: &Keys<'_>, names: &[&'static str], why: &str) -> Result<(), Problem> {
     match names.iter().find_map(|name| keys.optional(name)) {
         Some(field) => Err(field.problem(why)),
@@ -285,7 +285,7 @@ fn opened_by(keys: &Keys<'_>, traffic: &Traffic) -> Result<Opener, Problem> {
         (Some(field), _) => {
             field.choice("opened_by", &[("sender", Opener::Sender), ("receiver", Opener::Receiver)])
         }
-        // Who fetches objects opens the connections.
+        // The client, which receives the objects, opens the connections.
         (None, Traffic::Objects(_)) => Ok(Opener::Receiver),
         (None, _) => Ok(Opener::Sender),
     }

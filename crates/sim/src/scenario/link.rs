@@ -1,4 +1,4 @@
-//! A link: one direction, its rate, its delay, its queue and what it loses.
+//! A link: one direction, its rate, its delay, its queue and its losses.
 
 use anabranch_base::Duration;
 use anabranch_link::pattern::Kind;
@@ -21,29 +21,29 @@ pub struct Link {
     pub from: usize,
     /// The node that it leads to, by its place in `hosts`.
     pub to: usize,
-    /// How fast bits leave it.
+    /// Rate at which bits leave the transmitter.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// What waits for the link, and what is dropped instead.
+    /// The queue in front of the link: it holds waiting packets and decides which to drop.
     pub queue: Queue,
-    /// What the link itself loses.
+    /// Random loss on the link itself, beside the queue's drops.
     pub loss: Loss,
-    /// Where it loses it: before the queue, or (ns-2, and the default) when it has been sent.
+    /// The place of the loss: before the queue, or (ns-2, and the default) when it has been sent.
     pub loss_at: LossAt,
     /// Largest IP packet in bytes, at the start.
     pub mtu: u32,
-    /// What becomes of larger packets.
+    /// The treatment of larger packets.
     pub mtu_answer: MtuAnswer,
-    /// When it becomes another, in order.
+    /// Later values of the MTU with their times after the start, in order.
     pub mtu_changes: Vec<(Duration, u32)>,
-    /// What happens to packets at the entry, in the order in which it happens.
+    /// Traffic conditioners at the entry, in the order in which they act.
     pub conditions: Vec<ConditionerConfig>,
-    /// What happens to packets, position by position.
+    /// Patterns that change the packets' fate, position by position.
     pub patterns: Vec<PatternUse>,
 }
 
-/// What a link does with packets that are larger than its MTU.
+/// A link's treatment of packets that are larger than its MTU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MtuAnswer {
     /// There are no such packets: the ends know the MTU.
@@ -55,7 +55,7 @@ pub enum MtuAnswer {
     Silent,
 }
 
-/// What one direction of a link says; each key once in the link and, for the reverse, perhaps again in `back`.
+/// Keys for one direction of a link; each once in the link and, for the reverse, perhaps again in `back`.
 const SHARED: [&str; 10] =
     ["rate", "delay", "queue", "loss", "loss_at", "mtu", "mtu_answer", "mtu_changes", "condition", "pattern"];
 
@@ -63,7 +63,7 @@ const SHARED: [&str; 10] =
 const SMALLEST_MTU: u64 = 576;
 /// The length field of an IP packet.
 const LARGEST_MTU: u64 = 65_535;
-/// Of Ethernet.
+/// MTU of Ethernet, bytes.
 const DEFAULT_MTU: u32 = 1_500;
 
 /// A link as the file declares it.

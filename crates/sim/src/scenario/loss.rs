@@ -1,4 +1,4 @@
-//! What a link itself loses.
+//! Models of random loss on a link.
 
 use anabranch_link::{BurstParameters, DscpSet};
 
@@ -7,11 +7,11 @@ use super::dscp::dscps;
 use super::error::Problem;
 use super::keys::{Field, Keys};
 
-/// What a link loses.
+/// The loss model of a link.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Loss {
-    /// Nothing.
+    /// No losses.
     None,
     /// Every packet on its own, with one probability.
     Bernoulli {
@@ -28,9 +28,9 @@ pub enum Loss {
     GilbertElliott {
         /// Probabilities.
         parameters: BurstParameters,
-        /// As for Bernoulli.
+        /// Packets that are counted and may be lost.
         applies: Applies,
-        /// As for Bernoulli.
+        /// Only packets with these code points.
         dscp: DscpSet,
         /// As for Bernoulli.
         stream: Option<String>,
@@ -39,9 +39,9 @@ pub enum Loss {
     BitErrors {
         /// Probability that a bit is wrong, 0 to 1.
         rate: f64,
-        /// As for Bernoulli.
+        /// Packets that are counted and may be lost.
         applies: Applies,
-        /// As for Bernoulli.
+        /// Only packets with these code points.
         dscp: DscpSet,
         /// As for Bernoulli.
         stream: Option<String>,
@@ -50,7 +50,7 @@ pub enum Loss {
     Positions {
         /// Packet numbers from 1, rising, none twice. Counted are the packets that `applies`, `dscp` and `flow` select.
         drop: Vec<u64>,
-        /// Which packets are counted.
+        /// Packets that are counted.
         applies: Applies,
         /// Count only packets with these code points.
         dscp: DscpSet,

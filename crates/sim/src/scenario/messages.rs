@@ -13,7 +13,7 @@ use super::units;
 
 /// More sources than this in one flow are surely a slip.
 const MOST_SOURCES: usize = 1000;
-/// What every message begins with: its source, length, number and time of birth.
+/// Bytes of the header at the beginning of every message: its source, length, number and time of birth.
 pub(crate) const MESSAGE_HEADER: u32 = 24;
 
 /// One source of messages.

@@ -1,4 +1,4 @@
-//! What a scenario file means: a network, its hosts, what they send, and what to record.
+//! The content of a scenario file: a network, its hosts, their traffic, and the recordings to make.
 //!
 //! The types here are plain data that has been checked. `docs/reference/scenario.md` lists every key of the file.
 //! The simulator runs a [`Scenario`]; it never sees the TOML behind it.

@@ -27,11 +27,11 @@ pub struct Objects {
     pub message: u32,
     /// How many connections or associations; object `i` belongs to connection `i` modulo this.
     pub connections: u32,
-    /// When the next connection is opened.
+    /// The rule that says when the next connection is opened.
     pub opening: Opening,
     /// Whether the streams of an association take turns, or one object follows the other.
     pub order: Order,
-    /// Who closes a connection after its last object.
+    /// The end that closes a connection after its last object.
     pub closed_by: Closer,
     /// How the client asks for objects; `None`: it does not, and the server sends all as soon as there is a connection.
     pub request: Option<Request>,
@@ -42,13 +42,13 @@ pub struct Objects {
 pub struct Opening {
     /// So many at once. The next so many follow when all of these are established (or have failed).
     pub burst: u32,
-    /// How long after that.
+    /// Time from then until the next ones are opened.
     pub gap: Duration,
     /// No more than so many that have not delivered all of their objects yet.
     pub at_once: u32,
 }
 
-/// In which order the streams of one association speak.
+/// The order in which the streams of one association take turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// A message of each stream in turn.
@@ -58,7 +58,7 @@ pub enum Order {
     OneByOne,
 }
 
-/// Who closes a connection.
+/// The end that closes a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Closer {
     /// The server, as soon as it has handed over the last object (HTTP/1.0); the client closes its side in turn.
@@ -70,7 +70,7 @@ pub enum Closer {
     Client,
 }
 
-/// How a client asks for objects.
+/// The requests of a client for objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Bytes of one request.
@@ -79,7 +79,7 @@ pub struct Request {
     pub pipeline: bool,
 }
 
-/// What one connection has to do with the objects: its flow is one of several that a `[[flow]]` became.
+/// The part of one connection in a list of objects: its flow is one of several that a `[[flow]]` became.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
     /// All of the objects.
@@ -198,7 +198,7 @@ fn sizes(keys: &Keys<'_>) -> Result<Vec<u64>, Problem> {
     if bytes < count {
         return Err(total.problem(format!("{bytes} B are too few for {count} objects; at least 1 B each")));
     }
-    // What is left over makes the first ones a byte larger.
+    // The remainder makes the first objects a byte larger.
     Ok((0..count).map(|index| bytes / count + u64::from(index < bytes % count)).collect())
 }
 

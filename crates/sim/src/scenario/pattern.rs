@@ -13,9 +13,9 @@ use super::tree::{Table, Value};
 /// A pattern and the packets that it counts and acts on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternUse {
-    /// What happens, position by position.
+    /// The changes, position by position.
     pub pattern: Pattern,
-    /// Which packets count.
+    /// The packets that count.
     pub applies: Applies,
     /// Only the packets of this flow (its place in `flows`), in the direction of the link. `None`: all.
     pub flow: Option<usize>,

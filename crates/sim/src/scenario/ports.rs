@@ -3,7 +3,7 @@
 use super::error::Problem;
 use super::keys::Field;
 
-/// Which ports the ends of flows have. Nothing depends on them but what others make of a capture.
+/// The ports of the ends of flows. They have no influence on a run; only readers of captures depend on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ports {
     /// Of the sender and the receiver of the first flow; each further flow has the next ones.

@@ -1,4 +1,4 @@
-//! Which protocol a flow speaks.
+//! Transport protocols of flows.
 
 /// Transport protocol of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -97,7 +97,7 @@ fn red(table: &Table) -> Result<Queue, Problem> {
     }))
 }
 
-/// `true`, `false`, or a table with what is not as usual.
+/// `true`, `false`, or a table with the values that differ from the defaults.
 fn adaptive(field: &Field<'_>) -> Result<Option<AdaptiveRed>, Problem> {
     let usual = AdaptiveRed::default();
     let Value::Table(table) = &field.node.value else {

@@ -1,6 +1,6 @@
-//! How fast something sends.
+//! Rates of links.
 
-/// How fast a link sends.
+/// The rate of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
     /// Bits per second, at least 1.

@@ -1,4 +1,4 @@
-//! What a run keeps besides its summary.
+//! Recordings of a run besides its summary.
 
 use anabranch_base::Duration;
 
@@ -8,7 +8,7 @@ use super::names::Names;
 use super::tree::{Table, Value};
 use super::units;
 
-/// What to record. The default is nothing, and costs nothing.
+/// The recordings to make. The default is none, which costs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Kinds of events that go into the trace.
@@ -21,7 +21,7 @@ pub struct Record {
     pub queue_interval: Option<Duration>,
     /// Record what every end and every link did, and where it stands, at this interval.
     pub sample: Option<Duration>,
-    /// When the first interval begins.
+    /// The beginning of the first interval, after the start of the run.
     pub sample_from: Duration,
     /// When the last one has ended. `None`: at the end of the run.
     pub sample_until: Option<Duration>,
@@ -82,7 +82,7 @@ pub enum EventKind {
     Dropped,
     /// A queue's length, at the sampling interval.
     Queue,
-    /// What an end or a link did since the last sample.
+    /// Packets and bytes of an end or a link since the last sample, and its state.
     Sample,
     /// A packet was offered to a link.
     Offered,

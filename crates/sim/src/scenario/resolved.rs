@@ -1,6 +1,6 @@
 //! A scenario with every default written out, as TOML that reads back to the same scenario.
 //!
-//! What has no value unless the file gives one (a limit of a queue, the end of a flow) stays out.
+//! Keys without a default (a limit of a queue, the end of a flow) stay out unless the file gives them.
 
 use anabranch_base::Duration;
 use anabranch_link::{AdaptiveRed, CoDelConfig, FqCoDelConfig, RedConfig};
@@ -146,7 +146,7 @@ fn complete(root: &mut Table, scenario: &Scenario) {
     }
 }
 
-/// What belongs to one direction of a link.
+/// Adds the defaults of one direction of a link.
 fn direction(table: &mut Table) {
     if let Some(queue) = inner(table, "queue") {
         complete_queue(queue);
@@ -178,7 +178,7 @@ fn direction(table: &mut Table) {
         }
     }
     for pattern in each(table, "pattern") {
-        // The file has been read: what it holds stands here.
+        // The file has been read: its text takes the place of its name.
         pattern.rename("file", "text");
         add(pattern, "applies", word("all"));
     }

@@ -8,7 +8,7 @@ use anabranch_base::Dscp;
 use super::definition::Scenario;
 use super::route::Route;
 
-/// How many code points there are.
+/// Number of code points that there are (RFC 2474).
 const CODE_POINTS: usize = 64;
 
 impl Scenario {

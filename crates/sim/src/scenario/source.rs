@@ -18,11 +18,11 @@ pub struct PacketSource {
     /// How much the gaps between packets vary, as a share of the gap: each is uniform between `1 - jitter / 2` and
     /// `1 + jitter / 2` of it. 0: not at all, and no random numbers.
     pub jitter: f64,
-    /// When it sends.
+    /// The times at which it sends.
     pub rhythm: Rhythm,
 }
 
-/// When a source sends.
+/// The times at which a source sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rhythm {
@@ -30,16 +30,16 @@ pub enum Rhythm {
     Steady,
     /// `on`, then silence for `off`, and so on.
     Square {
-        /// How long it sends.
+        /// Length of the times at which it sends.
         on: Duration,
-        /// How long it is silent.
+        /// Length of the times of silence.
         off: Duration,
         /// How much of the period is over when the flow starts; less than `on + off`.
         phase: Duration,
     },
     /// Silence, then a burst, and so on, each drawn anew.
     OnOff {
-        /// How the times are distributed.
+        /// The distribution of both times.
         distribution: Distribution,
         /// Mean length of a burst.
         on: Duration,

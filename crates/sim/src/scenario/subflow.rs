@@ -17,24 +17,24 @@ const MOST: u64 = 255;
 pub struct TimedChange {
     /// After the start of the run.
     pub at: Duration,
-    /// What changes.
+    /// The change.
     pub change: Change,
 }
 
-/// What changes in the subflows of an association while data flows.
+/// A change of the subflows of an association while data flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
     /// A stream moves to the subflow with this code point, which is opened if there is none.
     StreamDscp {
-        /// Which stream.
+        /// The stream that moves.
         stream: u16,
         /// The code point.
         dscp: Dscp,
     },
     /// A stream moves to a subflow.
     StreamSubflow {
-        /// Which stream.
+        /// The stream that moves.
         stream: u16,
         /// The number of the subflow.
         subflow: u8,
@@ -43,16 +43,16 @@ pub enum Change {
     Add(SubflowSpec),
     /// A subflow is closed; its streams move.
     Remove {
-        /// Which one.
+        /// The subflow that is closed.
         subflow: u8,
-        /// Where its streams go.
+        /// The subflow that its streams move to.
         to: u8,
     },
     /// Two subflows become one.
     Merge {
-        /// Which one ends.
+        /// The subflow that ends.
         subflow: u8,
-        /// Which one takes over.
+        /// The subflow that takes over.
         to: u8,
     },
 }

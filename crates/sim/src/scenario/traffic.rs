@@ -1,4 +1,4 @@
-//! What the application of a flow sends.
+//! The data that the application of a flow sends.
 
 use super::error::Problem;
 use super::keys::{Field, Keys};
@@ -9,10 +9,10 @@ use super::protocol::Protocol;
 use super::source::{self, PacketSource};
 use super::units;
 
-/// What an application writes to TCP at once if the file does not say, bytes.
+/// Bytes that an application writes to TCP at once if the file does not say.
 const TCP_WRITE: u32 = 65_536;
 
-/// What the application sends.
+/// The data that the application of a flow sends.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Traffic {
@@ -69,7 +69,7 @@ fn of_transport(field: &Field<'_>, protocol: Protocol) -> Result<Traffic, Proble
         Keys::of(table, "traffic of kind \"greedy\"", &["kind", "message"])?
     };
     let message = match keys.optional("message") {
-        // To TCP what an application writes in one piece means nothing.
+        // The size of writes has no meaning for TCP.
         None if protocol == Protocol::Tcp => TCP_WRITE,
         _ => message::read(&keys.required("message", "\"1452 B\"")?)?,
     };

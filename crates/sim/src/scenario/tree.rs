@@ -12,7 +12,7 @@ pub(super) struct Node {
     pub(super) value: Value,
 }
 
-/// What TOML can hold and a scenario uses.
+/// A value of TOML, of the types that a scenario uses.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Text(String),

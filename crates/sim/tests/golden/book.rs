@@ -46,10 +46,10 @@ impl Fnv {
     }
 }
 
-/// What is noted of a run: facts for a reader, then hashes.
+/// The notes on a run: facts for a reader, then hashes.
 pub type Book = BTreeMap<String, String>;
 
-/// What a run without an end has instead.
+/// The beginning of the line of a run that panicked.
 const PANIC: &str = "panicked: ";
 
 /// The line of a run; of one that panics it says so, and the others go on.

@@ -44,7 +44,7 @@ fn couplings(runs: &mut Vec<Run>) {
     }
 }
 
-/// What the couplings leave open, and loss detection and pacing, each lane for itself.
+/// Values that the couplings leave open, and loss detection and pacing, each lane for itself.
 fn values(runs: &mut Vec<Run>) {
     let cases = [
         ("fcc(n^2)", "fcc_step = \"fraction\""),

@@ -1,4 +1,4 @@
-//! Who sends what, who opens, who closes; sizes of messages; several flows; hosts.
+//! Kinds of traffic; the ends that open and close; sizes of messages; several flows; hosts.
 
 use crate::options::slug;
 use crate::runs::{Run, SCTP, TCP, network, run, scenario, transfer};

@@ -5,7 +5,7 @@ use crate::flow::{Flow, Flows};
 use crate::packet::{Content, Packet};
 
 impl Analysis {
-    /// What a flow did, from its packets and which of them went back to the client.
+    /// Analyses a flow from its packets, each with whether it went back to the client.
     fn of(flow: &Flow, packets: &[(&Packet<'_>, bool)], assumed: &Assumptions) -> Self {
         let mut analysis = Self::default();
         for &(packet, back) in packets {

@@ -1,4 +1,4 @@
-//! What an SCTP packet says: plain, with the extension SF, or in the encoding of the thesis.
+//! The content of SCTP packets: plain, with the extension SF, or in the encoding of the thesis.
 
 use anabranch_wire::chunk::{Data, IData, Init, Sack, SfData, SfSack, kind};
 use anabranch_wire::extension::NrSack;
@@ -8,7 +8,7 @@ use super::{Analysis, Assumptions, Ending, Side};
 use crate::packet::{Packet, Sctp, Sum};
 use crate::space::{Ack, Outgoing, Space};
 
-/// What a chunk with user data says.
+/// A chunk with user data, in the common form of all encodings.
 struct Piece {
     subflow: i16,
     number: u32,
@@ -17,7 +17,7 @@ struct Piece {
     payload: u32,
 }
 
-/// What a chunk that acknowledges says.
+/// A chunk that acknowledges, in the common form of all encodings.
 struct Told {
     subflow: i16,
     cumulative: u32,
@@ -271,7 +271,7 @@ fn told(raw: RawChunk<'_>, sf2007: bool) -> Option<Told> {
                 subflow: -1,
                 cumulative: sack.cumulative.get(),
                 window: u64::from(sack.a_rwnd),
-                // What was received for good stands in the second list only.
+                // TSNs that were received for good are in the second list only.
                 gaps: sack.gaps().chain(sack.kept()).map(|gap| (gap.start, gap.end)).collect(),
                 twice: sack.duplicates().map(anabranch_wire::Tsn::get).collect(),
             })

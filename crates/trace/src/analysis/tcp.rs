@@ -1,4 +1,4 @@
-//! What a TCP segment says.
+//! The content of TCP segments.
 
 use anabranch_tcp::header::Flags;
 
@@ -39,7 +39,7 @@ impl Analysis {
         if !reset {
             side.window_seen(window);
         }
-        // What this side has received: numbers of the other.
+        // The acknowledgement of this side, in the numbers of the other.
         if ack && !reset {
             if let Some(space) = peer.spaces.get_mut(&-1) {
                 let next = space.widen(header.ack);

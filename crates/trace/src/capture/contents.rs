@@ -1,4 +1,4 @@
-//! What a capture file holds, whatever its format.
+//! The content of a capture file, whatever its format.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ pub enum Format {
     Pcapng,
 }
 
-/// Where packets were seen.
+/// An interface at which packets were recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interface {
     /// Its place in the file, over all sections, from 0.
@@ -36,7 +36,7 @@ pub struct Frame<'a> {
     pub time_ns: i64,
     /// Bytes that it had on the link.
     pub original: u32,
-    /// What was kept of it.
+    /// The bytes that the file has of it: at most `original`.
     pub bytes: &'a [u8],
 }
 
@@ -49,7 +49,7 @@ pub struct Capture<'a> {
     pub interfaces: Vec<Interface>,
     /// Frames in the order of the file.
     pub frames: Vec<Frame<'a>>,
-    /// What could not be read, and what had to be assumed: a sentence each.
+    /// Sentences about parts that could not be read, and about assumptions.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Why a file cannot be read.
+//! Errors of files that are no readable captures.
 
 /// Why a file is no capture that can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! The byte order of a file, or of a section of one.
 
-/// Numbers in the byte order of whoever wrote them.
+/// Numbers in the byte order of the program that wrote them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Little,

@@ -11,7 +11,7 @@ use super::order::Order;
 const HEADER: usize = 24;
 const RECORD: usize = 16;
 
-/// What the magic number and the rest of the header say.
+/// The properties of the file from the magic number and the rest of the header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     order: Order,

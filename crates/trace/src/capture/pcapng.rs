@@ -46,7 +46,7 @@ impl Clock {
     }
 }
 
-/// What is known while blocks go by.
+/// The state of reading, block by block.
 struct Reader<'a> {
     capture: Capture<'a>,
     order: Order,

@@ -1,4 +1,5 @@
-//! What a packet would have had in front of it: an Ethernet header of its link and an IP header.
+//! Headers in front of the transport packets of a capture, made up where a packet has none: an Ethernet header of its
+//! link and an IP header.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! What a capture is of: links and packets.
+//! The objects of a capture: links and packets.
 
 use std::net::IpAddr;
 
@@ -53,6 +53,6 @@ pub struct Packet<'a> {
     pub id: u16,
     /// Which way it goes, at an interface that sees both.
     pub way: Option<Way>,
-    /// What the IP datagram carries.
+    /// The payload of the IP datagram.
     pub bytes: &'a [u8],
 }

@@ -41,7 +41,7 @@ fn the_checksum_of_a_known_header_is_right() {
     let payload = [0; 0x73 - 20];
     let header = ipv4_header([192, 168, 0, 1].into(), [192, 168, 0, 199].into(), &packet(&payload));
     assert_eq!(header[10..12], [0xb8, 0x61]);
-    // Whatever the header, the sum over all of it with its checksum is all ones.
+    // The sum over any header with its checksum is all ones.
     for id in [0, 1, 0x7fff, 0xffff] {
         let other = Packet { id, dscp: Dscp::new(46).unwrap(), ecn: Ecn::Ce, ..packet(&payload) };
         let header = ipv4_header([10, 0, 1, 1].into(), [255, 255, 255, 254].into(), &other);
@@ -130,7 +130,7 @@ fn which_way_a_packet_goes_is_said_where_it_is_known() {
     // 14 + 20 + 4 bytes and two of padding; option 2, four bytes, the flags; the end of the options.
     assert_eq!(blocks[2].1[20 + 40..], [2, 0, 4, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(blocks[3].1[20 + 40..], [2, 0, 4, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
-    // What comes in is for the near node.
+    // A packet that comes in is for the near node.
     assert_eq!((blocks[2].1[25], blocks[3].1[25]), (0, 1));
     assert_eq!(blocks[4].0, 5);
     assert_eq!((blocks[4].1[16], blocks[4].1[28]), (7, 2));

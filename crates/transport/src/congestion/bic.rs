@@ -13,7 +13,7 @@ const PART: f64 = 4.0;
 const LOW: f64 = 14.0;
 /// Near the old maximum a segment takes PART/SMOOTH of the round trips.
 const SMOOTH: f64 = 20.0;
-/// What a loss leaves of a window above LOW: 819/1024.
+/// The part of a window above LOW that remains after a loss: 819/1024.
 const BETA: f64 = 819.0 / 1024.0;
 /// The step is computed again after so long even when the window stays.
 const PERIOD: Duration = Duration::from_nanos(31_250_000);
@@ -74,7 +74,7 @@ impl Bic {
         if self.maximum == 0.0 { step.min(20.0) } else { step }
     }
 
-    /// What a loss leaves of `bytes`.
+    /// The part of `bytes` that remains after a loss, bytes.
     pub(super) fn reduced(&mut self, base: &Reno, bytes: f64) -> f64 {
         let cwnd = bytes / base.mss;
         // Fast convergence: a flow that has lost before its maximum gives way.

@@ -83,7 +83,8 @@ impl Cubic {
         base.cwnd = next * base.mss;
     }
 
-    /// What a loss leaves of `bytes` (RFC 9438, sections 4.6 and 4.7): `BETA` of it, or another part.
+    /// The window that remains of `bytes` after a loss, bytes (RFC 9438, sections 4.6 and 4.7): `BETA` of it, or
+    /// another part.
     pub(super) fn reduced(&mut self, base: &Reno, bytes: f64, part: Option<f64>) -> f64 {
         let part = part.unwrap_or(BETA);
         let cwnd = base.cwnd / base.mss;

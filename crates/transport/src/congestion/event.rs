@@ -1,9 +1,9 @@
-//! What a controller hears.
+//! Events for a congestion controller.
 
 use anabranch_base::{Duration, Instant};
 
-/// What one acknowledgement meant for a window. Bytes are counted as the window counts them: for SCTP as a rule with the
-/// headers of the chunks.
+/// The effect of one acknowledgement on a window. Bytes are counted as the window counts them: for SCTP as a rule with
+/// the headers of the chunks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
     /// Acknowledged for the first time, by the cumulative point, bytes.
@@ -27,10 +27,11 @@ pub struct Acked {
     pub round_trip: bool,
 }
 
-/// When that was. Only some controllers ask: Reno of either protocol does without.
+/// The times that belong to an acknowledgement. Only some controllers ask for them: Reno of either protocol does
+/// without.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timing {
-    /// When the acknowledgement arrived.
+    /// Time of the arrival of the acknowledgement.
     pub now: Instant,
     /// The round trip that it tells of, if any; of something sent once.
     pub rtt: Option<Duration>,
@@ -38,13 +39,13 @@ pub struct Timing {
     pub srtt: Option<Duration>,
     /// First sequence number not acknowledged, and first never sent: controllers tell their own rounds by them.
     pub una: u64,
-    /// See `una`.
+    /// First sequence number never sent.
     pub max: u64,
-    /// When the newest of what is acknowledged left, where that is certain: also of what was sent again.
+    /// The time at which the newest acknowledged packet left, where that is certain; also of a retransmission.
     pub newest_sent: Option<Instant>,
     /// In flight before and after this acknowledgement, bytes.
     pub flight_before: u64,
-    /// See `flight_before`.
+    /// Bytes in flight after this acknowledgement.
     pub flight: u64,
     /// Nothing waits to be sent, new or again.
     pub starved: bool,
@@ -64,7 +65,8 @@ impl Acked {
 pub enum Congestion {
     /// A loss was found by acknowledgements.
     FastRetransmit(Base),
-    /// What the expiry of the timer sent again is lost as well: "cwnd (and ssthresh) MUST be lowered twice in this case" (RFC 5681, 4.3).
+    /// A retransmission after the expiry of the timer is lost as well: "cwnd (and ssthresh) MUST be lowered twice in
+    /// this case" (RFC 5681, 4.3).
     LostAgain(Base),
     /// The peer saw a mark of a router: "as if a packet had been dropped" (RFC 3168, 6.1.2).
     Ecn(Base),
@@ -73,11 +75,11 @@ pub enum Congestion {
     EcnKeep(u32),
     /// The retransmission timer expired; `None` where ssthresh must stay as it is.
     Timeout(Option<Base>),
-    /// Another lane, which shares a full bottleneck with this one, saw a loss: what one flow would do is done by all.
+    /// Another lane, which shares a full bottleneck with this one, saw a loss: all lanes do what one flow would do.
     OtherLane,
 }
 
-/// What a loss reduces.
+/// The quantity that a loss reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// So many bytes in flight (RFC 5681, equation 4).

@@ -1,5 +1,5 @@
-//! How a window grows in congestion avoidance where lanes are coupled: the words of fractional congestion control (study
-//! 004, 3.4) and of linked increases (RFC 6356).
+//! How a window grows in congestion avoidance where lanes are coupled: the terms of fractional congestion control
+//! (study 004, 3.4) and of linked increases (RFC 6356).
 
 /// How a window grows in congestion avoidance, as the coupling of the lanes has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub enum Growth {
 const SLOWEST: f64 = 1e6;
 
 impl Growth {
-    /// Round trips for a packet: what controllers go by whose law is their own. Never below 1.
+    /// Round trips for a packet of growth, for controllers with a law of their own. Never below 1.
     pub(super) fn phi(self) -> f64 {
         let phi = match self {
             Self::Phi(phi) => phi,
@@ -35,7 +35,7 @@ pub enum FccStep {
     Fraction,
 }
 
-/// What it takes for a round trip.
+/// The event that counts as a round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FccClock {
     /// A window of bytes acknowledged (`partial_bytes_acked`).
@@ -45,7 +45,7 @@ pub enum FccClock {
     RoundTrips,
 }
 
-/// What becomes of a Phi that is no whole number.
+/// The rounding of a Phi that is no whole number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FccRounding {
     /// Phi stays as it is.

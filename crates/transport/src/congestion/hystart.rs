@@ -65,7 +65,7 @@ impl HyStart {
                 _ => {}
             }
         }
-        // "L is ... infinity if paced, L = 8 if non-paced": who is told a larger L is paced.
+        // "L is ... infinity if paced, L = 8 if non-paced": a controller with a larger L is paced.
         let counted = bytes.min(LIMIT.max(base.limit) * base.mss as u64);
         if self.conservative.is_some() { counted / CSS_GROWTH_DIVISOR } else { counted }
     }

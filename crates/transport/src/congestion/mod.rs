@@ -1,12 +1,12 @@
 //! How much may be in flight.
 //!
 //! A controller sees one [`Acked`] for every acknowledgement of new data and every [`Congestion`]; it answers
-//! [`Controller::window`]. What is in flight, what is lost and when something leaves is decided elsewhere.
+//! [`Controller::window`]. The data in flight, losses and the times of departure are decided elsewhere.
 //!
 //! There are two families. RFC 9260 counts bytes of chunks, waits for a full window of them, and may be one of several lanes
-//! that are coupled ([`rfc9260`]). What TCP has counts segments; slow start, restart and undo are the same for all of that
-//! family, Reno, CUBIC, BIC and Vegas differ in congestion avoidance and in what a loss leaves ([`segments`]). Either protocol
-//! may have either.
+//! that are coupled ([`rfc9260`]). The other family counts segments, as TCP does; slow start, restart and undo are the
+//! same for all of that family, Reno, CUBIC, BIC and Vegas differ in congestion avoidance and in the window after a
+//! loss ([`segments`]). Either protocol may have either.
 
 pub mod bbr;
 mod bic;
@@ -32,8 +32,8 @@ pub use segments::Algorithm;
 use segments::{SegmentRules, Segments};
 use window::Window;
 
-/// A congestion controller. Its window is asked for with every packet and lies open; the rules are an enum, no trait object.
-/// What few have is behind a box, so that an idle lane of SCTP has no room for it.
+/// A congestion controller. Its window is a plain field, because every packet asks for it; the rules are an enum, no
+/// trait object. State that few controllers need is behind a box, so that an idle lane of SCTP does not hold it.
 #[derive(Clone, Debug)]
 pub struct Controller {
     window: Window,
@@ -181,7 +181,7 @@ impl Controller {
         }
     }
 
-    /// The window is what another rule made of it, bytes: gradual reduction, a quirk.
+    /// Sets the window to a size that another rule has given, bytes: gradual reduction, a quirk.
     pub fn set_window(&mut self, bytes: u64) {
         match &mut self.rules {
             Rules::Chunks(_) => self.window.cwnd = bytes,
@@ -197,7 +197,8 @@ impl Controller {
     }
 
     /// A full packet has another size from now on, bytes: "An update to the PLPMTU (or MPS) MUST NOT increase the congestion window
-    /// measured in bytes" (RFC 8899, 3), nor is a smaller one a sign of congestion. What windows are counted in changes.
+    /// measured in bytes" (RFC 8899, 3), nor is a smaller one a sign of congestion. The unit in which windows are
+    /// counted changes.
     pub fn resize(&mut self, unit: u64) {
         match &mut self.rules {
             Rules::Chunks(chunks) => chunks.resize(unit),
@@ -316,7 +317,7 @@ mod tests {
         assert!(size_of::<Controller>() <= 136, "{} bytes", size_of::<Controller>());
     }
 
-    /// What TCP alone asks for, of either family.
+    /// Operations that only TCP uses, on both families.
     #[test]
     fn windows_that_others_set() {
         let chunks = ChunkRules {
@@ -386,8 +387,8 @@ mod tests {
             assert_eq!((c.window(), c.ssthresh()), (cuts[1], cuts[1]));
             c.on_congestion(Congestion::Timeout(Some(Base::CWND)));
             assert_eq!(c.window(), 500);
-            // What the timeout sent again is lost as well: a window below the floor is not raised by that, a larger one comes down, and
-            // nothing takes it back.
+            // The timeout's retransmission is lost as well: a window below the floor is not raised by that, a larger
+            // one comes down, and nothing takes it back.
             c.on_congestion(Congestion::LostAgain(Base::CWND));
             assert_eq!((c.window(), c.ssthresh()), (500, 2000));
             c.set_window(20_000);

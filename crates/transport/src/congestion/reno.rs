@@ -15,12 +15,12 @@ words! {
     }
 }
 
-/// What the window of segments is told.
+/// The parameters of a window that counts segments.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowRules {
-    /// What the window is counted in, bytes: SMSS, for SCTP PMDCS or the MTU.
+    /// The unit of the window, bytes: SMSS, for SCTP PMDCS or the MTU.
     pub segment: u64,
-    /// How acknowledgements are counted.
+    /// The counting of acknowledgements.
     pub growth: AckedGrowth,
     /// With [`AckedGrowth::Bytes`]: most segments that one acknowledgement adds in slow start (RFC 3465's L).
     pub limit: u32,
@@ -129,7 +129,7 @@ impl Reno {
         self.counted = 0;
     }
 
-    /// What a loss reduces, bytes.
+    /// The quantity that a loss reduces, bytes.
     pub(super) fn of(&self, base: Base) -> f64 {
         match base {
             // Whole bytes after halving, as ever.

@@ -6,10 +6,10 @@ use super::event::{Acked, Base, Congestion};
 use super::growth::{FccClock, FccRounding, FccStep, Growth};
 use super::window::Window;
 
-/// What the controller of RFC 9260 is told.
+/// The parameters of the controller of RFC 9260.
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkRules {
-    /// What the window is counted in, bytes: PMDCS, or the MTU.
+    /// The unit of the window, bytes: PMDCS, or the MTU.
     pub unit: u64,
     /// The first window, bytes.
     pub initial_window: u64,
@@ -35,15 +35,15 @@ pub struct ChunkRules {
     pub pba_counts_twice: bool,
     /// Fractional congestion control: the size of a step.
     pub fcc_step: FccStep,
-    /// What makes a round trip.
+    /// The event that counts as a round trip.
     pub fcc_clock: FccClock,
-    /// What becomes of a Phi that is no whole number.
+    /// The rounding of a Phi that is no whole number.
     pub fcc_rounding: FccRounding,
     /// Phi divides the growth of slow start too.
     pub fcc_slow_start: bool,
 }
 
-/// Fractional congestion control (Zou 2007, 3.4): what a Phi above 1 needs.
+/// Fractional congestion control (Zou 2007, 3.4): the state for a Phi above 1.
 #[derive(Clone, Debug)]
 struct Fcc {
     step: FccStep,
@@ -67,7 +67,7 @@ pub struct Chunks {
     fcc: Fcc,
     /// Nothing sent since the last decay: ssthresh was set already.
     idle: bool,
-    /// What windows are counted in: PMDCS, or the MTU.
+    /// The unit of windows, bytes: PMDCS, or the MTU.
     unit: u64,
     floor: u64,
     slow_start_limit: u64,
@@ -334,7 +334,7 @@ impl Chunks {
         self.fcc.rounds = rounds * self.phi();
     }
 
-    /// What windows are counted in has another size, bytes.
+    /// Changes the unit of windows, bytes. Windows keep their size in units.
     pub(super) fn resize(&mut self, unit: u64) {
         let old = self.unit.max(1);
         let scaled = |bytes: u64| bytes / old * unit;
@@ -344,7 +344,7 @@ impl Chunks {
         self.unit = unit;
     }
 
-    /// What an earlier connection left, but no less than the floor.
+    /// Sets the threshold that an earlier connection left, but no less than the floor.
     pub(super) fn seed_ssthresh(&self, window: &mut Window, bytes: u64) {
         window.ssthresh = bytes.max(self.floor);
     }

@@ -1,5 +1,5 @@
-//! The controllers of TCP: slow start, restart and undo are one (`Reno`); the laws of congestion avoidance differ, and what
-//! a loss leaves.
+//! The controllers of TCP: slow start, restart and undo are one (`Reno`); the laws of congestion avoidance and the
+//! window after a loss differ.
 
 use super::bic::Bic;
 use super::cubic::Cubic;
@@ -29,7 +29,7 @@ words! {
     }
 }
 
-/// What such a controller is told.
+/// The parameters of a controller that counts segments.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentRules {
     /// The law of congestion avoidance.
@@ -51,7 +51,7 @@ pub struct SegmentRules {
     /// CUBIC: fast convergence (RFC 9438, 4.7) only where the window has grown since the last reduction, and is smaller than the one before
     /// by more than chance makes it.
     pub gentle_convergence: bool,
-    /// The window stays while the user does not fill it, and a loss reduces what was used of it (RFC 7661).
+    /// The window stays while the user does not fill it, and a loss reduces the used part (RFC 7661).
     pub validation: bool,
 }
 
@@ -86,7 +86,7 @@ impl Law {
     }
 }
 
-/// What a reduction changes.
+/// The state before a reduction, for its undo.
 #[derive(Clone, Debug)]
 struct Before {
     base: Reno,
@@ -152,7 +152,7 @@ impl Segments {
         self.before = None;
     }
 
-    /// `cwnd` is [`Self::window`]'s, which who asks has at hand.
+    /// `cwnd` is the value of [`Self::window`], which the caller has at hand.
     #[inline]
     pub(super) fn on_ack(&mut self, acked: &Acked, timing: &Timing, cwnd: u64) {
         self.idle = false;
@@ -203,7 +203,7 @@ impl Segments {
                 self.base.on_fast_retransmit(after);
             }
             Congestion::LostAgain(of) => {
-                // No cut was needless, then.
+                // The reduction was needed: there is nothing to take back.
                 self.before = None;
                 let before = self.base.cwnd;
                 let after = self.reduced(of, None);
@@ -211,7 +211,7 @@ impl Segments {
                 self.base.cwnd = self.base.cwnd.min(before);
             }
             Congestion::Ecn(of) => {
-                // The queue was there: nothing of it is ever taken back.
+                // A mark shows that there was a queue: the reduction is never taken back.
                 self.before = None;
                 let after = self.reduced(of, None);
                 self.base.on_fast_retransmit(after);
@@ -248,9 +248,9 @@ impl Segments {
         self.base.on_timeout(after);
     }
 
-    /// What is left after a loss, before any floor; or so large a part of it all, where the law is not to say.
+    /// The window after a loss, before any floor; `part` of it, where the law is not to decide.
     fn reduced(&mut self, of: Base, part: Option<f64>) -> f64 {
-        // RFC 7661, 4.4.1: what was used of the window is reduced, where that was less than half of it.
+        // RFC 7661, 4.4.1: where less than half of the window was used, the used part is reduced.
         if let Some(used) =
             self.validation.as_ref().and_then(|validation| validation.used(self.base.window()))
         {

@@ -54,7 +54,8 @@ impl Validation {
         self.since = None;
     }
 
-    /// What was used of a window of `cwnd` bytes, where that was less than half of it: the larger of pipeACK and what was in flight.
+    /// The part of a window of `cwnd` bytes that was used, bytes, if less than half: the larger of pipeACK and the
+    /// bytes in flight.
     pub(super) fn used(&self, cwnd: u64) -> Option<u64> {
         // "Initially ... pipeACK is undefined": the window counts as validated.
         let [Some(last), Some(earlier)] = self.before else { return None };

@@ -1,5 +1,6 @@
 //! Vegas (Brakmo, O'Malley, Peterson: "TCP Vegas: new techniques for congestion detection and avoidance", 1994), with
-//! the constants of Linux: once a round trip it compares the window with what the smallest round-trip time needs.
+//! the constants of Linux: once a round trip it compares the window with the one that the smallest round-trip time
+//! needs.
 
 use super::event::Timing;
 use super::reno::Reno;

@@ -1,4 +1,4 @@
-//! What every controller answers.
+//! The state that every controller has.
 
 /// Window and threshold, bytes.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Out of Resource: the sender has not what it takes (RFC 9260 section 3.3.10.4).
+//! Out of Resource: the sender lacks the resources (RFC 9260 section 3.3.10.4).
 //!
 //! ```text
 //!  0                   1                   2                   3

@@ -17,7 +17,7 @@ use crate::error::TlvError;
 /// A Protocol Violation cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtocolViolation<'a> {
-    /// Which one; free form.
+    /// The violation; free form.
     pub information: &'a [u8],
 }
 

@@ -16,7 +16,7 @@ use super::{RawCause, code};
 use crate::emit;
 use crate::error::TlvError;
 
-/// Which rule was broken.
+/// The rule that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SfReason {
     /// 1: a subflow that is not open, or 0, which has no SF chunks.
@@ -72,7 +72,7 @@ pub struct SfViolation<'a> {
     pub fid: u8,
     /// Incarnation of the FID.
     pub epoch: u8,
-    /// Which rule.
+    /// The rule that was broken.
     pub reason: SfReason,
     /// Free form.
     pub information: &'a [u8],

@@ -17,7 +17,7 @@ use crate::error::TlvError;
 /// A User-Initiated Abort cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserInitiatedAbort<'a> {
-    /// What the user has to say.
+    /// The upper layer's reason for the abort; any bytes.
     pub reason: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! Cause codes in words: the name that the RFC gives a cause, and in a sentence what it says to who receives it.
+//! Cause codes in words: the name that the RFC gives a cause, and a sentence on its meaning for the receiver.
 
 use super::code;
 
@@ -11,7 +11,7 @@ pub const fn name(cause: u16) -> Option<&'static str> {
     }
 }
 
-/// What a cause says, as the end of "its sender says that ...".
+/// The meaning of a cause in words, as the end of "its sender says that ...".
 #[must_use]
 pub const fn sentence(cause: u16) -> Option<&'static str> {
     match words(cause) {

@@ -22,7 +22,7 @@ pub struct Abort<'a> {
     /// T: the verification tag of the packet is the one that the receiver itself sent, reflected, because the
     /// sender knows no other.
     pub reflected_tag: bool,
-    /// Why.
+    /// The reasons for the abort.
     pub causes: Causes<'a>,
 }
 

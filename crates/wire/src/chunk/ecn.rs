@@ -27,7 +27,7 @@ macro_rules! reserved {
         pub struct $name<'a> {
             /// ECNE: the lowest TSN that came in a marked packet. CWR: the TSN of the ECNE answered.
             pub tsn: Tsn,
-            /// What follows.
+            /// Bytes after the known fields.
             pub rest: &'a [u8],
         }
 

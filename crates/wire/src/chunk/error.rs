@@ -19,7 +19,7 @@ use crate::error::ChunkError;
 /// An ERROR chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorChunk<'a> {
-    /// What went wrong. One that holds no cause can be parsed; it says nothing.
+    /// The causes. A chunk without any can be parsed, although it reports nothing.
     pub causes: Causes<'a>,
 }
 

@@ -18,7 +18,7 @@ use crate::emit::{begin_chunk, end};
 use crate::error::ChunkError;
 use crate::param::{HeartbeatInfo, ParamWriter, Params};
 
-/// Which of the two chunks.
+/// The type of the chunk: request or acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HeartbeatKind {
     /// HEARTBEAT.
@@ -30,7 +30,7 @@ pub enum HeartbeatKind {
 /// A HEARTBEAT or HEARTBEAT ACK: the acknowledgement returns the parameters of the request unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat<'a> {
-    /// What the sender of the request wants back.
+    /// Information that the receiver returns unchanged.
     pub info: HeartbeatInfo<'a>,
 }
 

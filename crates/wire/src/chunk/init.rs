@@ -29,7 +29,7 @@ use crate::serial::Tsn;
 /// Bytes before the parameters, chunk header included.
 pub const HEADER: usize = 20;
 
-/// Which of the two chunks.
+/// The type of the chunk: INIT or INIT ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InitKind {
     /// INIT.

@@ -44,7 +44,7 @@ pub const PACKET_DROPPED: u8 = 0x81;
 pub const RE_CONFIG: u8 = 0x82;
 /// Padding (RFC 4820).
 pub const PAD: u8 = 0x84;
-/// What a sender of DATA gives up (RFC 3758).
+/// Forward cumulative TSN: the sender abandons DATA (RFC 3758).
 pub const FORWARD_TSN: u8 = 0xC0;
 /// Address configuration change (RFC 5061).
 pub const ASCONF: u8 = 0xC1;

@@ -59,7 +59,8 @@ mod tests {
         }
     }
 
-    /// "The highest-order two bits ... 10": who does not know the chunk skips it and says nothing (RFC 4820, 3).
+    /// "The highest-order two bits ... 10": a receiver that does not know the chunk skips it and says nothing (RFC
+    /// 4820, 3).
     #[test]
     fn it_is_skipped_by_who_does_not_know_it() {
         let action = crate::chunk::unknown_action(kind::PAD);

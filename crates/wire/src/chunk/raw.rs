@@ -1,4 +1,4 @@
-//! What all chunks have in common: a header of type, flags and length (RFC 9260 section 3.2).
+//! The common form of all chunks: a header of type, flags and length (RFC 9260 section 3.2).
 
 use crate::emit;
 use crate::error::ChunkError;
@@ -12,9 +12,9 @@ pub struct RawChunk<'a> {
     pub kind: u8,
     /// Chunk flags.
     pub flags: u8,
-    /// What follows the chunk header, without padding.
+    /// Bytes after the chunk header, without padding.
     pub value: &'a [u8],
-    /// Chunk header and value, without padding: what an error cause echoes.
+    /// Chunk header and value, without padding, as an error cause echoes them.
     pub bytes: &'a [u8],
 }
 
@@ -47,7 +47,7 @@ impl<'a> RawChunk<'a> {
         Ok((chunk, rest))
     }
 
-    /// What to do with this chunk if its type is not known.
+    /// The treatment of this chunk by a receiver that does not know its type.
     #[inline]
     #[must_use]
     pub const fn unknown_action(&self) -> UnknownAction {

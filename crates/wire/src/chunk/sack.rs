@@ -34,8 +34,8 @@ use crate::emit::MAX_LENGTH;
 use crate::error::ChunkError;
 use crate::serial::Tsn;
 
-/// TSNs received beyond the cumulative TSN ack: first and last of a run, as offsets from it. What a peer sends
-/// may be anything: reversed, overlapping, zero.
+/// TSNs received beyond the cumulative TSN ack: first and last of a run, as offsets from it. The values of a peer are
+/// not checked here: they may be reversed, overlapping or zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GapBlock {
     /// Offset of the first TSN of the run.
@@ -49,7 +49,7 @@ pub const HEADER: usize = 16;
 /// The largest number of gap blocks and duplicate TSNs together that the length field can count.
 pub const MAX_ENTRIES: usize = (MAX_LENGTH - HEADER) / 4;
 
-/// S: what no gap block names keeps its state.
+/// S: TSNs that no gap block names keep their state.
 const SELECTED: u8 = 2;
 
 /// Bytes of a whole chunk with so many gap blocks and duplicate TSNs. There is never padding.
@@ -84,7 +84,7 @@ pub fn emit(out: &mut Vec<u8>, cumulative: Tsn, a_rwnd: u32, gaps: &[GapBlock], 
     }
 }
 
-/// Appends a SACK chunk with the flag S: what no gap block names keeps its state.
+/// Appends a SACK chunk with the flag S: TSNs that no gap block names keep their state.
 pub fn emit_selected(out: &mut Vec<u8>, cumulative: Tsn, a_rwnd: u32, gaps: &[GapBlock], duplicates: &[Tsn]) {
     let start = out.len();
     emit(out, cumulative, a_rwnd, gaps, duplicates);
@@ -100,14 +100,15 @@ pub struct Sack<'a> {
     pub cumulative: Tsn,
     /// Advertised receiver window credit: free bytes in the peer's buffer.
     pub a_rwnd: u32,
-    /// S: what no gap block names keeps its state. It means something only to who has offered to read it.
+    /// S: TSNs that no gap block names keep their state. It has a meaning only for a sender of data that has offered to
+    /// read it.
     pub selected: bool,
     gaps: &'a [u8],
     duplicates: &'a [u8],
 }
 
 impl<'a> Sack<'a> {
-    /// Reads a SACK chunk. What it claims is for the core to judge.
+    /// Reads a SACK chunk. Its values are not checked: that is the task of the protocol core.
     ///
     /// # Errors
     /// Shorter than its fixed fields, or its length does not fit the two counts.

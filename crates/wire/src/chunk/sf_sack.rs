@@ -75,7 +75,7 @@ impl EcnCounters {
     pub const LEN: usize = COUNTERS;
 }
 
-/// What an SF-SACK says besides its lists.
+/// The fields of an SF-SACK besides its lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SfSackHead {
     /// Subflow identifier.
@@ -162,7 +162,7 @@ pub struct SfSack<'a> {
 }
 
 impl<'a> SfSack<'a> {
-    /// Reads an SF-SACK chunk. What it claims is for the core to judge.
+    /// Reads an SF-SACK chunk. Its values are not checked: that is the task of the protocol core.
     ///
     /// # Errors
     /// Shorter than its fixed fields, or its length does not fit its counts and flags.

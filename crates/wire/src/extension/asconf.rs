@@ -71,7 +71,7 @@ impl<'a> AsconfAck<'a> {
 pub struct Correlated<'a> {
     /// The same in the request and in its answer.
     pub correlation: u32,
-    /// What follows.
+    /// Bytes after the known fields.
     pub rest: &'a [u8],
 }
 

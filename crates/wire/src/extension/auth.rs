@@ -19,9 +19,9 @@ use crate::error::ChunkError;
 /// An AUTH chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Auth<'a> {
-    /// Which key that the endpoints share.
+    /// Identifier of the shared key of the endpoints.
     pub key: u16,
-    /// Which hash: see [`hash_name`].
+    /// Identifier of the hash function: see [`hash_name`].
     pub hash: u16,
     /// The keyed hash.
     pub hmac: &'a [u8],

@@ -1,6 +1,6 @@
-//! Chunks and parameters of extensions that other stacks speak and this one does not: they are read and named, for who looks at
-//! captures. To the core they are unknown ([`Chunk::Unknown`](crate::chunk::Chunk), [`Param::Unknown`](crate::param::Param)), and are
-//! answered as such.
+//! Chunks and parameters of extensions that other stacks speak and this one does not: they are read and named for
+//! readers of captures. To the core they are unknown ([`Chunk::Unknown`](crate::chunk::Chunk),
+//! [`Param::Unknown`](crate::param::Param)), and are answered as such.
 
 pub mod asconf;
 pub mod auth;

@@ -68,13 +68,13 @@ impl<'a> NrSack<'a> {
         })
     }
 
-    /// What was received and may still be dropped.
+    /// TSNs that were received and that the receiver may still drop (renegable).
     #[must_use]
     pub fn gaps(&self) -> Gaps<'a> {
         Gaps::new(self.gaps)
     }
 
-    /// What was received for good.
+    /// TSNs that were received and that the receiver will not drop (non-renegable).
     #[must_use]
     pub fn kept(&self) -> Gaps<'a> {
         Gaps::new(self.kept)

@@ -17,7 +17,7 @@ use crate::error::TlvError;
 /// An Adaptation Layer Indication parameter, in an INIT or INIT ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdaptationIndication {
-    /// What it means is the business of the layers above.
+    /// A code point whose meaning only the upper layers know.
     pub code_point: u32,
 }
 

@@ -16,7 +16,7 @@ use super::{RawParam, kind};
 use crate::emit;
 use crate::error::TlvError;
 
-/// Whose streams are to be added.
+/// The direction of the streams to be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddDirection {
     /// The sender's own.

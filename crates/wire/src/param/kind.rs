@@ -58,7 +58,7 @@ pub const SUCCESS_INDICATION: u16 = 0xC005;
 pub const ADAPTATION_INDICATION: u16 = 0xC006;
 /// Forward-TSN-Supported (RFC 3758).
 pub const FORWARD_TSN_SUPPORTED: u16 = 0xC000;
-/// What the sender can do with subflows (extension SF, [`CodePoints`](crate::sf::CodePoints)).
+/// Capabilities of the sender for subflows (extension SF, [`CodePoints`](crate::sf::CodePoints)).
 pub const SF_CAP: u16 = crate::sf::CodePoints::DEFAULT.capability;
 /// Request to open a subflow (extension SF).
 pub const SF_ADD: u16 = crate::sf::CodePoints::DEFAULT.add;

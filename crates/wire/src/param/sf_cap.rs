@@ -24,7 +24,7 @@ use crate::emit;
 use crate::error::TlvError;
 use crate::sf::CodePoints;
 
-/// What the sender can do besides carrying data.
+/// Capabilities of the sender besides carrying data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SfCapFlags {
     /// T: it can put timestamps into SF-SACKs.
@@ -70,7 +70,7 @@ pub struct SfOpen {
     pub weight: u16,
 }
 
-/// What an SF-CAP says besides its list.
+/// The fields of an SF-CAP besides its list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SfCapHead {
     /// Version of the extension: 1 ([`SfCap::VERSION`]).

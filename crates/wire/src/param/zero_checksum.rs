@@ -17,7 +17,7 @@ use crate::error::TlvError;
 /// A Zero Checksum Acceptable parameter, in an INIT or INIT ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZeroChecksumAcceptable {
-    /// What finds errors instead of the CRC32c.
+    /// Identifier of the error detection method that replaces the CRC32c (RFC 9653).
     pub method: u32,
 }
 

@@ -19,7 +19,7 @@ impl Fsn {
         Self(raw & Self::MASK)
     }
 
-    /// What stands on the wire: below 2^24.
+    /// The number on the wire: below 2^24.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0

@@ -52,7 +52,8 @@ pub struct SackHead {
     pub a_fwnd: u32,
 }
 
-/// Appends the chunk. What the length field cannot count is left out: duplicates first, then the last gap blocks.
+/// Appends the chunk. Entries beyond the range of the length field are left out: duplicates first, then the last gap
+/// blocks.
 #[inline]
 pub fn emit(out: &mut Vec<u8>, head: &SackHead, gaps: &[GapBlock], duplicates: &[Fsn]) {
     let gaps = gaps.get(..MAX_ENTRIES).unwrap_or(gaps);

@@ -1,4 +1,4 @@
-//! What the thesis adds to the handshake (Figs 3.3 to 3.5).
+//! The additions of the thesis to the handshake (Figs 3.3 to 3.5).
 //!
 //! ```text
 //! INIT, INIT ACK:                     type = 0x8002 | length = 6 | OF (8) | MIS (8) | padding (16)
@@ -34,7 +34,7 @@ impl SubflowCapable {
     /// Reads the parameter.
     ///
     /// # Errors
-    /// A length other than 6: what has another is somebody else's 0x8002.
+    /// A length other than 6: the type 0x8002 with another length is another parameter.
     pub fn parse(raw: RawTlv<'_>) -> Result<Self, TlvError> {
         let &[outbound, max_inbound] = raw.exactly::<2>()?;
         Ok(Self { outbound, max_inbound })
@@ -83,7 +83,7 @@ impl Setup {
 pub struct SetupParams<'a>(&'a [u8]);
 
 impl<'a> SetupParams<'a> {
-    /// What `region` holds.
+    /// The parameters in `region`.
     #[must_use]
     pub const fn new(region: &'a [u8]) -> Self {
         Self(region)

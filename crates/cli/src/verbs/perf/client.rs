@@ -89,15 +89,15 @@ struct Flow {
     received: Arc<Mutex<Received>>,
 }
 
-/// What has come back.
+/// The data and reports received from the server.
 #[derive(Default)]
 struct Received {
     bytes: u64,
     /// Round trips of messages that were sent back, seconds.
     latencies: Vec<f64>,
-    /// What the server has counted.
+    /// The server's final counts, as JSON.
     server: Option<Value>,
-    /// What the server has counted as a sender, when it last said so.
+    /// The server's counts as a sender, from its last report.
     sender: Option<Sender>,
 }
 
@@ -116,7 +116,7 @@ impl Flow {
         }
     }
 
-    /// What the side has counted that sends: this one, or the server.
+    /// The counts of the sending side: this one, or the server with `reverse`.
     fn sender(&self, reverse: bool) -> Option<Sender> {
         if reverse { self.received().sender } else { Sender::of(&self.association) }
     }
@@ -166,7 +166,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// What one sender is to do.
+/// The work of one sender.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     /// Seconds; endless where bytes are given.
@@ -225,7 +225,7 @@ async fn measure(
         code = interrupts.next() => Some(code),
     };
     probes.abort_all();
-    // Who is interrupted wants to see what was measured so far, and not to wait for the rest.
+    // After an interrupt the user wants the results so far, so it waits for the server's only briefly.
     let patience = if interrupted.is_some() { 2.0 } else { 60.0 };
     let text = finish(arguments, &flows, begun, intervals, (watch, cpu), patience).await?;
     Ok((text, interrupted))
@@ -263,7 +263,7 @@ async fn ended(
         tokio::time::sleep(left).await;
         return Ok(());
     }
-    // A sender that waits for room when the time is over has what it may send in its buffer.
+    // A sender may wait for room when the time is over: its last message is still sent.
     all.await
 }
 
@@ -336,7 +336,8 @@ async fn read(association: Association, watch: Stopwatch, received: Arc<Mutex<Re
     }
 }
 
-/// What one association has done between two times. What the sender alone knows is null until it has said so.
+/// The JSON of one association's interval between two times, seconds. Values known to the sender only are null until
+/// its first report.
 fn interval(
     number: usize,
     sender: Option<Sender>,
@@ -371,7 +372,7 @@ async fn tell_intervals(
     let mut over = false;
     while !over {
         let left = next - watch.seconds();
-        // What is left at the end is no interval of its own if it is next to nothing.
+        // A rest at the end shorter than a twentieth of an interval is no interval of its own.
         let last = arguments.bytes.is_none() && arguments.time - next < arguments.interval / 20.0;
         over = tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! What client and server of a measurement have in common.
+//! The protocol of a measurement, shared by client and server.
 
 use anabranch_live::Association;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 /// SCTP port, as iperf3 has it for TCP.
 pub(crate) const PORT: u16 = 5201;
 
-/// With what a client aborts that has measured, where the server does not agree to the end.
+/// The reason in the abort of a client that has measured, where the server does not agree to the end.
 pub(crate) const MEASURED: &[u8] = b"measured";
 
-/// What a message is for: its payload protocol identifier.
+/// The kinds of messages, as payload protocol identifiers.
 pub(crate) mod kind {
     /// It is thrown away.
     pub(crate) const DATA: u32 = 0;
@@ -19,11 +19,11 @@ pub(crate) mod kind {
     pub(crate) const END: u32 = 2;
     /// The server is to send until the client sends [`END`]: a [`super::Request`] as JSON, or the size of messages alone.
     pub(crate) const REVERSE: u32 = 3;
-    /// What the server has counted as a sender so far, as JSON: a [`super::Sender`].
+    /// The server's counts as a sender so far, as JSON: a [`super::Sender`].
     pub(crate) const REPORT: u32 = 4;
 }
 
-/// What a client wants that lets the server send.
+/// A client's request that the server send.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     /// Bytes of each message.
@@ -32,7 +32,7 @@ pub(crate) struct Request {
     pub(crate) interval: f64,
 }
 
-/// What a sender has counted.
+/// The counts of a sender.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sender {
     /// Payload, each byte once.
@@ -43,7 +43,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// As it stands.
+    /// The present counts of an association.
     pub(crate) fn of(association: &Association) -> Option<Self> {
         let stats = association.snapshot()?.stats;
         Some(Self {

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// Which side.
+/// The options of `anabranch perf`.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

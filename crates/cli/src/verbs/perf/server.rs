@@ -1,4 +1,4 @@
-//! The server: counts what comes, and sends back what asks for it.
+//! The server: counts the data it receives, and sends back messages that ask for it.
 
 use std::io::Write;
 
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn say(what: &str) {
-    // Who does not want to read it has closed it.
+    // Nothing can be done when standard output is closed.
     let _ = writeln!(std::io::stdout().lock(), "{what}");
 }
 
@@ -87,10 +87,10 @@ fn has_measured(reason: &CloseReason) -> bool {
     }
 }
 
-/// What one client had.
+/// The totals of one client.
 struct Served {
     bytes: u64,
-    /// Where the client wanted to be sent something.
+    /// The counts as a sender, if the client asked the server to send.
     sent: Option<Sender>,
     seconds: f64,
     reason: CloseReason,
@@ -150,13 +150,13 @@ fn sent_by(association: &Association, reverse: bool) -> Option<Sender> {
     Sender::of(association).filter(|_| reverse)
 }
 
-/// What the client wants to be sent.
+/// Reads a client's request to send.
 fn request(text: &[u8]) -> Request {
     let message = || std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(1 << 14);
     serde_json::from_slice(text).unwrap_or_else(|_| Request { message: message(), interval: f64::INFINITY })
 }
 
-/// Sends nothing new any more, and waits until all has arrived, so that what is counted is the whole.
+/// Sends nothing new any more, and waits until all has arrived, so that the counts are complete.
 async fn stop(association: &Association, flooding: JoinHandle<()>) {
     flooding.abort();
     let dry = association.until(|core| {
@@ -169,11 +169,11 @@ async fn stop(association: &Association, flooding: JoinHandle<()>) {
     }
 }
 
-/// Sends, and reports what has been sent, until it is stopped or the association ends. What is refused for another reason ends it: the
-/// client would wait for ever.
+/// Sends, and reports its counts, until it is stopped or the association ends. A message that is refused for another
+/// reason ends the association, because the client would wait for ever.
 async fn flood(association: Association, Request { message, interval }: Request) {
     let payload = Bytes::from(vec![0x5a; message.clamp(1, 1 << 20)]);
-    // Twice in each, so that there is one in each though it waits in the send buffer.
+    // Two reports in each interval, so that at least one arrives in each although it waits in the send buffer.
     let step = (interval / 2.0).max(0.01);
     let (watch, mut due) = (Stopwatch::start(), step);
     loop {

@@ -1,4 +1,4 @@
-//! Amounts and rates as those who know iperf3 write them.
+//! Amounts and rates in the notation of iperf3.
 
 use crate::live;
 

@@ -82,7 +82,7 @@ fn a_round_robin_of_bytes() {
     let unit = sent[2] as f64;
     assert!((sent[1] as f64 - 3.0 * unit).abs() < 9_000.0, "{sent:?}");
     assert!((sent[3] as f64 - 2.0 * unit).abs() < 9_000.0, "{sent:?}");
-    // Who had nothing to send for long has no more than a round to its credit.
+    // A class that had nothing to send for long has credit for at most one round.
     let mut queue = self::queue(drr, vec![class("a", 1, 1), class("b", 2, 1)]);
     for id in 0..100 {
         offer(&mut queue, frame(1, id, 1500));

@@ -45,7 +45,7 @@ fn the_drops_follow_the_control_law() {
     let mut queue = burst(true);
     assert_eq!(drops(&mut queue, 0..460), expected);
     assert_eq!((queue.len(), queue.marks()), (540, 6));
-    // Whoever cannot be marked is dropped.
+    // Frames that cannot be marked are dropped.
     let mut queue = CoDel::new(CoDelConfig { ecn: true, ..CoDelConfig::default() });
     for id in 0..900 {
         queue.enqueue(at(0), at(0), Frame { ecn: Ecn::NotEct, ..frame(id) }, &mut Vec::new());

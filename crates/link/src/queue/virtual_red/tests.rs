@@ -99,7 +99,7 @@ fn classes_by_code_point_and_colour() {
     assert_eq!(of(10, Colour::Green), 0);
     assert_eq!(of(10, Colour::Yellow), 1);
     assert_eq!(of(12, Colour::Green), 2);
-    // Whom nobody takes, the last takes.
+    // A frame that no class takes belongs to the last class.
     assert_eq!(of(63, Colour::Red), 2);
 }
 

@@ -11,7 +11,7 @@ use super::report::{Counts, Gauges, Notice};
 use crate::scenario::PacketSource;
 use schedule::Schedule;
 
-/// Of UDP.
+/// Bytes of a UDP header.
 const HEADER: u32 = 8;
 
 /// One end of a flow of packets without a transport.
@@ -25,7 +25,7 @@ pub(crate) struct DatagramEnd {
     ip_header: u32,
     /// User data in a packet.
     payload: u32,
-    /// When it stops.
+    /// The time after which no packet is sent; `None`: never.
     stop: Option<Instant>,
     /// Random numbers of the schedule, until it is made.
     rng: Rng,
@@ -74,7 +74,7 @@ impl DatagramEnd {
         self.due = Some(at).filter(|at| self.stop.is_none_or(|stop| *at < stop));
     }
 
-    /// When the next packet leaves.
+    /// The time at which the next packet leaves.
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.due
@@ -152,7 +152,7 @@ impl DatagramEnd {
     }
 }
 
-/// What a transport does and this does not: there are no bytes, no application and nothing to wait for.
+/// The functions of a transport that have no effect here: there are no bytes, no application and nothing to wait for.
 impl DatagramEnd {
     pub(crate) fn handle_datagram(&mut self, _now: Instant, _meta: Meta, _bytes: &[u8]) {}
 

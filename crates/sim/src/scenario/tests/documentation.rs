@@ -108,7 +108,7 @@ fn it_names_every_key_and_choice() {
         assert!(error.contains("zzz"), "{error}");
         let (_, allowed) = error.split_once("; allowed").expect("it says what is allowed");
         let (_, allowed) = allowed.split_once(": ").expect("a list");
-        // What may stand there besides the words is for the reader of the error.
+        // The text behind "; " is a remark for the reader of the error, not an allowed word.
         let (allowed, _) = allowed.split_once("; ").unwrap_or((allowed, ""));
         for word in allowed.trim_end_matches(", or \"infinite\"").split(", ") {
             let known = [format!("`{word}`"), format!("`\"{word}\"`")].iter().any(|form| TEXT.contains(form));

@@ -436,7 +436,7 @@ fn options_of_engines() {
         "f.toml:21:1: \"rto_min\" is an option of the engine, not a key of [[flow]]: write options.rto_min",
     );
     let told = super::errors::told(&format!("{GOOD}[flow.options]\nsack_delay = 3\n"));
-    // What is expected is the engine's own sentence.
+    // The expected form is the engine's own sentence.
     assert!(told.starts_with("f.toml:23:14: sack_delay: \"3\" does not fit; expected a time "), "{told}");
     let told = super::errors::told(&format!("{GOOD}[flow.options]\nsack_delay = [3]\n"));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What a good file means.
+//! The scenarios that correct files are read as.
 
 use anabranch_base::{Dscp, Duration, Rng};
 

@@ -1,4 +1,4 @@
-//! What the queues of a file mean, and what is wrong with some.
+//! Queues of a file: those that correct files are read as, and the errors of others.
 
 use anabranch_link::{
     Action, AdaptiveRed, BurstParameters, CoDelConfig, Colour, ConditionerConfig, Conditioning, DscpSet,

@@ -1,4 +1,4 @@
-//! Constants of BBR (draft-ietf-ccwg-bbr-05, 2.4 to 2.13), and what stands for "no bound".
+//! Constants of BBR (draft-ietf-ccwg-bbr-05, 2.4 to 2.13), and the value for "no bound".
 
 use anabranch_base::Duration;
 
@@ -11,7 +11,7 @@ pub(super) const DRAIN_GAIN: f64 = 0.5;
 /// `DefaultCwndGain`, and that of `ProbeBW_UP`.
 pub(super) const CWND_GAIN: f64 = 2.0;
 pub(super) const CWND_GAIN_UP: f64 = 2.25;
-/// The cwnd gain of a lane whose share is nothing: as much as `ProbeBW_UP` needs to send a quarter more.
+/// The cwnd gain of a lane with a share of zero: as much as `ProbeBW_UP` needs to send a quarter more.
 pub(super) const COUPLED_GAIN: f64 = 1.25;
 /// `ProbeRTTCwndGain`.
 pub(super) const PROBE_RTT_GAIN: f64 = 0.5;

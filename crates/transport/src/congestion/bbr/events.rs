@@ -1,4 +1,4 @@
-//! What BBR hears of: packets that leave, acknowledgements, losses (draft-ietf-ccwg-bbr-05, 5.2).
+//! Events for BBR: packets that leave, acknowledgements, losses (draft-ietf-ccwg-bbr-05, 5.2).
 
 use anabranch_base::Instant;
 
@@ -118,7 +118,7 @@ impl Bbr {
         self.model.bound_bw();
     }
 
-    /// What was lost in this round may be lost at any load.
+    /// Counts the losses of this round as noise, which any load may have, where no queue explains them.
     fn count_noise(&mut self, sample: &Sample) {
         let losses = self.model.round_losses();
         if self.state == State::Startup {
@@ -136,7 +136,7 @@ impl Bbr {
         }
     }
 
-    /// What the transport makes of losses: recovery begins, or T3-rtx has expired.
+    /// The response to congestion that the transport reports: recovery begins, or T3-rtx has expired.
     pub(crate) fn on_congestion(&mut self, event: Congestion) {
         match event {
             // The model has heard of each loss; "BBROnEnterFastRecovery" only remembers the window.

@@ -25,7 +25,7 @@ use crate::delivery::Delivery;
 use constants::{CWND_GAIN, CWND_GAIN_UP, DRAIN_GAIN, NONE, PROBE_RTT_GAIN, STARTUP_GAIN};
 use model::Model;
 
-/// What BBR is told.
+/// The parameters of BBR.
 #[derive(Clone, Copy, Debug)]
 pub struct BbrRules {
     /// A full packet as windows count it, bytes: SMSS.
@@ -88,7 +88,7 @@ enum AckPhase {
     ProbeStopping,
 }
 
-/// What is restored when a loss episode proves spurious (draft-ietf-ccwg-bbr-05, 5.5.11).
+/// The state that is restored when a loss episode proves spurious (draft-ietf-ccwg-bbr-05, 5.5.11).
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     state: State,
@@ -102,7 +102,7 @@ struct Undo {
 pub struct Bbr {
     cwnd: u64,
     unit: u64,
-    /// Of what a flow alone would take, the part that this lane is to have: 1 / sqrt(Phi).
+    /// The part that this lane is to have of the rate of a flow alone: 1 / sqrt(Phi).
     share: f64,
     initial_window: u64,
     delivery: Delivery,
@@ -196,7 +196,7 @@ impl Bbr {
         self.share = growth.phi().sqrt().recip();
     }
 
-    /// One of the departures that are remembered.
+    /// One of the departures that are remembered, chosen by `draw`.
     #[cfg(test)]
     fn on_known_departure(&self, draw: u64) -> Option<Instant> {
         self.delivery.departure_at(draw)
@@ -213,7 +213,7 @@ impl Bbr {
         self.cwnd = self.cwnd.saturating_add(window);
     }
 
-    /// The window is what another rule made of it, bytes.
+    /// Sets the window to a size that another rule has given, bytes.
     pub(super) fn set_cwnd_to(&mut self, bytes: u64) {
         self.cwnd = bytes;
     }

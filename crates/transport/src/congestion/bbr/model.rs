@@ -31,7 +31,7 @@ pub(super) struct Model {
     pub(super) loss_round_start: bool,
     pub(super) loss_round_delivered: u64,
     pub(super) loss_in_round: bool,
-    /// What was lost and delivered in the round of losses, bytes.
+    /// Bytes lost and delivered in the present round of losses.
     round_lost: u64,
     round_delivered: u64,
     /// Sum and number of its round trips.
@@ -168,7 +168,7 @@ impl Model {
         count > 0 && sum / count <= most
     }
 
-    /// What was lost and delivered in this round, bytes.
+    /// Bytes lost and delivered in this round.
     pub(super) fn round_losses(&self) -> (u64, u64) {
         (self.round_lost, self.round_delivered)
     }

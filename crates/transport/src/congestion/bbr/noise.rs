@@ -1,5 +1,5 @@
-//! Losses that come at any load: bit errors, radio. They say nothing of a queue, and a sender that slows down because of them gives
-//! away what nobody else can use.
+//! Losses that come at any load: bit errors, radio. They say nothing of a queue, and a sender that slows down because
+//! of them leaves a part of the rate unused.
 //!
 //! They are counted in rounds in which no queue can have overflowed: those of cruising, at no more than the rate that the path
 //! delivers, with round trips near the shortest; and those of Startup after which the rate still grew by a quarter. A policer drops
@@ -15,7 +15,8 @@ const MEMORY: u64 = 2000;
 const LEAST: u64 = 40;
 /// Standard deviations by which the losses of a round trip may exceed those expected.
 const DEVIATIONS: f64 = 2.5;
-/// Of a few packets chance allows any part: more than this tells of a queue all the same, and what is in flight when it is passed stays finite.
+/// Of a few packets chance allows any part: a larger one tells of a queue all the same, so that the bytes in flight
+/// stay bounded.
 const HIGHEST: f64 = 0.9;
 
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ pub(super) struct Noise {
     pending: (u64, u64),
     /// Something was counted since the last turn of probing began.
     heard: bool,
-    /// Part of what is sent that is lost at any load.
+    /// The part of the sent bytes that is lost at any load.
     part: f64,
 }
 
@@ -63,7 +64,7 @@ impl Noise {
         self.pending = losses;
     }
 
-    /// A turn of probing begins: what was learnt long ago, and nothing has confirmed, is half forgotten.
+    /// A turn of probing begins: an old estimate that nothing has confirmed is halved.
     pub(super) fn age(&mut self) {
         if !std::mem::take(&mut self.heard) {
             self.lost /= 2;
@@ -71,14 +72,14 @@ impl Noise {
         }
     }
 
-    /// How much of `bytes` may be lost before it tells of a queue: `LossThresh`, and what is lost anyway.
+    /// How much of `bytes` may be lost before it tells of a queue: `LossThresh`, and the noise.
     pub(super) fn threshold(&self, bytes: u64) -> f64 {
         let packets = (bytes / self.unit).max(1) as f64;
         let deviation = (self.part * (1.0 - self.part) / packets).sqrt();
         (LOSS_THRESH + self.part + DEVIATIONS * deviation).min(HIGHEST)
     }
 
-    /// What must be sent for so much to arrive.
+    /// Bytes that must be sent for so many to arrive.
     pub(super) fn sent_for(&self, delivered: f64) -> f64 {
         delivered / (1.0 - self.part)
     }

@@ -159,7 +159,8 @@ fn the_two_cuts_and_their_floors() {
     assert_eq!(old.window(), 2 * PMDCS, "RFC 2960: floor 2");
 }
 
-/// 7.2.3: with each cut "partial_bytes_acked = 0". What was acknowledged before it is no part of the first step behind it.
+/// 7.2.3: with each cut "partial_bytes_acked = 0". Bytes acknowledged before a cut are no part of the first step behind
+/// it.
 #[test]
 fn every_cut_begins_partial_bytes_acked_anew() {
     for cut in

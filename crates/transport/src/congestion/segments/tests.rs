@@ -276,7 +276,7 @@ fn hystart_goes_on_when_a_reduction_is_undone() {
     assert!(c.hystart.is_none());
 }
 
-/// What SCTP asks for: a full window, an advance, no growth in recovery.
+/// The conditions for growth that SCTP has: a full window, an advance, no recovery.
 #[test]
 fn the_window_grows_when_the_rules_let_it() {
     for algorithm in [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bic, Algorithm::Vegas] {

@@ -360,7 +360,7 @@ impl Net {
         let timing =
             Timing { now, rtt, srtt, una, max, newest_sent: newest, flight_before: before, flight, starved };
         flow.controller.on_ack(&acked, || timing);
-        // What three later packets have overtaken is lost.
+        // A packet that three later ones have overtaken is lost.
         let overtaken = highest.and_then(|highest| highest.checked_sub(2)).unwrap_or(0);
         let lost: Vec<(u64, Sent)> =
             flow.flying.range(..overtaken).map(|(seq, sent)| (*seq, *sent)).collect();
