@@ -80,7 +80,10 @@ impl Sender {
         let begins = cx.config.congestion.nagle && !self.tables.has_data_in_flight();
         let lost = if lane.loss.any() {
             rare();
-            self.write_lost(cx, packet, limit, next)
+            let how = (self.special.get(), self.format);
+            let (chunks, charged) = self.tables.write_lost(how, cx, packet, limit, next);
+            self.peer.charge(charged);
+            chunks
         } else {
             0
         };
