@@ -4,7 +4,7 @@ use anabranch_base::{Instant, TraceEvent};
 use anabranch_transport::congestion::{Congestion, Growth};
 use anabranch_wire::chunk::ReceiveTime;
 
-use super::coupling::{Coupler, Delay, Heard, LaneView, Lost};
+use super::coupling::{Coupler, Delay, LaneReport, LaneView, Lost};
 use super::flight::AckOutcome;
 use super::subflow::Life;
 use super::tables::Tables;
@@ -95,7 +95,7 @@ impl LaneCoupling {
             if ack.acked_chunks == 0 {
                 continue;
             }
-            let heard = Heard {
+            let heard = LaneReport {
                 bytes: ack.cumulative + ack.gap,
                 delay: ack.newest_once.map(|(_, sent_at)| match times {
                     Some(times) => Delay::OneWay(one_way_ns(times, sent_at)),

@@ -76,7 +76,7 @@ use stream_map::StreamMap;
 use subflow::Subflow;
 use tables::Tables;
 
-pub(crate) use acknowledgement::Heard;
+pub(crate) use acknowledgement::AckNews;
 pub(crate) use credit::OpenFid;
 pub(crate) use flight::GapList;
 pub(crate) use next::Next;
