@@ -101,7 +101,14 @@ impl Sender {
         }
         if let Some(a_fwnd) = windows.a_fwnd {
             rare();
-            self.update_allowance(cx, at, a_fwnd);
+            // The peer's window for one subflow is what it announced less what is outstanding there.
+            let outstanding = self.tables.outstanding(cx, Some(at));
+            if let Some(space) = self.tables.spaces.get_mut(at) {
+                space.allowance.set(a_fwnd, outstanding);
+            }
+            if self.format.encoding() == Encoding::Sf2007 {
+                self.forget_peer_window(cx);
+            }
         }
         if let Some(a_rwnd) = windows.a_rwnd {
             let outstanding = self.tables.outstanding(cx, None);
@@ -198,17 +205,6 @@ impl Sender {
             if let Some(mut scope) = self.tables.scope(id) {
                 scope.step_recovery(outcome, lost_before);
             }
-        }
-    }
-
-    /// The peer's window for one subflow is what it announced less what is outstanding there.
-    fn update_allowance(&mut self, cx: &Context, at: SpaceId, a_fwnd: u32) {
-        let outstanding = self.tables.outstanding(cx, Some(at));
-        if let Some(space) = self.tables.spaces.get_mut(at) {
-            space.allowance.set(a_fwnd, outstanding);
-        }
-        if self.format.encoding() == Encoding::Sf2007 {
-            self.forget_peer_window(cx);
         }
     }
 

@@ -10,7 +10,7 @@ use super::subflow::Life;
 use super::tables::Tables;
 use crate::context::Context;
 use crate::encoding::micros;
-use crate::ids::{Id, LaneId, SpaceId};
+use crate::ids::{Id, LaneId, PathId, SpaceId};
 
 /// The coupling of the lanes of an association.
 #[derive(Debug, Default)]
@@ -39,10 +39,16 @@ impl LaneCoupling {
         }
     }
 
-    /// Windows are counted in so many bytes.
-    pub(super) fn resize(&mut self, unit: u64) {
+    /// The packets of a path have another size: what windows are counted in. "An update to the PLPMTU (or MPS) MUST NOT increase the
+    /// congestion window measured in bytes" (RFC 8899, 3), and a smaller one is no sign of congestion.
+    pub(super) fn resize(&mut self, tables: &mut Tables, cx: &Context, id: PathId) {
+        let Some(path) = cx.paths.get(id) else { return };
+        let (unit, pmdcs) = (path.window_unit(&cx.config), path.pmdcs());
+        for lane in tables.lanes.rows_mut().iter_mut().filter(|lane| lane.path() == id) {
+            lane.resize(unit, pmdcs);
+        }
         if let Some(coupler) = &mut self.coupler {
-            coupler.resize(unit);
+            coupler.resize(u64::from(unit));
         }
     }
 
@@ -172,7 +178,7 @@ impl LaneCoupling {
         true
     }
 
-    /// Whether the flow that a lane is a part of has all in flight that it may; after [`Sender::look_at_flights`].
+    /// Whether the flow that a lane is a part of has all in flight that it may; after [`LaneCoupling::look_at_flights`].
     pub(super) fn is_out(&mut self, id: LaneId) -> bool {
         self.coupler.as_mut().is_some_and(|coupler| coupler.is_out(id))
     }
