@@ -9,6 +9,7 @@ mod abandonment;
 mod acknowledgement;
 mod admission;
 mod allowance;
+mod basis;
 mod buffer_watch;
 mod choose;
 mod contiguity;
