@@ -13,6 +13,7 @@ use super::lane::Lane;
 use super::next::Next;
 use super::space::SendSpace;
 use super::subflow::{Life, Subflow};
+use crate::config::{Coupling, SubflowSpec};
 use crate::context::Context;
 use crate::encoding::{Encoding, micros};
 use crate::error::SubflowError;
@@ -381,5 +382,30 @@ impl Tables {
                 }
             }
         }
+    }
+
+    /// A subflow in a free place, with a lane unless all share one.
+    pub(super) fn place_subflow(
+        &mut self,
+        cx: &mut Context,
+        encoding: Encoding,
+        spec: &SubflowSpec,
+    ) -> (SubflowId, LaneId) {
+        let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
+        let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
+        let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
+        let placed = if one_lane { None } else { self.place_lane(cx, encoding, id, PathId::FIRST) };
+        let lane = placed.unwrap_or(LaneId::FIRST);
+        let before = self.subflows.get(id);
+        debug_assert!(
+            before.is_none_or(|before| before.out.is_empty()),
+            "what waits has no subflow any more"
+        );
+        let mut subflow = Subflow::new(&cx.config, spec, lane);
+        // Who was told that the one before it here was full still waits.
+        subflow.writable_owed = self.subflows.get(id).is_some_and(|before| before.writable_owed);
+        self.subflows.set(id, subflow);
+        self.share_spaces();
+        (id, lane)
     }
 }
