@@ -7,7 +7,7 @@ use anabranch_wire::chunk::sack::GapBlock;
 
 use super::Association;
 use crate::ids::SpaceId;
-use crate::sender::{GapList, Heard, Windows};
+use crate::sender::{AckNews, GapList, Windows};
 use crate::state::State;
 use crate::violation::Violation;
 
@@ -23,9 +23,9 @@ impl Association {
     ) -> Result<(), Violation> {
         let heard = self.sender.on_acknowledgement(&mut self.cx, at, cumulative, windows, gaps, times)?;
         self.close_drained_subflows();
-        if heard == Heard::News {
+        if heard == AckNews::Acknowledged {
             self.errors = 0;
-            for path in self.sender.paths_of_news() {
+            for path in self.sender.acknowledged_paths() {
                 if let Some(up) = self.cx.paths.on_answer(path) {
                     self.cx.tell(up);
                 }

@@ -18,11 +18,11 @@ use crate::violation::Violation;
 
 /// What an acknowledgement has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum AckNews {
     /// Nothing: it is old, or says nothing new.
     Nothing,
-    /// Chunks were acknowledged for the first time: proof that their paths work ([`Sender::paths_of_news`]).
-    News,
+    /// Chunks were acknowledged for the first time: proof that their paths work ([`Sender::acknowledged_paths`]).
+    Acknowledged,
 }
 
 impl Sender {
@@ -39,16 +39,16 @@ impl Sender {
         windows: Windows,
         gaps: GapList<impl ExactSizeIterator<Item = GapBlock>>,
         times: Option<ReceiveTime>,
-    ) -> Result<Heard, Violation> {
-        let Some(space) = self.tables.spaces.get_mut(at) else { return Ok(Heard::Nothing) };
-        let Some(next_expected) = space.unwrap_ack(cumulative) else { return Ok(Heard::Nothing) };
+    ) -> Result<AckNews, Violation> {
+        let Some(space) = self.tables.spaces.get_mut(at) else { return Ok(AckNews::Nothing) };
+        let Some(next_expected) = space.unwrap_ack(cumulative) else { return Ok(AckNews::Nothing) };
         // 6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK chunk."
         if next_expected < space.flight.first() {
-            return Ok(Heard::Nothing);
+            return Ok(AckNews::Nothing);
         }
         // Half of the numbers ahead: an acknowledgement of before an SSN/TSN reset, that was late.
         if next_expected - space.flight.first() > 1 << 30 && self.resettable {
-            return Ok(Heard::Nothing);
+            return Ok(AckNews::Nothing);
         }
         if let Some(special) = self.special.get_mut() {
             rare();
@@ -81,7 +81,10 @@ impl Sender {
             association: at_time.1,
             // A subflow with a space of its own has the number of its FID, whatever the row of the space.
             subflow: space.fid,
-            path: paths_of_news(&self.tables.lanes, &outcome).next().unwrap_or(cx.paths.for_control()).get(),
+            path: acknowledged_paths(&self.tables.lanes, &outcome)
+                .next()
+                .unwrap_or(cx.paths.for_control())
+                .get(),
             event: TraceEvent::AckReceived {
                 cumulative: next_expected,
                 newly_acked: outcome.payload as u32,
@@ -101,7 +104,14 @@ impl Sender {
         }
         if let Some(a_fwnd) = windows.a_fwnd {
             rare();
-            self.update_allowance(cx, at, a_fwnd);
+            // The peer's window for one subflow is what it announced less what is outstanding there.
+            let outstanding = self.tables.outstanding(cx, Some(at));
+            if let Some(space) = self.tables.spaces.get_mut(at) {
+                space.allowance.set(a_fwnd, outstanding);
+            }
+            if self.format.encoding() == Encoding::Sf2007 {
+                self.forget_peer_window(cx);
+            }
         }
         if let Some(a_rwnd) = windows.a_rwnd {
             let outstanding = self.tables.outstanding(cx, None);
@@ -118,7 +128,7 @@ impl Sender {
         }
         // "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to that peer endpoint is
         // acknowledged" (RFC 9260, 8.1).
-        Ok(if news { Heard::News } else { Heard::Nothing })
+        Ok(if news { AckNews::Acknowledged } else { AckNews::Nothing })
     }
 
     /// The paths of what the last acknowledgement has acknowledged for the first time: "the endpoint SHOULD clear the error counter of
@@ -126,8 +136,8 @@ impl Sender {
     /// A path is named once for each of its lanes.
     // rfc9260:8.2-3
     #[inline]
-    pub(crate) fn paths_of_news(&self) -> impl Iterator<Item = PathId> + '_ {
-        paths_of_news(&self.tables.lanes, &self.outcome)
+    pub(crate) fn acknowledged_paths(&self) -> impl Iterator<Item = PathId> + '_ {
+        acknowledged_paths(&self.tables.lanes, &self.outcome)
     }
 
     /// The peer's window is not spoken of (encoding of 2007).
@@ -201,17 +211,6 @@ impl Sender {
         }
     }
 
-    /// The peer's window for one subflow is what it announced less what is outstanding there.
-    fn update_allowance(&mut self, cx: &Context, at: SpaceId, a_fwnd: u32) {
-        let outstanding = self.tables.outstanding(cx, Some(at));
-        if let Some(space) = self.tables.spaces.get_mut(at) {
-            space.allowance.set(a_fwnd, outstanding);
-        }
-        if self.format.encoding() == Encoding::Sf2007 {
-            self.forget_peer_window(cx);
-        }
-    }
-
     /// Duplicate TSNs of a SACK: something arrived twice.
     pub(crate) fn note_duplicates(
         &mut self,
@@ -242,7 +241,7 @@ impl Sender {
 
 /// The paths of the lanes of which something was acknowledged for the first time.
 #[inline]
-fn paths_of_news<'a>(
+fn acknowledged_paths<'a>(
     lanes: &'a Table<LaneId, Lane>,
     outcome: &'a AckOutcome,
 ) -> impl Iterator<Item = PathId> + 'a {

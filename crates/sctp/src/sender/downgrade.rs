@@ -4,9 +4,62 @@ use super::Sender;
 use super::flight::ChunkState;
 use super::format::Format;
 use super::subflow::Life;
+use super::tables::Tables;
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::SpaceId;
+
+impl Tables {
+    /// Subflows go on as at level 0, and what was sent under other FIDs and not acknowledged leaves
+    /// again under subflow 0, with new TSNs. A peer that has it already knows an ordered message by its identifier; an
+    /// unordered one may then be delivered twice. The tickets of what gap blocks had acknowledged.
+    pub(super) fn fold_spaces(&mut self) -> Vec<u32> {
+        let mut acknowledged = Vec::new();
+        for space in &mut self.spaces.split_off_first() {
+            for mut chunk in space.flight.take_all() {
+                if chunk.state == ChunkState::GapAcked {
+                    acknowledged.push(chunk.fragment.ticket);
+                    continue; // it is there
+                }
+                if chunk.state == ChunkState::Abandoned {
+                    // Its message is still to be skipped.
+                    if let Some(zero) = self.spaces.first_mut() {
+                        chunk.transmissions = 0;
+                        zero.flight.push_abandoned(chunk);
+                    }
+                    continue;
+                }
+                if self.lanes.get(chunk.lane).is_none() {
+                    continue;
+                }
+                chunk.state = ChunkState::Lost;
+                chunk.lost_by_timeout = true;
+                chunk.missing = 0;
+                if let Some(zero) = self.spaces.first_mut() {
+                    zero.flight.push(chunk);
+                }
+            }
+        }
+        for subflow in self.subflows.rows_mut() {
+            subflow.space = SpaceId::FIRST;
+            subflow.awaits_fid = false;
+        }
+        for lane in self.lanes.rows_mut() {
+            if lane.space() != SpaceId::FIRST {
+                lane.fold_into(SpaceId::FIRST);
+            }
+        }
+        self.share_spaces();
+        for (id, lane) in self.lanes.iter_mut() {
+            if let Some(zero) = self.spaces.first() {
+                lane.loss.took_over(&zero.flight, id);
+                lane.loss.find_earliest(&zero.flight);
+            }
+        }
+        acknowledged.retain(|ticket| *ticket != 0);
+        acknowledged
+    }
+}
 
 impl Sender {
     /// The extension SF ends: subflows go on as at level 0.
@@ -39,63 +92,6 @@ impl Sender {
         }
     }
 
-    /// Subflows go on as at level 0, and what was sent under other FIDs and not acknowledged leaves
-    /// again under subflow 0, with new TSNs. A peer that has it already knows an ordered message by its identifier; an
-    /// unordered one may then be delivered twice.
-    fn fold_spaces(&mut self) -> Vec<u32> {
-        let mut acknowledged = Vec::new();
-        self.ecn.forget_numbers();
-        for space in &mut self.tables.spaces.split_off_first() {
-            for mut chunk in space.flight.take_all() {
-                if chunk.state == ChunkState::GapAcked {
-                    acknowledged.push(chunk.fragment.ticket);
-                    continue; // it is there
-                }
-                if chunk.state == ChunkState::Abandoned {
-                    // Its message is still to be skipped.
-                    if let Some(zero) = self.tables.spaces.first_mut() {
-                        chunk.transmissions = 0;
-                        zero.flight.push_abandoned(chunk);
-                    }
-                    continue;
-                }
-                if self.tables.lanes.get(chunk.lane).is_none() {
-                    continue;
-                }
-                chunk.state = ChunkState::Lost;
-                chunk.lost_by_timeout = true;
-                chunk.missing = 0;
-                if let Some(zero) = self.tables.spaces.first_mut() {
-                    zero.flight.push(chunk);
-                }
-            }
-        }
-        for subflow in self.tables.subflows.rows_mut() {
-            subflow.space = SpaceId::FIRST;
-            subflow.awaits_fid = false;
-        }
-        for lane in self.tables.lanes.rows_mut() {
-            if lane.space() != SpaceId::FIRST {
-                lane.fold_into(SpaceId::FIRST);
-            }
-        }
-        self.tables.share_spaces();
-        for (id, lane) in self.tables.lanes.iter_mut() {
-            if let Some(zero) = self.tables.spaces.first() {
-                lane.loss.took_over(&zero.flight, id);
-                lane.loss.find_earliest(&zero.flight);
-            }
-        }
-        if let Some(special) = self.special.get_mut() {
-            if let Some(zero) = self.tables.spaces.first() {
-                special.fates.renumber(SpaceId::FIRST, &zero.flight);
-            }
-            special.reliability.forget_forwards();
-        }
-        acknowledged.retain(|ticket| *ticket != 0);
-        acknowledged
-    }
-
     /// Back to RFC 9260.
     pub(crate) fn forget_extensions(&mut self, cx: &mut Context) {
         if self.tables.spaces.len() > 1 {
@@ -108,5 +104,16 @@ impl Sender {
         self.resettable = false;
         self.special.forget_partial_reliability();
         self.ecn.forget();
+    }
+
+    /// Subflows go on under one numbering, and what is known of numbers is forgotten. The tickets of what gap blocks had acknowledged.
+    fn fold_spaces(&mut self) -> Vec<u32> {
+        self.ecn.forget_numbers();
+        let acknowledged = self.tables.fold_spaces();
+        if let (Some(special), Some(zero)) = (self.special.get_mut(), self.tables.spaces.first()) {
+            special.fates.renumber(SpaceId::FIRST, &zero.flight);
+            special.reliability.forget_forwards();
+        }
+        acknowledged
     }
 }

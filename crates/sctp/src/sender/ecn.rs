@@ -26,6 +26,14 @@ pub(super) struct EcnSender {
     state: Option<Box<EcnState>>,
 }
 
+/// So many packets of a lane were marked: up to this number, which left then.
+#[derive(Clone, Copy, Debug)]
+struct Marks {
+    seq: u64,
+    sent_at: Instant,
+    packets: u32,
+}
+
 /// What is agreed on, and heard.
 #[derive(Debug)]
 struct EcnState {
@@ -176,7 +184,7 @@ impl EcnSender {
         let lane = chunk.or_else(|| tables.only_lane(cx, SpaceId::FIRST));
         let reduced = match lane {
             Some((lane, sent_at)) if news > 0 && recent => {
-                self.on_marks(tables, coupling, cx, lane, seq, sent_at, news)
+                self.on_marks(tables, coupling, cx, lane, Marks { seq, sent_at, packets: news })
             }
             _ => false,
         };
@@ -230,7 +238,8 @@ impl EcnSender {
         let before = std::mem::replace(&mut marked.counted_to, first);
         marked.counter = ce;
         let most = u32::try_from(next.saturating_sub(before)).unwrap_or(u32::MAX);
-        self.on_marks(tables, coupling, cx, id, first.saturating_sub(1), sent_at, more.min(most));
+        let marks = Marks { seq: first.saturating_sub(1), sent_at, packets: more.min(most) };
+        self.on_marks(tables, coupling, cx, id, marks);
     }
 
     /// Packets of a lane were marked. True when its window has come down.
@@ -240,9 +249,7 @@ impl EcnSender {
         coupling: &mut LaneCoupling,
         cx: &mut Context,
         id: LaneId,
-        seq: u64,
-        sent_at: Instant,
-        packets: u32,
+        Marks { seq, sent_at, packets }: Marks,
     ) -> bool {
         let mine = tables.subflows.rows().iter().filter(|subflow| subflow.lane == id);
         let sent: u64 = mine.map(|subflow| subflow.counters.chunk_bytes_sent).sum();

@@ -1,4 +1,4 @@
-//! Messages with options: how reliable they are to be, and what is told of their fate.
+//! What becomes of messages with options, and when: with a SACK, after a timer, at the end of a lifetime, and what the user asks of them.
 
 use anabranch_wire::PacketBuilder;
 

@@ -4,13 +4,13 @@ use anabranch_base::{Instant, TraceEvent};
 use anabranch_transport::congestion::{Congestion, Growth};
 use anabranch_wire::chunk::ReceiveTime;
 
-use super::coupling::{Coupler, Delay, Heard, LaneView, Lost};
+use super::coupling::{Coupler, Delay, LaneReport, LaneView, Lost};
 use super::flight::AckOutcome;
 use super::subflow::Life;
 use super::tables::Tables;
 use crate::context::Context;
 use crate::encoding::micros;
-use crate::ids::{Id, LaneId, SpaceId};
+use crate::ids::{Id, LaneId, PathId, SpaceId};
 
 /// The coupling of the lanes of an association.
 #[derive(Debug, Default)]
@@ -39,10 +39,16 @@ impl LaneCoupling {
         }
     }
 
-    /// Windows are counted in so many bytes.
-    pub(super) fn resize(&mut self, unit: u64) {
+    /// The packets of a path have another size: what windows are counted in. "An update to the PLPMTU (or MPS) MUST NOT increase the
+    /// congestion window measured in bytes" (RFC 8899, 3), and a smaller one is no sign of congestion.
+    pub(super) fn resize(&mut self, tables: &mut Tables, cx: &Context, id: PathId) {
+        let Some(path) = cx.paths.get(id) else { return };
+        let (unit, pmdcs) = (path.size().window_unit(&cx.config), path.pmdcs());
+        for lane in tables.lanes.rows_mut().iter_mut().filter(|lane| lane.path() == id) {
+            lane.resize(unit, pmdcs);
+        }
         if let Some(coupler) = &mut self.coupler {
-            coupler.resize(unit);
+            coupler.resize(u64::from(unit));
         }
     }
 
@@ -95,7 +101,7 @@ impl LaneCoupling {
             if ack.acked_chunks == 0 {
                 continue;
             }
-            let heard = Heard {
+            let heard = LaneReport {
                 bytes: ack.cumulative + ack.gap,
                 delay: ack.newest_once.map(|(_, sent_at)| match times {
                     Some(times) => Delay::OneWay(one_way_ns(times, sent_at)),
@@ -172,7 +178,7 @@ impl LaneCoupling {
         true
     }
 
-    /// Whether the flow that a lane is a part of has all in flight that it may; after [`Sender::look_at_flights`].
+    /// Whether the flow that a lane is a part of has all in flight that it may; after [`LaneCoupling::look_at_flights`].
     pub(super) fn is_out(&mut self, id: LaneId) -> bool {
         self.coupler.as_mut().is_some_and(|coupler| coupler.is_out(id))
     }

@@ -176,7 +176,7 @@ impl Scope<'_> {
     }
 
     /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
-    /// ([`Sender::after_marking`]).
+    /// (`Sender::after_marking`).
     // rfc9260:6.3.3-2
     pub(super) fn mark_all_lost(&mut self, cx: &mut Context) -> u64 {
         let Self { lane, space, .. } = self;

@@ -1,12 +1,15 @@
 //! What an association sends: subflows and their scheduler, what is in flight under which numbers, what of it is lost, and
 //! when something may leave.
 //!
-//! What happens is a matter of [`Tables`], whose rows are subflows, lanes and sequence spaces, and of the owners beside them.
+//! What happens is a matter of [`Tables`], whose rows are subflows, lanes and sequence spaces, and of the owners beside them. An owner that
+//! needs the tables is lent them; what happens to one lane is a reaction on the scope that the tables lend, and comes back as an effect.
+//! The sender keeps the order in which they are asked.
 
 mod abandonment;
 mod acknowledgement;
 mod admission;
 mod allowance;
+mod basis;
 mod buffer_watch;
 mod choose;
 mod contiguity;
@@ -21,6 +24,7 @@ mod flight;
 mod format;
 mod forward;
 mod forward_watch;
+mod from_config;
 pub(crate) mod lane;
 mod lane_ack;
 mod lane_coupling;
@@ -46,7 +50,6 @@ mod stream_map;
 mod stream_reset;
 mod subflow;
 mod subflow_changes;
-mod table;
 mod tables;
 mod tickets;
 mod timeout;
@@ -76,7 +79,7 @@ use stream_map::StreamMap;
 use subflow::Subflow;
 use tables::Tables;
 
-pub(crate) use acknowledgement::Heard;
+pub(crate) use acknowledgement::AckNews;
 pub(crate) use credit::OpenFid;
 pub(crate) use flight::GapList;
 pub(crate) use next::Next;
@@ -86,23 +89,22 @@ pub(crate) use windows::Windows;
 /// The sending half of an association.
 #[derive(Debug)]
 pub(crate) struct Sender {
+    tables: Tables,
     peer: PeerWindow,
     format: Format,
-    tables: Tables,
-    numbering: Numbering,
-    /// What one SACK changed: kept for its memory.
-    outcome: AckOutcome,
-    scheduler: SubflowScheduler,
     buffer: SendBuffer,
     stream_map: StreamMap,
+    numbering: Numbering,
+    scheduler: SubflowScheduler,
     coupling: LaneCoupling,
+    ecn: EcnSender,
+    special: SpecialMessages,
+    /// What one SACK changed: kept for its memory.
+    outcome: AckOutcome,
     /// When the user asked for a shutdown.
     shutdown_at: Instant,
     /// Old acknowledgements may come, of before an SSN/TSN reset.
     resettable: bool,
-    ecn: EcnSender,
-    /// What only messages with options need, and what is told only where it is asked for.
-    special: SpecialMessages,
 }
 
 impl Sender {

@@ -13,7 +13,7 @@ use super::flight::{ChunkState, Counted, LaneAck, SentChunk};
 use super::format::Format;
 use super::tables::Scope;
 use crate::context::Context;
-use crate::ids::{LaneId, PathId};
+use crate::ids::PathId;
 use crate::path::{Path, Paths};
 use crate::stats::count_lost;
 
@@ -72,17 +72,6 @@ impl Sender {
         }
         self.after_marking(cx);
     }
-
-    /// T3-rtx of a lane has expired, and nothing is marked yet: the packets that were lost once more may be too long for the path
-    /// (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
-    pub(super) fn suspect_lost_sizes(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(scope) = self.tables.scope(id) else { return };
-        if cx.paths.get(scope.lane.path()).is_none_or(|path| !path.size().is_searched()) {
-            return;
-        }
-        let longest = scope.lost_sizes(cx, self.format);
-        self.suspect_black_hole(cx, id, longest);
-    }
 }
 
 impl Scope<'_> {
@@ -113,8 +102,9 @@ impl Scope<'_> {
         self.lose(cx, all)
     }
 
-    /// Packets that were lost once more, after T3-rtx had expired before: the longest, bytes of chunks.
-    fn lost_sizes(&self, cx: &Context, format: Format) -> usize {
+    /// T3-rtx has expired, and nothing is marked yet: the longest packet that was lost once more, bytes of chunks. It may be too long for
+    /// the path (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
+    pub(super) fn lost_sizes(&self, cx: &Context, format: Format) -> usize {
         let (header, room) = (format.header_len(), room_of(&cx.paths, self.lane.path()));
         let mut lost = LostAgain::default();
         for chunk in self.space.flight.of_lane(self.id).filter_map(|seq| self.space.flight.get(seq)) {

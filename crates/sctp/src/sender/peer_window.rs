@@ -193,3 +193,33 @@ impl PeerWindow {
         credit.fids.next_epoch(id.get())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leaves_is_charged_and_comes_back_within_what_may_be_kept() {
+        let mut peer = PeerWindow::default();
+        peer.learn(8_000, 10_000);
+        assert_eq!(peer.bytes(), 8_000);
+        peer.update(10_000, 3_000, 5_000);
+        assert_eq!(peer.bytes(), 5_000, "no more than may be kept");
+        peer.charge(2_000);
+        assert_eq!(peer.bytes(), 3_000);
+        peer.charge_new(1_000, 1_500);
+        assert_eq!(peer.bytes(), 1_500);
+        peer.give_back(10_000, 4_000);
+        assert_eq!(peer.bytes(), 4_000);
+        peer.charge(5_000);
+        assert_eq!(peer.on_wire(), 0, "a probe may exceed it");
+    }
+
+    #[test]
+    fn a_window_that_is_only_supposed_changes_nothing() {
+        let (peer, tables) = (PeerWindow::default(), Tables::new(Tsn::new(1)));
+        assert!(!peer.has_room(&tables, SpaceId::FIRST, 100));
+        assert!(peer.has_room_in(&tables, 100, SpaceId::FIRST, 100));
+        assert!(!peer.has_room_in(&tables, 99, SpaceId::FIRST, 100));
+    }
+}

@@ -3,64 +3,75 @@
 use anabranch_base::{RetransmitReason, TraceEvent};
 use anabranch_wire::PacketBuilder;
 
-use super::Sender;
+use super::abandonment::Special;
 use super::flight::ChunkState;
+use super::format::Format;
 use super::next::{First, Next};
 use super::peer_window::WINDOW_HEADER;
+use super::tables::Tables;
 use crate::config::RttSampling;
 use crate::context::Context;
 use crate::state::State;
 
-impl Sender {
-    /// Chunks marked for retransmission, while they fit and may leave; how many.
+impl Tables {
+    /// Chunks marked for retransmission, while they fit and may leave: how many, and what the peer's window is charged for them.
     #[inline(never)]
     pub(super) fn write_lost(
         &mut self,
+        (special, format): (Option<&Special>, Format),
         cx: &mut Context,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
         next: &Next,
-    ) -> u32 {
-        let mut chunks = 0;
+    ) -> (u32, u64) {
+        let (mut chunks, mut charged) = (0, 0);
         // The first was decided on when the packet's data was chosen.
         let mut decided = match next.first {
             First::Lost(seq) => Some(seq),
             First::New { .. } => None,
         };
         // Of the path, whatever fragments are to be from now on (`max_fragment`).
-        let empty = self.format.header_len() + self.format.packet_room(cx, next.path);
+        let empty = format.header_len() + format.packet_room(cx, next.path);
         loop {
             let room = limit.saturating_sub(packet.len());
-            let Some(seq) = decided.take().or_else(|| self.tables.next_lost(next)) else { break };
+            let Some(seq) = decided.take().or_else(|| self.next_lost(next)) else { break };
             // "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP
             // fragmentation MUST be used" (6.9): a chunk that fits no packet any more leaves in one of its own.
-            if !self.tables.fits(self.format, next, seq, room) && room < empty {
+            if !self.fits(format, next, seq, room) && room < empty {
                 break;
             }
-            self.retransmit(cx, next, seq, packet.buffer());
+            charged += self.retransmit((special, format), cx, next, seq, packet.buffer());
             chunks += 1;
         }
         if chunks > 0 {
-            if let Some(lane) = self.tables.lanes.get_mut(next.lane) {
+            if let Some(lane) = self.lanes.get_mut(next.lane) {
                 lane.permits.marked_left();
             }
         }
-        chunks
+        (chunks, charged)
     }
 
+    /// Sends a chunk again; what the peer's window is charged for it.
     // rfc9260:6.1-19 rfc9260:6.1-20 rfc9260:6.3.1-5
-    fn retransmit(&mut self, cx: &mut Context, next: &Next, seq: u64, out: &mut Vec<u8>) {
+    fn retransmit(
+        &mut self,
+        (special, format): (Option<&Special>, Format),
+        cx: &mut Context,
+        next: &Next,
+        seq: u64,
+        out: &mut Vec<u8>,
+    ) -> u64 {
         let established = cx.state != State::CookieEchoed;
-        let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return };
-        let Some(space) = self.tables.spaces.get_mut(lane.space()) else { return };
-        let framing = self.format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let Some(lane) = self.lanes.get_mut(next.lane) else { return 0 };
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return 0 };
+        let framing = format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let tsn = space.tsn_of(seq);
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;
-        let Some(chunk) = space.flight.get_mut(seq) else { return };
-        // Whatever marked it has asked whether it may leave again ([`Sender::after_marking`]).
+        let Some(chunk) = space.flight.get_mut(seq) else { return 0 };
+        // Whatever marked it has asked whether it may leave again (`Sender::after_marking`).
         debug_assert!(
-            self.special.get().is_none_or(|special| special.fates.may_leave_again(
+            special.is_none_or(|special| special.fates.may_leave_again(
                 chunk.fragment.ticket,
                 cx.now,
                 chunk.transmissions
@@ -105,18 +116,18 @@ impl Sender {
         }
         let charged = len as u64 + if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         space.allowance.take(charged);
-        self.peer.charge(charged);
         cx.stats.chunks_sent += 1;
         cx.stats.reasons.count(reason);
         if let Some(table) = &mut cx.streams {
             table.note_sent_again(next.space, tsn, stream, reason);
         }
         cx.stats.payload_bytes_sent += len as u64;
-        if let Some(subflow) = self.tables.subflows.get_mut(owner) {
+        if let Some(subflow) = self.subflows.get_mut(owner) {
             subflow.counters.reasons.count(reason);
             subflow.counters.payload_bytes_sent += len as u64;
             subflow.counters.chunk_bytes_sent += on_wire;
         }
         cx.record(owner, next.path, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
+        charged
     }
 }

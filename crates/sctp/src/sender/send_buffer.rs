@@ -160,7 +160,6 @@ impl SendBuffer {
         stream: u16,
         number: u32,
     ) -> Option<Removed> {
-        let interleaves = interleaves;
         let subflow = map.subflow_of(stream);
         let removed = tables.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
         if let Some((_, removed)) = removed {
@@ -179,7 +178,6 @@ impl SendBuffer {
         stream: u16,
         number: u32,
     ) -> Option<Queued> {
-        let interleaves = interleaves;
         let subflow = map.subflow_of(stream);
         let removed = tables.subflows.get_mut(subflow)?.out.remove(stream, number, interleaves);
         removed.map(|(message, _)| message).or_else(|| self.deferred.as_mut()?.remove(number))

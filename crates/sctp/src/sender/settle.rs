@@ -94,18 +94,7 @@ impl Sender {
     pub(crate) fn use_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
         let config = &cx.config;
         if cx.paths.get_mut(id).is_some_and(|path| path.size_mut().set(config, mtu)) {
-            self.path_mtu_changed(cx, id);
+            self.coupling.resize(&mut self.tables, cx, id);
         }
-    }
-
-    /// The packets of a path have another size: what windows are counted in. "An update to the PLPMTU (or MPS) MUST NOT increase the
-    /// congestion window measured in bytes" (RFC 8899, 3), and a smaller one is no sign of congestion.
-    pub(crate) fn path_mtu_changed(&mut self, cx: &Context, id: PathId) {
-        let Some(path) = cx.paths.get(id) else { return };
-        let (unit, pmdcs) = (path.size().window_unit(&cx.config), path.pmdcs());
-        for lane in self.tables.lanes.rows_mut().iter_mut().filter(|lane| lane.path() == id) {
-            lane.resize(unit, pmdcs);
-        }
-        self.coupling.resize(u64::from(unit));
     }
 }

@@ -220,3 +220,29 @@ impl SpecialMessages {
         self.partial_reliability = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resets_are_minded_where_something_may_be_skipped() {
+        let mut special = SpecialMessages::default();
+        special.asks_for_reset(5);
+        assert!(!special.reset_is_answered(0, &[], true));
+        special.adopt(true);
+        special.asks_for_reset(5);
+        assert!(special.reset_is_answered(0, &[1], true));
+        assert!(special.reset_is_answered(4, &[], false), "number 4 is of before the reset");
+        assert!(special.reset_is_answered(5, &[], false), "and acknowledged now");
+        assert!(!special.reset_is_answered(5, &[], false));
+    }
+
+    #[test]
+    fn nothing_is_made_for_who_wants_to_learn_nothing() {
+        let mut special = SpecialMessages::default();
+        special.tell_fates(false);
+        assert!(!special.tell_when_dry(false) && !special.is_any());
+        assert!(special.tell_when_dry(true) && special.is_any());
+    }
+}

@@ -9,10 +9,61 @@ use super::flight::ChunkState;
 use super::lane::Lane;
 use super::lane::rack::Rack;
 use super::subflow::Life;
+use super::tables::Tables;
 use crate::config::{Coupling, SubflowSpec};
 use crate::context::Context;
 use crate::error::SubflowError;
 use crate::ids::{SpaceId, SubflowId};
+
+impl Tables {
+    /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`: windows add up,
+    /// and what is in the network stays the same (Zou 2007, 3.2, "combines subflows with the similar congestion state
+    /// parameters"). False where there is nothing to join.
+    pub(super) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) -> bool {
+        let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);
+        let (Some(from), Some(to)) = (lane_of(id), lane_of(into)) else { return false };
+        let space_of = |lane| self.lanes.get(lane).map(Lane::space);
+        let same_space = space_of(from) == space_of(to);
+        if from == to {
+            return false;
+        }
+        let Some(old) = self.lanes.get_mut(from) else { return false };
+        let (window, ssthresh) = (old.window.cwnd(), old.window.ssthresh());
+        let resent = old.rack_tlp.rack_mut().filter(|_| same_space).map(Rack::take_resent);
+        let moved = same_space.then(|| old.hand_over());
+        if let Some(lane) = self.lanes.get_mut(to) {
+            lane.window.absorb(window, ssthresh);
+            if let Some(moved) = moved {
+                if let Some(space) = self.spaces.get_mut(lane.space()) {
+                    for (_, chunk) in space
+                        .flight
+                        .iter_mut()
+                        .filter(|(_, chunk)| chunk.lane == from && chunk.state != ChunkState::Reserved)
+                    {
+                        chunk.lane = to;
+                        chunk.subflow = into;
+                    }
+                    lane.take_over(moved);
+                    if let (Some(rack), Some(resent)) = (lane.rack_tlp.rack_mut(), resent) {
+                        rack.adopt(resent);
+                    }
+                    lane.loss.took_over(&space.flight, to);
+                    lane.loss.find_earliest(&space.flight);
+                    if lane.in_flight.unacked() > 0 && lane.t3().is_none() {
+                        lane.arm_t3(cx);
+                    }
+                }
+            }
+        }
+        if let (true, Some(old)) = (same_space, self.lanes.get_mut(from)) {
+            if let Some(space) = self.spaces.get(old.space()) {
+                old.loss.took_over(&space.flight, from);
+                old.loss.find_earliest(&space.flight);
+            }
+        }
+        true
+    }
+}
 
 impl Sender {
     /// Opens another subflow; its streams move there with [`Sender::move_stream`]. It starts like a new association: in slow
@@ -65,54 +116,6 @@ impl Sender {
         }
         self.coupling.set_phi(&mut self.tables, cx);
         Ok(())
-    }
-
-    /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`: windows add up,
-    /// and what is in the network stays the same (Zou 2007, 3.2, "combines subflows with the similar congestion state
-    /// parameters").
-    pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) {
-        let lane_of = |subflow| self.tables.subflows.get(subflow).map(|s| s.lane);
-        let (Some(from), Some(to)) = (lane_of(id), lane_of(into)) else { return };
-        let space_of = |lane| self.tables.lanes.get(lane).map(Lane::space);
-        let same_space = space_of(from) == space_of(to);
-        if from == to {
-            return;
-        }
-        let Some(old) = self.tables.lanes.get_mut(from) else { return };
-        let (window, ssthresh) = (old.window.cwnd(), old.window.ssthresh());
-        let resent = old.rack_tlp.rack_mut().filter(|_| same_space).map(Rack::take_resent);
-        let moved = same_space.then(|| old.hand_over());
-        if let Some(lane) = self.tables.lanes.get_mut(to) {
-            lane.window.absorb(window, ssthresh);
-            if let Some(moved) = moved {
-                if let Some(space) = self.tables.spaces.get_mut(lane.space()) {
-                    for (_, chunk) in space
-                        .flight
-                        .iter_mut()
-                        .filter(|(_, chunk)| chunk.lane == from && chunk.state != ChunkState::Reserved)
-                    {
-                        chunk.lane = to;
-                        chunk.subflow = into;
-                    }
-                    lane.take_over(moved);
-                    if let (Some(rack), Some(resent)) = (lane.rack_tlp.rack_mut(), resent) {
-                        rack.adopt(resent);
-                    }
-                    lane.loss.took_over(&space.flight, to);
-                    lane.loss.find_earliest(&space.flight);
-                    if lane.in_flight.unacked() > 0 && lane.t3().is_none() {
-                        lane.arm_t3(cx);
-                    }
-                }
-            }
-        }
-        if let (true, Some(old)) = (same_space, self.tables.lanes.get_mut(from)) {
-            if let Some(space) = self.tables.spaces.get(old.space()) {
-                old.loss.took_over(&space.flight, from);
-                old.loss.find_earliest(&space.flight);
-            }
-        }
-        self.advance_forwards(cx);
     }
 
     /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
@@ -219,5 +222,12 @@ impl Sender {
     /// What a peer is told of a subflow for which it opens a FID: code point and weight.
     pub(crate) fn treatment(&self, id: SubflowId) -> (u8, u16) {
         self.tables.subflows.get(id).map_or((0, 1), |subflow| (subflow.dscp.get(), subflow.weight))
+    }
+
+    /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`.
+    pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) {
+        if self.tables.absorb_subflow(cx, id, into) {
+            self.advance_forwards(cx);
+        }
     }
 }

@@ -1,21 +1,25 @@
 //! The tables of the sender: subflows, lanes and sequence spaces, how their rows belong together, and what is asked of all of them.
 
+use std::collections::BTreeMap;
+
 use anabranch_base::Instant;
 use anabranch_wire::chunk::ReceiveTime;
-use anabranch_wire::{Tsn, padded};
+use anabranch_wire::{Mid, Tsn, padded};
 
 use super::allowance::Allowance;
-use super::flight::{AckOutcome, CHUNK, Flight};
+use super::flight::{AckOutcome, CHUNK, ChunkState, Counted, Flight, SentChunk};
 use super::format::Format;
 use super::lane::Lane;
 use super::next::Next;
 use super::space::SendSpace;
 use super::subflow::{Life, Subflow};
+use crate::config::{Coupling, SubflowSpec};
 use crate::context::Context;
 use crate::encoding::{Encoding, micros};
 use crate::error::SubflowError;
 use crate::ids::{Id, LaneId, PathId, SpaceId, SubflowId, Table};
 use crate::stats::SubflowCounters;
+use crate::stream::numbering::Numbering;
 
 /// A [`Subflow`] names its sequence space and its lane; a [`Lane`] is a subflow on a path, and names its space. RFC 9260 on one path is
 /// one row in each.
@@ -338,5 +342,70 @@ impl Tables {
                 lane.permits.heard();
             }
         }
+    }
+
+    /// Messages have identifiers from now on, and what left as DATA leaves again with them. DATA has none for unordered messages; with
+    /// I-DATA those of a stream count for themselves, from 0, and every fragment has that of its message (RFC 8260, 2.1): in the order
+    /// in which they left first, and what only leaves now goes on behind.
+    pub(super) fn number_unordered(&mut self, numbering: &mut Numbering) {
+        let mut of_streams: BTreeMap<u16, Mid> = BTreeMap::new();
+        for space in self.spaces.rows_mut() {
+            let unordered =
+                |chunk: &&mut SentChunk| chunk.fragment.unordered && chunk.state != ChunkState::Reserved;
+            for chunk in space.flight.iter_mut().map(|(_, chunk)| chunk).filter(unordered) {
+                let fragment = &mut chunk.fragment;
+                if fragment.beginning || !of_streams.contains_key(&fragment.stream) {
+                    of_streams.insert(fragment.stream, numbering.take(fragment.stream, true));
+                }
+                fragment.mid = of_streams[&fragment.stream];
+            }
+        }
+        for subflow in self.subflows.rows_mut() {
+            of_streams.iter().for_each(|(stream, mid)| subflow.out.number_begun(*stream, *mid));
+        }
+    }
+
+    /// Windows count so many bytes of header for each chunk from now on.
+    pub(super) fn count_headers(&mut self, header: u8) {
+        for id in self.lanes.ids() {
+            let Some(lane) = self.lanes.get_mut(id) else { continue };
+            if !lane.in_flight.change_header(header) {
+                continue;
+            }
+            // What is in flight is counted with the header that it will have when it leaves again.
+            let Some(space) = self.spaces.get_mut(lane.space()) else { continue };
+            for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == id) {
+                let before = Counted::one(chunk);
+                chunk.overhead = lane.in_flight.overhead_of(chunk.fragment.payload.len() as u64);
+                if chunk.state == ChunkState::InFlight {
+                    lane.in_flight.recount(before, Counted::one(chunk));
+                }
+            }
+        }
+    }
+
+    /// A subflow in a free place, with a lane unless all share one.
+    pub(super) fn place_subflow(
+        &mut self,
+        cx: &mut Context,
+        encoding: Encoding,
+        spec: &SubflowSpec,
+    ) -> (SubflowId, LaneId) {
+        let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
+        let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
+        let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
+        let placed = if one_lane { None } else { self.place_lane(cx, encoding, id, cx.paths.for_data()) };
+        let lane = placed.unwrap_or(LaneId::FIRST);
+        let before = self.subflows.get(id);
+        debug_assert!(
+            before.is_none_or(|before| before.out.is_empty()),
+            "what waits has no subflow any more"
+        );
+        let mut subflow = Subflow::new(&cx.config, spec, lane);
+        // Who was told that the one before it here was full still waits.
+        subflow.writable_owed = self.subflows.get(id).is_some_and(|before| before.writable_owed);
+        self.subflows.set(id, subflow);
+        self.share_spaces();
+        (id, lane)
     }
 }

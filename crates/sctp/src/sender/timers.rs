@@ -10,6 +10,7 @@ use super::timer_kind::SenderTimer;
 use crate::context::Context;
 use crate::event::Timer;
 use crate::ids::{LaneId, PathId};
+use crate::path::Path;
 
 impl Sender {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
@@ -86,8 +87,9 @@ impl Sender {
         if self.ecn.is_on() {
             self.ecn.doubt_ect(&mut self.tables, cx, id, probe);
         }
-        if !probe {
-            self.suspect_lost_sizes(cx, id);
+        if !probe && cx.paths.get(path).is_some_and(|path| path.size().is_searched()) {
+            let longest = self.tables.scope(id)?.lost_sizes(cx, self.format);
+            self.suspect_black_hole(cx, id, longest);
         }
         let mut scope = self.tables.scope(id)?;
         let freed = scope.mark_all_lost(cx);

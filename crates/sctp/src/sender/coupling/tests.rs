@@ -233,7 +233,7 @@ impl Lanes {
             let now = Instant::from_nanos(self.now);
             let sent_at = Some(Instant::from_nanos(self.now.saturating_sub(ms * MS)));
             let delay = Some(Delay::RoundTrip((ms * MS) as i64));
-            let heard = Heard { bytes: packets * 1468, delay, sent_at, alone: packets == 1 };
+            let heard = LaneReport { bytes: packets * 1468, delay, sent_at, alone: packets == 1 };
             self.coupler.on_ack(now, LaneId::at(lane), &heard);
         }
         self.coupler.review(Instant::from_nanos(self.now));

@@ -35,7 +35,7 @@ pub(crate) enum Delay {
 
 /// What a SACK says of a lane.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct LaneReport {
     /// Bytes acknowledged for the first time.
     pub(crate) bytes: u64,
     /// Of the newest chunk that was sent only once.

@@ -217,6 +217,20 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn below_the_point_of_a_timeout_the_window_grows() {
+        let config = Config::rfc9260();
+        let mut recovery = Recovery::default();
+        recovery.begin(Instant::ZERO, &config.congestion, 10, None, (false, 1000));
+        assert!(recovery.is_after_timeout() && recovery.is_below_exit(10) && !recovery.is_at(10));
+        let fall = Fall { prior: 8000, most: 8000 };
+        recovery.begin(Instant::ZERO, &config.congestion, 10, Some(fall), (false, 1000));
+        assert!(recovery.is_at(10) && !recovery.is_at(11) && !recovery.is_after_timeout());
+        recovery.end();
+        assert!(!recovery.has_exit() && !recovery.has_more());
+    }
 
     #[test]
     fn every_time_that_a_chunk_was_sent_again_counts() {

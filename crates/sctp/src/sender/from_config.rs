@@ -1,14 +1,15 @@
-//! The table of subflows, sequence spaces and lanes: how rows are opened.
+//! What the configuration asks for: subflows, and what follows for them when the user changes it.
 
 use std::sync::Arc;
 
 use super::Sender;
 use super::scheduler::SubflowScheduler;
-use super::subflow::{Life, Subflow};
-use crate::config::{Config, Coupling, SubflowSpec};
+use crate::config::{Config, SubflowSpec};
 use crate::context::Context;
 use crate::error::SendError;
-use crate::ids::{Id, LaneId, SubflowId};
+#[cfg(test)]
+use crate::ids::PathId;
+use crate::ids::{LaneId, SubflowId};
 
 impl Sender {
     /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
@@ -25,25 +26,7 @@ impl Sender {
 
     /// A subflow in a free place, with a lane unless all share one.
     pub(super) fn place_subflow(&mut self, cx: &mut Context, spec: &SubflowSpec) -> SubflowId {
-        let free = self.tables.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
-        let id = free.map_or(SubflowId::at(self.tables.subflows.len()), |(id, _)| id);
-        let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.tables.lanes.len() > 0;
-        let placed = if one_lane {
-            None
-        } else {
-            self.tables.place_lane(cx, self.format.encoding(), id, cx.paths.for_data())
-        };
-        let lane = placed.unwrap_or(LaneId::FIRST);
-        let before = self.tables.subflows.get(id);
-        debug_assert!(
-            before.is_none_or(|before| before.out.is_empty()),
-            "what waits has no subflow any more"
-        );
-        let mut subflow = Subflow::new(&cx.config, spec, lane);
-        // Who was told that the one before it here was full still waits.
-        subflow.writable_owed = self.tables.subflows.get(id).is_some_and(|before| before.writable_owed);
-        self.tables.subflows.set(id, subflow);
-        self.tables.share_spaces();
+        let (id, lane) = self.tables.place_subflow(cx, self.format.encoding(), spec);
         self.tables.keep_arrivals(self.scheduler.wants_arrivals());
         self.coupling.renew(lane);
         self.coupling.set_phi(&mut self.tables, cx);
