@@ -8,6 +8,7 @@ use anabranch_wire::Tsn;
 use anabranch_wire::chunk::kind;
 use anabranch_wire::param::ForwardTsnSupported;
 
+use super::control_probe::control_probe;
 use super::init::PeerInit;
 use super::output::PacketWriter;
 use super::phase::{Handshake, Phase};
@@ -300,6 +301,20 @@ impl Association {
             handshake.wants_tag = false;
             self.writer.set_local_tag(tag);
         }
+    }
+
+    /// A COOKIE ECHO came again: who has not had the COOKIE ACK discards all data that comes behind it (RFC 9260, 6), and as long as none has
+    /// been acknowledged there is no round trip by which to probe for it. So it is probed for now, with the second COOKIE ACK.
+    fn probe_behind_cookie_ack(&mut self) {
+        let measured = self.cx.paths.primary().is_some_and(|path| path.rtt().srtt().is_some());
+        if self.cx.config.timers.control_probe && self.cx.state.sends_data() && !measured {
+            self.sender.probe_every_lane(&mut self.cx);
+        }
+    }
+
+    /// When a COOKIE ECHO is sent once more. Who says that cookies are stale has the handshake begun anew, but gets no second probe.
+    fn cookie_probe(&self, handshake: &Handshake) -> Option<Instant> {
+        if handshake.stale > 0 { None } else { control_probe(&self.cx, &self.receiver, handshake.t1) }
     }
 
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.

@@ -386,7 +386,9 @@ impl Association {
             reconfig.advance(&mut scope);
         }
         self.sender.heard(&self.cx);
-        self.heard_in_shutdown_sent(has_data);
+        if self.cx.state == State::ShutdownSent {
+            self.in_shutdown(|shutdown, scope| shutdown.heard(scope, has_data));
+        }
         self.sender.tell_writable(&mut self.cx);
     }
 

@@ -51,13 +51,14 @@ use crate::message::Received;
 use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::reconfig::Reconfig;
-use crate::scope::Scope;
+use crate::scope::{Scope, scope_of};
 use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
 use crate::undelivered::Returned;
 use output::PacketWriter;
 use phase::Phase;
+use shutdown::Shutdown;
 use watch::Watch;
 
 pub(crate) use handshake::fresh_identity;
@@ -430,28 +431,14 @@ impl Association {
 
     /// The owners that a procedure works on.
     fn scope(&mut self) -> Scope<'_> {
-        Scope {
-            cx: &mut self.cx,
-            sender: &mut self.sender,
-            receiver: &mut self.receiver,
-            control: &mut self.control,
-            errors: &mut self.errors,
-            encoding: self.encoding,
-        }
+        scope_of!(self)
     }
 
     /// RE-CONFIG, where it was agreed, with what it works on.
     #[inline]
     fn reconfiguring(&mut self) -> Option<(&mut Reconfig, Scope<'_>)> {
         let reconfig = self.reconfig.as_deref_mut()?;
-        let scope = Scope {
-            cx: &mut self.cx,
-            sender: &mut self.sender,
-            receiver: &mut self.receiver,
-            control: &mut self.control,
-            errors: &mut self.errors,
-            encoding: self.encoding,
-        };
+        let scope = scope_of!(self);
         Some((reconfig, scope))
     }
 
@@ -472,6 +459,17 @@ impl Association {
         self.cx.state = phase.state();
         self.watch.enter(self.cx.now, self.cx.state);
         self.phase = phase;
+    }
+
+    /// What a shutdown that is under way does next: its stage, and with it the state, may be another afterwards.
+    fn in_shutdown(&mut self, run: impl FnOnce(&mut Shutdown, &mut Scope<'_>)) {
+        let Some(shutdown) = self.phase.shutdown_mut() else { return };
+        run(shutdown, &mut scope_of!(self));
+        let state = shutdown.state();
+        if state != self.cx.state {
+            self.cx.state = state;
+            self.watch.enter(self.cx.now, state);
+        }
     }
 }
 

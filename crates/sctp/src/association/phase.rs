@@ -1,7 +1,8 @@
-//! Where an association stands, with what exists only there: the handshake, the timers of a shutdown.
+//! Where an association stands, with what exists only there: the handshake, a shutdown.
 
 use anabranch_base::{Duration, Instant};
 
+use super::shutdown::Shutdown;
 use crate::negotiation::offer::Extensions;
 use crate::state::State;
 
@@ -42,28 +43,6 @@ impl Handshake {
     }
 }
 
-/// Timers of a shutdown.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ShutdownTimers {
-    pub(super) t2: Option<Instant>,
-    /// T5-shutdown-guard.
-    pub(super) t5: Option<Instant>,
-    /// When SHUTDOWN or SHUTDOWN ACK is sent once more.
-    pub(super) probe: Option<Instant>,
-    /// That has been done, or T2-shutdown has expired.
-    pub(super) probed: bool,
-}
-
-/// T5-shutdown-guard while data is outstanding.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Guard {
-    pub(super) t5: Option<Instant>,
-    /// How far the cumulative points had come when it was started.
-    pub(super) progress: u64,
-    /// Our user has closed, besides the peer.
-    pub(super) closed_by_user: bool,
-}
-
 /// RFC 9260, section 4.
 #[derive(Debug)]
 pub(super) enum Phase {
@@ -73,14 +52,8 @@ pub(super) enum Phase {
     CookieEchoed(Box<Handshake>),
     /// Up.
     Established,
-    /// Our user asked for shutdown; outstanding data comes first.
-    ShutdownPending(Guard),
-    /// SHUTDOWN sent.
-    ShutdownSent(Box<ShutdownTimers>),
-    /// SHUTDOWN received; outstanding data comes first.
-    ShutdownReceived(Guard),
-    /// SHUTDOWN ACK sent.
-    ShutdownAckSent(Box<ShutdownTimers>),
+    /// SHUTDOWN of either side is under way.
+    Ending(Box<Shutdown>),
     /// Gone.
     Closed,
 }
@@ -91,10 +64,7 @@ impl Phase {
             Self::CookieWait(_) => State::CookieWait,
             Self::CookieEchoed(_) => State::CookieEchoed,
             Self::Established => State::Established,
-            Self::ShutdownPending(_) => State::ShutdownPending,
-            Self::ShutdownSent(_) => State::ShutdownSent,
-            Self::ShutdownReceived(_) => State::ShutdownReceived,
-            Self::ShutdownAckSent(_) => State::ShutdownAckSent,
+            Self::Ending(shutdown) => shutdown.state(),
             Self::Closed => State::Closed,
         }
     }
@@ -121,26 +91,18 @@ impl Phase {
         }
     }
 
-    pub(super) fn shutdown_timers(&self) -> ShutdownTimers {
+    /// The shutdown that is under way.
+    pub(super) fn shutdown(&self) -> Option<&Shutdown> {
         match self {
-            Self::ShutdownSent(timers) | Self::ShutdownAckSent(timers) => **timers,
-            Self::ShutdownPending(guard) | Self::ShutdownReceived(guard) => {
-                ShutdownTimers { t5: guard.t5, ..ShutdownTimers::default() }
-            }
-            _ => ShutdownTimers::default(),
-        }
-    }
-
-    pub(super) fn guard_mut(&mut self) -> Option<&mut Guard> {
-        match self {
-            Self::ShutdownPending(guard) | Self::ShutdownReceived(guard) => Some(guard),
+            Self::Ending(shutdown) => Some(shutdown),
             _ => None,
         }
     }
 
-    pub(super) fn shutdown_timers_mut(&mut self) -> Option<&mut ShutdownTimers> {
+    /// The same, to go on with it.
+    pub(super) fn shutdown_mut(&mut self) -> Option<&mut Shutdown> {
         match self {
-            Self::ShutdownSent(timers) | Self::ShutdownAckSent(timers) => Some(timers),
+            Self::Ending(shutdown) => Some(shutdown),
             _ => None,
         }
     }
