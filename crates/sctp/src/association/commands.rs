@@ -3,6 +3,7 @@
 use anabranch_base::{Dscp, Instant};
 
 use super::Association;
+use super::handshake::Handshake;
 use crate::config::SubflowSpec;
 use crate::error::{SendError, SubflowError};
 use crate::ids::SubflowId;
@@ -186,7 +187,7 @@ impl Association {
     #[inline]
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
         self.cx.set_now(now);
-        let wanted = || self.phase.handshake().is_some_and(|handshake| handshake.shutdown_wanted);
+        let wanted = || self.phase.handshake().is_some_and(Handshake::is_shutdown_wanted);
         match self.cx.state {
             State::Established => {}
             State::CookieWait | State::CookieEchoed if !wanted() => {}

@@ -79,7 +79,7 @@ impl Association {
             }
             // What was accepted is delivered first, and the peer may be up already: it must hear of the end. A
             // handshake that fails ends it, too.
-            Phase::CookieWait(handshake) | Phase::CookieEchoed(handshake) => handshake.shutdown_wanted = true,
+            Phase::CookieWait(handshake) | Phase::CookieEchoed(handshake) => handshake.want_shutdown(),
             Phase::Ending(shutdown) => shutdown.user_closes(),
             Phase::Closed => {}
         }

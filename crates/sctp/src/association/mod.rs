@@ -22,6 +22,7 @@ mod path_mtu;
 mod phase;
 mod reading;
 mod returned;
+mod setup;
 mod sf2007;
 mod sf_chunks;
 mod shutdown;
@@ -61,8 +62,8 @@ use phase::Phase;
 use shutdown::Shutdown;
 use watch::Watch;
 
-pub(crate) use handshake::fresh_identity;
 pub(crate) use reading::Reply;
+pub(crate) use setup::fresh_identity;
 
 /// What the user, and the layer above the peer, have said besides.
 #[derive(Debug, Default)]

@@ -35,12 +35,12 @@ impl Association {
         match &self.phase {
             Phase::CookieWait(handshake) => {
                 rare();
-                visit(handshake.t1, Timer::T1Init, Expired::T1);
+                visit(handshake.t1(), Timer::T1Init, Expired::T1);
             }
             Phase::CookieEchoed(handshake) => {
                 rare();
-                visit(handshake.t1, Timer::T1Cookie, Expired::T1);
-                visit(handshake.probe, Timer::ControlProbe, Expired::ControlProbe);
+                visit(handshake.t1(), Timer::T1Cookie, Expired::T1);
+                visit(handshake.probe(), Timer::ControlProbe, Expired::ControlProbe);
             }
             _ => {}
         }
@@ -109,7 +109,7 @@ impl Association {
     /// T2-shutdown expires when it would have.
     fn on_control_probe(&mut self) {
         if let Phase::CookieEchoed(handshake) = &mut self.phase {
-            handshake.probe = None;
+            handshake.probed();
             self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
             // DATA that rode with the first is not taken for lost: as in any probe, new data rides, or the last chunk once more.
             self.sender.probe_every_lane(&mut self.cx);
