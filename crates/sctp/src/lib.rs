@@ -76,6 +76,7 @@ mod message;
 mod negotiation;
 mod options;
 mod path;
+mod path_manager;
 mod per_stream;
 pub mod properties;
 mod receive_buffer;

@@ -177,14 +177,6 @@ impl Association {
         }
     }
 
-    /// A HEARTBEAT, or a probe of the MTU, has been answered.
-    pub(super) fn clear_errors_by_heartbeat(&mut self, id: PathId) {
-        self.clear_path_errors(id);
-        if self.sender.unacknowledged_chunks() == 0 {
-            self.errors = 0;
-        }
-    }
-
     /// The peer has not answered for too long. The RFC only says that nothing more is sent but for what ends the association (8.1); an
     /// ABORT lets a peer that can still hear us end its side now instead of keeping it until its own timers run out. A peer that
     /// has only had our INIT has no side to end.

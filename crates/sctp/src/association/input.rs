@@ -198,10 +198,12 @@ impl Association {
             Chunk::Heartbeat(_) => {
                 // "The receiver of the HEARTBEAT chunk SHOULD immediately respond with a HEARTBEAT ACK chunk".
                 if self.cx.state.is_up() || self.cx.state == State::CookieEchoed {
-                    self.on_heartbeat(reading.path, raw);
+                    self.path_manager().on_heartbeat(reading.path, raw);
                 }
             }
-            Chunk::HeartbeatAck(ack) => reading.outcome.confirmed |= self.on_heartbeat_ack(ack.info.info),
+            Chunk::HeartbeatAck(ack) => {
+                reading.outcome.confirmed |= self.path_manager().on_heartbeat_ack(ack.info.info);
+            }
             Chunk::Shutdown(shutdown) => self.on_shutdown(shutdown.cumulative),
             Chunk::ShutdownAck(_) => {
                 if matches!(self.cx.state, State::CookieWait | State::CookieEchoed) {

@@ -13,12 +13,10 @@ mod ending;
 mod extensions;
 mod fids;
 mod handshake;
-mod heartbeat;
 pub(crate) mod init;
 mod input;
 mod interface;
 mod output;
-mod path_mtu;
 mod phase;
 mod reading;
 mod returned;
@@ -50,6 +48,7 @@ use crate::ids::PathId;
 use crate::ids::SubflowId;
 use crate::message::Received;
 use crate::path::Path;
+use crate::path_manager::PathManager;
 use crate::receiver::Receiver;
 use crate::reconfig::Reconfig;
 use crate::scope::{Scope, scope_of};
@@ -382,7 +381,7 @@ impl Association {
     #[cfg(test)]
     pub(crate) fn list_path(&mut self, remote: SocketAddr) -> PathId {
         let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
-        self.probe(id);
+        self.path_manager().probe(id);
         id
     }
 
@@ -433,6 +432,11 @@ impl Association {
     /// The owners that a procedure works on.
     fn scope(&mut self) -> Scope<'_> {
         scope_of!(self)
+    }
+
+    /// The paths, to go on with or to command.
+    pub(crate) fn path_manager(&mut self) -> PathManager<'_> {
+        PathManager::new(scope_of!(self))
     }
 
     /// RE-CONFIG, where it was agreed, with what it works on.

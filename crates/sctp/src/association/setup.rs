@@ -178,9 +178,10 @@ impl Association {
             path.arm_heartbeat(now, &self.cx.config, rng);
         }
         for path in self.cx.paths.others() {
-            self.probe(path);
+            self.path_manager().probe(path);
         }
-        self.begin_mtu_search(self.cx.paths.for_control());
+        let primary = self.cx.paths.for_control();
+        self.path_manager().begin_mtu_search(primary);
         self.sender.record_windows(&mut self.cx);
         self.ask_for_missing_fids();
         if shutdown_wanted {

@@ -100,8 +100,13 @@ impl Association {
             }
             Expired::ControlProbe => self.on_control_probe(),
             Expired::ShutdownDeadline => self.on_shutdown_deadline(),
-            Expired::Heartbeat(path) => self.on_heartbeat_timer(path),
-            Expired::PathMtu(path) => self.on_mtu_timer(path),
+            Expired::Heartbeat(path) => {
+                if self.path_manager().on_heartbeat_timer(path) {
+                    self.count_error(path);
+                }
+                self.path_manager().begin_heartbeat_period(path);
+            }
+            Expired::PathMtu(path) => self.path_manager().on_mtu_timer(path),
         }
     }
 

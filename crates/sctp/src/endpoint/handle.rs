@@ -276,14 +276,14 @@ impl AssociationHandle<'_> {
         if mtu < PathMtuError::LEAST {
             return Err(PathMtuError { mtu });
         }
-        self.command(now).set_path_mtu(now, mtu);
+        self.command(now).path_manager().set_path_mtu(now, mtu);
         Ok(())
     }
 
     /// Leaves it to discovery again what the paths carry, after [`AssociationHandle::set_path_mtu`] (RFC 6458, 8.1.12:
     /// `SPP_PMTUD_ENABLE`); how, says [`PathMtuConfig`](crate::config::PathMtuConfig).
     pub fn discover_path_mtu(&mut self, now: Instant) {
-        self.command(now).discover_path_mtu(now);
+        self.command(now).path_manager().discover_path_mtu(now);
     }
 
     /// Ends the association once everything has been delivered.
@@ -426,7 +426,7 @@ impl AssociationHandle<'_> {
         on: bool,
         interval: Option<Duration>,
     ) -> Result<(), PathError> {
-        self.command(now).change_heartbeat(now, address, on, interval)
+        self.command(now).path_manager().change_heartbeat(now, address, on, interval)
     }
 
     /// REQUESTHEARTBEAT (RFC 9260, 11.1.10): a HEARTBEAT leaves now, whether heartbeats are on or not.
@@ -434,7 +434,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the peer has no such address, or the association is not up.
     pub fn request_heartbeat(&mut self, now: Instant, address: IpAddr) -> Result<(), PathError> {
-        self.command(now).request_heartbeat(now, address)
+        self.command(now).path_manager().request_heartbeat(now, address)
     }
 
     /// SETFAILURETHRESHOLD (RFC 9260, 11.1.12): Path.Max.Retrans. Data goes on one path, so it is the association's.
@@ -442,7 +442,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the peer has no such address.
     pub fn set_failure_threshold(&mut self, address: IpAddr, threshold: u32) -> Result<(), PathError> {
-        self.get().set_failure_threshold(address, threshold)
+        self.get().path_manager().set_failure_threshold(address, threshold)
     }
 
     /// The UDP port of an address of the peer, 0 for none (RFC 6951, 6.1), until a packet comes from another.
@@ -450,7 +450,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the peer has no such address.
     pub fn set_encapsulation_port(&mut self, address: SocketAddr) -> Result<(), PathError> {
-        self.get().set_encapsulation_port(address)
+        self.get().path_manager().set_encapsulation_port(address)
     }
 
     /// SETPROTOCOLPARAMETERS (RFC 9260, 11.1.13): sets one value by its flat name. It counts at once: the bounds hold for the RTO
