@@ -90,6 +90,7 @@ mod state;
 mod stats;
 mod status;
 mod stream;
+mod subflow_manager;
 mod tie_tags;
 mod undelivered;
 mod violation;

@@ -11,7 +11,6 @@ mod deferred_packet;
 mod ecn;
 mod ending;
 mod extensions;
-mod fids;
 mod handshake;
 pub(crate) mod init;
 mod input;
@@ -55,6 +54,7 @@ use crate::scope::{Scope, scope_of};
 use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
+use crate::subflow_manager::SubflowManager;
 use crate::undelivered::Returned;
 use output::PacketWriter;
 use phase::Phase;
@@ -437,6 +437,12 @@ impl Association {
     /// The paths, to go on with or to command.
     pub(crate) fn path_manager(&mut self) -> PathManager<'_> {
         PathManager::new(scope_of!(self))
+    }
+
+    /// The subflows, to go on with or to command.
+    #[inline]
+    pub(crate) fn subflow_manager(&mut self) -> SubflowManager<'_> {
+        SubflowManager::new(&mut self.cx, &mut self.sender, self.reconfig.as_deref_mut())
     }
 
     /// RE-CONFIG, where it was agreed, with what it works on.

@@ -183,7 +183,7 @@ impl Association {
         let primary = self.cx.paths.for_control();
         self.path_manager().begin_mtu_search(primary);
         self.sender.record_windows(&mut self.cx);
-        self.ask_for_missing_fids();
+        self.subflow_manager().ask_for_missing_fids();
         if shutdown_wanted {
             self.begin_shutdown();
         }

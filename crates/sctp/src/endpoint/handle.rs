@@ -326,7 +326,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the association is ending, or has as many subflows as `max_subflows` allows.
     pub fn add_subflow(&mut self, now: Instant, spec: &SubflowSpec) -> Result<u8, SubflowError> {
-        self.command(now).add_subflow(now, spec)
+        self.command(now).subflow_manager().add_subflow(now, spec)
     }
 
     /// Closes a subflow; its streams move to subflow `to`. What it has in flight is acknowledged or sent again as before.
@@ -334,7 +334,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the association is ending, one of the subflows is not open, or they are the same.
     pub fn remove_subflow(&mut self, now: Instant, subflow: u8, to: u8) -> Result<(), SubflowError> {
-        self.command(now).remove_subflow(now, subflow, to)
+        self.command(now).subflow_manager().remove_subflow(now, subflow, to)
     }
 
     /// Joins a subflow to another: streams, flight and window ([`Association::alike`] says whether two are alike).
@@ -342,7 +342,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// As [`AssociationHandle::remove_subflow`].
     pub fn merge_subflows(&mut self, now: Instant, subflow: u8, into: u8) -> Result<(), SubflowError> {
-        self.command(now).merge_subflows(now, subflow, into)
+        self.command(now).subflow_manager().merge_subflows(now, subflow, into)
     }
 
     /// Moves a stream to the subflow with this code point, which is opened if there is none; answers its number. Messages
@@ -351,7 +351,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// As [`AssociationHandle::add_subflow`]; and when there is no such stream.
     pub fn set_stream_dscp(&mut self, now: Instant, stream: u16, dscp: Dscp) -> Result<u8, SubflowError> {
-        self.command(now).set_stream_dscp(now, stream, dscp)
+        self.command(now).subflow_manager().set_stream_dscp(now, stream, dscp)
     }
 
     /// Moves a stream to a subflow. Messages that wait move along as soon as a message that has begun to leave has left
@@ -360,7 +360,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When there is no such stream, the association is ending, or the subflow is not open.
     pub fn set_stream_subflow(&mut self, now: Instant, stream: u16, subflow: u8) -> Result<(), SubflowError> {
-        self.command(now).set_stream_subflow(now, stream, subflow)
+        self.command(now).subflow_manager().set_stream_subflow(now, stream, subflow)
     }
 
     /// Asks for a reset of streams (RFC 6525): ours, the peer's or both; all of them where none is listed. Messages given
