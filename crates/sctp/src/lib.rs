@@ -68,6 +68,7 @@ mod error;
 mod event;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod handed_back;
 mod icmp;
 mod ids;
 mod incoming;

@@ -6,7 +6,7 @@ use super::Association;
 use super::handshake::Handshake;
 use crate::error::SendError;
 use crate::message::Message;
-use crate::options::{Abandonments, MessageId, Policy, Reliability};
+use crate::options::{Abandonments, MessageId, Policy};
 use crate::state::State;
 
 impl Association {
@@ -21,26 +21,6 @@ impl Association {
     pub(super) fn after_abandonment(&mut self) {
         self.subflow_manager().close_drained_subflows();
         self.advance_shutdown();
-    }
-
-    /// Whether the fate of every message is told.
-    pub(crate) fn tell_fates(&mut self, on: bool) {
-        self.sender.tell_fates(on);
-    }
-
-    /// Whether the user is told that nothing is left to send.
-    pub(crate) fn tell_when_dry(&mut self, now: Instant, on: bool) {
-        self.cx.set_now(now);
-        self.sender.tell_when_dry(&mut self.cx, on);
-    }
-
-    /// How reliable messages are that do not say so.
-    pub(crate) fn set_reliability(
-        &mut self,
-        stream: Option<u16>,
-        reliability: Reliability,
-    ) -> Result<(), SendError> {
-        self.sender.set_reliability(&self.cx, stream, reliability)
     }
 
     /// Messages that were given up (RFC 7496, 4.3 and 4.4): under one policy or any, on one stream or any.

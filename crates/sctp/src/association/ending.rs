@@ -30,7 +30,7 @@ impl Association {
         if let Some(wishes) = &mut self.wishes {
             wishes.deadline = None;
         }
-        self.return_undelivered();
+        self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
         self.sender.close();
         self.receiver.close();
         for path in self.cx.paths.rows_mut() {

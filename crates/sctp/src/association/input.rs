@@ -360,7 +360,7 @@ impl Association {
         // rfc3758:3.3.3-1 rfc3758:3.3.3-2 rfc3758:3.3.3-3
         if causes::names_unknown_parameter(list, ForwardTsnSupported::KIND) {
             self.sender.forget_partial_reliability();
-            self.settle_reliability();
+            self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
         }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
         if let Some(cause) = causes::codes(list).first().copied() {

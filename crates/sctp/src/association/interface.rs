@@ -8,7 +8,7 @@ use anabranch_base::{Duration, Instant};
 use super::Association;
 use crate::budget::Budget;
 use crate::config::{ChangeError, Config};
-use crate::error::{PathError, SendError};
+use crate::error::PathError;
 use crate::ids::PathId;
 use crate::path::{Path, SearchState};
 use crate::state::State;
@@ -142,14 +142,5 @@ impl Association {
         }
         self.sender.tell_writable(&mut self.cx);
         Ok(())
-    }
-
-    /// When the user is to be told that what is buffered is low.
-    pub(crate) fn set_low_threshold(
-        &mut self,
-        stream: Option<u16>,
-        bytes: Option<usize>,
-    ) -> Result<(), SendError> {
-        self.sender.set_low_threshold(&self.cx, stream, bytes)
     }
 }

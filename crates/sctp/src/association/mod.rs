@@ -18,7 +18,6 @@ mod interface;
 mod output;
 mod phase;
 mod reading;
-mod returned;
 mod setup;
 mod sf2007;
 mod sf_chunks;
@@ -40,12 +39,12 @@ use crate::context::Context;
 use crate::control::Control;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
-use crate::error::{ReconfigError, SendError};
+use crate::error::ReconfigError;
 use crate::event::Event;
+use crate::handed_back::HandedBack;
 #[cfg(test)]
 use crate::ids::PathId;
 use crate::ids::SubflowId;
-use crate::message::Received;
 use crate::path::Path;
 use crate::path_manager::PathManager;
 use crate::receiver::Receiver;
@@ -55,7 +54,6 @@ use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
 use crate::subflow_manager::SubflowManager;
-use crate::undelivered::Returned;
 use output::PacketWriter;
 use phase::Phase;
 use shutdown::Shutdown;
@@ -93,7 +91,7 @@ pub struct Association {
     /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
-    returned: Option<Box<Returned>>,
+    handed_back: HandedBack,
     /// What hardly any association has.
     wishes: Option<Box<Wishes>>,
     watch: Watch,
@@ -111,11 +109,6 @@ impl Association {
     #[must_use]
     pub fn window_and_srtt(&self) -> (u64, Option<Duration>) {
         self.sender.window_and_srtt(&self.cx)
-    }
-
-    /// Largest windows count from now on.
-    pub(crate) fn reset_peaks(&mut self) {
-        self.sender.reset_peaks();
     }
 
     /// Address of the peer in use.
@@ -239,12 +232,9 @@ impl Association {
         let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
         let sending = self.sender.retained() + self.sender.waiting_memory() as u64;
         let held = sending + self.receiver.memory() as u64;
-        match &self.returned {
+        match self.handed_back.holdings() {
             None => (held, bound),
-            Some(returned) => {
-                let most = returned.most.max(self.sender.most_undelivered(&self.cx));
-                (held + returned.bytes() as u64, bound + most)
-            }
+            Some((bytes, most)) => (held + bytes, bound + most.max(self.sender.most_undelivered(&self.cx))),
         }
     }
 
@@ -403,18 +393,26 @@ impl Association {
         self.cx.events.pop_front()
     }
 
-    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
-    pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
-        self.sender.set_stream_value(&mut self.cx, stream, value)
-    }
-
+    /// The sender, to be commanded.
     #[inline]
-    pub(crate) fn receive(&mut self) -> Option<Received> {
-        self.receiver.pop(&mut self.cx)
+    pub(crate) fn sending(&mut self) -> (&mut Sender, &mut Context) {
+        (&mut self.sender, &mut self.cx)
     }
 
-    pub(crate) fn receive_from(&mut self, stream: u16) -> Option<Received> {
-        self.receiver.pop_from(&mut self.cx, stream)
+    /// The receiver, to be read.
+    #[inline]
+    pub(crate) fn receiving(&mut self) -> (&mut Receiver, &mut Context) {
+        (&mut self.receiver, &mut self.cx)
+    }
+
+    /// Messages that were not delivered.
+    pub(crate) fn handed_back(&self) -> &HandedBack {
+        &self.handed_back
+    }
+
+    /// Messages that were not delivered, to be taken back.
+    pub(crate) fn handed_back_mut(&mut self) -> &mut HandedBack {
+        &mut self.handed_back
     }
 
     /// Streams of which a message can be received, or a part of one, ascending.

@@ -23,6 +23,7 @@ use crate::control::Kind;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
 use crate::event::{AssociationId, CloseReason, Event};
+use crate::handed_back::HandedBack;
 use crate::negotiation::offer::Offer;
 use crate::path::Path;
 use crate::receiver::Receiver;
@@ -52,7 +53,7 @@ impl Association {
             errors: 0,
             reconfig: None,
             listed_addresses: Vec::new(),
-            returned: None,
+            handed_back: HandedBack::default(),
             wishes: None,
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),
@@ -213,8 +214,8 @@ impl Association {
         let agreed = offer.agree(&init.offer);
         self.adopt_extensions(&agreed);
         let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
-        self.return_unsent(dropped);
-        self.settle_reliability();
+        self.handed_back.keep_unsent(dropped);
+        self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
         let mut unrecognized = init.unrecognized;
         if init.offer.forward_tsn && !config.extensions.partial_reliability {
             // "When a receiver of an INIT-ACK detects a Forward-TSN-Supported parameter and it does not support the Forward-TSN chunk
@@ -292,8 +293,8 @@ impl Association {
             if self.cx.state == State::CookieWait || self.writer.tags().1 != cookie.peer_tag {
                 self.adopt_cookie(cookie);
                 let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
-                self.return_unsent(dropped);
-                self.settle_reliability();
+                self.handed_back.keep_unsent(dropped);
+                self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
             }
             self.control.cancel(Kind::Init);
             self.control.cancel(Kind::CookieEcho);
@@ -323,7 +324,7 @@ impl Association {
         self.writer.forget_deferred();
         self.encoding = Encoding::Rfc9260;
         self.reconfig = None;
-        let (unsent, unacknowledged) = self.return_undelivered();
+        let (unsent, unacknowledged) = self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
         let received_bytes_lost = self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
         self.adopt_cookie(cookie);

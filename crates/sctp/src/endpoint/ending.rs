@@ -108,7 +108,7 @@ impl Endpoint {
             if self.view(id).is_some_and(Association::has_unread) {
                 continue;
             }
-            if self.view(id).is_some_and(Association::has_returned) {
+            if self.view(id).is_some_and(|association| !association.handed_back().is_empty()) {
                 if !self.handing_back.contains(&id) {
                     self.handing_back.push(id);
                     // Nobody is refused for what its user does not look at.
@@ -118,7 +118,7 @@ impl Endpoint {
                     continue;
                 }
                 let oldest = self.handing_back.remove(0);
-                let messages = self.view(oldest).map_or(0, Association::returned);
+                let messages = self.view(oldest).map_or(0, |association| association.handed_back().len());
                 if messages > 0 {
                     self.forgotten.push_back(EndpointEvent::ClosedForgotten { id: oldest, messages });
                 }

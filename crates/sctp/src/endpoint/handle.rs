@@ -135,7 +135,8 @@ impl AssociationHandle<'_> {
         stream: Option<u16>,
         reliability: Reliability,
     ) -> Result<(), SendError> {
-        self.get().set_reliability(stream, reliability)
+        let (sender, cx) = self.get().sending();
+        sender.set_reliability(cx, stream, reliability)
     }
 
     /// Whether the fate of every message is told that does not say otherwise ([`MessageOptions::fate`]).
@@ -154,7 +155,7 @@ impl AssociationHandle<'_> {
     ///
     /// [`MessageOptions::fate`]: crate::MessageOptions::fate
     pub fn tell_fates(&mut self, on: bool) {
-        self.get().tell_fates(on);
+        self.get().sending().0.tell_fates(on);
     }
 
     /// Whether [`Event::SenderDry`] tells that nothing is left to be sent or acknowledged (RFC 6458, 6.1.9): at once where that is
@@ -175,7 +176,9 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::SenderDry`]: crate::Event::SenderDry
     pub fn tell_when_dry(&mut self, now: Instant, on: bool) {
-        self.command(now).tell_when_dry(now, on);
+        let (sender, cx) = self.command(now).sending();
+        cx.set_now(now);
+        sender.tell_when_dry(cx, on);
     }
 
     /// The next message; frees its place in the receive window.
@@ -183,7 +186,8 @@ impl AssociationHandle<'_> {
     pub fn receive(&mut self) -> Option<Received> {
         let association = self.get();
         // It is answered where it was made: a message is large.
-        let message = association.receive();
+        let (receiver, cx) = association.receiving();
+        let message = receiver.pop(cx);
         if message.is_none() {
             self.endpoint.note_read(self.id);
         } else if association.owes_sack() {
@@ -225,7 +229,8 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::Readable`]: crate::Event::Readable
     pub fn receive_from(&mut self, stream: u16) -> Option<Received> {
-        let message = self.get().receive_from(stream);
+        let (receiver, cx) = self.get().receiving();
+        let message = receiver.pop_from(cx, stream);
         self.endpoint.note_events(self.id.index);
         if !self.get().has_unread() {
             self.endpoint.note_read(self.id);
@@ -241,7 +246,8 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When there is no such stream.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
-        self.get().set_stream_value(stream, value)
+        let (sender, cx) = self.get().sending();
+        sender.set_stream_value(cx, stream, value)
     }
 
     /// Asks for [`Event::BufferedLow`] each time what is buffered ([`Association::buffered_bytes`]) of a stream, or of all (`None`), falls
@@ -264,7 +270,8 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::BufferedLow`]: crate::Event::BufferedLow
     pub fn set_low_threshold(&mut self, stream: Option<u16>, bytes: Option<usize>) -> Result<(), SendError> {
-        self.get().set_low_threshold(stream, bytes)
+        let (sender, cx) = self.get().sending();
+        sender.set_low_threshold(cx, stream, bytes)
     }
 
     /// Says what the paths carry: IP packets of so many bytes, 576 to 65,535 (RFC 6458, 8.1.12: `spp_pathmtu`). Fragments of messages
@@ -529,7 +536,7 @@ impl AssociationHandle<'_> {
     /// [`Event::SendFailed`]: crate::Event::SendFailed
     /// [`Event::StreamsReduced`]: crate::Event::StreamsReduced
     pub fn receive_unsent(&mut self) -> Option<Undelivered> {
-        let message = self.get().receive_unsent();
+        let message = self.get().handed_back_mut().pop_unsent();
         self.note_taken_back();
         message
     }
@@ -539,19 +546,19 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::SendFailed`]: crate::Event::SendFailed
     pub fn receive_unacknowledged(&mut self) -> Option<Undelivered> {
-        let message = self.get().receive_unacknowledged();
+        let message = self.get().handed_back_mut().pop_unacknowledged();
         self.note_taken_back();
         message
     }
 
     fn note_taken_back(&mut self) {
-        if !self.get().has_returned() {
+        if self.handed_back().is_empty() {
             self.endpoint.note_taken_back(self.id);
         }
     }
 
     /// The largest windows in the statistics count from now on.
     pub fn reset_peaks(&mut self) {
-        self.get().reset_peaks();
+        self.get().sending().0.reset_peaks();
     }
 }
