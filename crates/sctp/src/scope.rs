@@ -20,6 +20,21 @@ pub(crate) struct Scope<'a> {
     pub(crate) encoding: Encoding,
 }
 
+/// Lends the owners of an association, and none of its other fields.
+macro_rules! scope_of {
+    ($association:expr) => {
+        $crate::scope::Scope {
+            cx: &mut $association.cx,
+            sender: &mut $association.sender,
+            receiver: &mut $association.receiver,
+            control: &mut $association.control,
+            errors: &mut $association.errors,
+            encoding: $association.encoding,
+        }
+    };
+}
+pub(crate) use scope_of;
+
 impl Scope<'_> {
     /// The space of a FID, made if there is none: its two halves have the same place in the tables of sender and receiver.
     fn make_space(&mut self, fid: u8) -> SpaceId {

@@ -22,7 +22,7 @@ impl Association {
         times: Option<ReceiveTime>,
     ) -> Result<(), Violation> {
         let heard = self.sender.on_acknowledgement(&mut self.cx, at, cumulative, windows, gaps, times)?;
-        self.close_drained_subflows();
+        self.subflow_manager().close_drained_subflows();
         if heard == AckNews::Acknowledged {
             self.errors = 0;
             for path in self.sender.acknowledged_paths() {

@@ -8,6 +8,7 @@ use anabranch_wire::param::{HeartbeatInfo, SupportedAddressTypes};
 use anabranch_wire::sf2007::Setup;
 use anabranch_wire::{CommonHeader, PacketBuilder};
 
+use super::handshake::Handshake;
 use super::init::OurInit;
 use super::phase::Phase;
 use crate::causes;
@@ -254,7 +255,7 @@ fn write_init(from: &Sources<'_>, local_tag: u32, out: &mut Vec<u8>) {
         outbound_streams: config.streams.outbound,
         inbound_streams: config.streams.inbound,
         initial_tsn: from.scope.sender.tables().base(),
-        preservative: from.phase.handshake().and_then(|handshake| handshake.preservative),
+        preservative: from.phase.handshake().and_then(Handshake::preservative),
         address_types: config.extensions.address_types.then_some(types),
         // The endpoint has refused what must not be offered.
         offer: Offer::of(config, true),
@@ -266,11 +267,11 @@ fn write_init(from: &Sources<'_>, local_tag: u32, out: &mut Vec<u8>) {
 fn write_cookie_echo(from: &Sources<'_>, out: &mut Vec<u8>) {
     let Some(handshake) = from.phase.handshake() else { return };
     if from.scope.encoding == Encoding::Sf2007 {
-        let mut value = handshake.cookie.clone();
+        let mut value = handshake.cookie().to_vec();
         write_setup(&from.scope, &mut value);
         CookieEcho { cookie: &value }.emit(out);
     } else {
-        CookieEcho { cookie: &handshake.cookie }.emit(out);
+        CookieEcho { cookie: handshake.cookie() }.emit(out);
     }
 }
 

@@ -66,6 +66,6 @@ impl Association {
         if let Some(reconfig) = &mut self.reconfig {
             reconfig.forget_subflows();
         }
-        self.close_drained_subflows();
+        self.subflow_manager().close_drained_subflows();
     }
 }

@@ -198,10 +198,12 @@ impl Association {
             Chunk::Heartbeat(_) => {
                 // "The receiver of the HEARTBEAT chunk SHOULD immediately respond with a HEARTBEAT ACK chunk".
                 if self.cx.state.is_up() || self.cx.state == State::CookieEchoed {
-                    self.on_heartbeat(reading.path, raw);
+                    self.path_manager().on_heartbeat(reading.path, raw);
                 }
             }
-            Chunk::HeartbeatAck(ack) => reading.outcome.confirmed |= self.on_heartbeat_ack(ack.info.info),
+            Chunk::HeartbeatAck(ack) => {
+                reading.outcome.confirmed |= self.path_manager().on_heartbeat_ack(ack.info.info);
+            }
             Chunk::Shutdown(shutdown) => self.on_shutdown(shutdown.cumulative),
             Chunk::ShutdownAck(_) => {
                 if matches!(self.cx.state, State::CookieWait | State::CookieEchoed) {
@@ -358,7 +360,7 @@ impl Association {
         // rfc3758:3.3.3-1 rfc3758:3.3.3-2 rfc3758:3.3.3-3
         if causes::names_unknown_parameter(list, ForwardTsnSupported::KIND) {
             self.sender.special_mut().forget_partial_reliability();
-            self.settle_reliability();
+            self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
         }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
         if let Some(cause) = causes::codes(list).first().copied() {
@@ -386,7 +388,9 @@ impl Association {
             reconfig.advance(&mut scope);
         }
         self.sender.tables_mut().heard(&self.cx);
-        self.heard_in_shutdown_sent(has_data);
+        if self.cx.state == State::ShutdownSent {
+            self.in_shutdown(|shutdown, scope| shutdown.heard(scope, has_data));
+        }
         self.sender.tell_writable(&mut self.cx);
     }
 

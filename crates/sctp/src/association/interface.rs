@@ -1,6 +1,6 @@
 //! What the user may ask for and change while the association lives (RFC 9260, 11.1).
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant};
@@ -8,9 +8,9 @@ use anabranch_base::{Duration, Instant};
 use super::Association;
 use crate::budget::Budget;
 use crate::config::{ChangeError, Config};
-use crate::error::{PathError, SendError};
+use crate::error::PathError;
 use crate::ids::PathId;
-use crate::path::Path;
+use crate::path::{Path, SearchState};
 use crate::state::State;
 use crate::status::{PathStatus, Status};
 
@@ -62,8 +62,29 @@ impl Association {
     /// # Errors
     /// When the peer has no such address.
     pub fn srtt(&self, address: IpAddr) -> Result<Option<Duration>, PathError> {
-        let path = self.find_path(address)?;
+        let path = self.cx.paths.known(address)?;
         Ok(self.cx.paths.get(path).and_then(|path| path.rtt().srtt()))
+    }
+
+    /// Largest IP packet of the path in use, bytes: what is known of it.
+    #[must_use]
+    pub fn path_mtu(&self) -> u16 {
+        self.cx.paths.primary().map_or(0, crate::path::Path::mtu)
+    }
+
+    /// Whether probes are looking for the MTU of the path in use, or will once data leaves on it, and have not ended (RFC 8899: the states
+    /// Base, Searching, Error).
+    #[must_use]
+    pub fn is_searching_path_mtu(&self) -> bool {
+        let state = self.cx.paths.primary().and_then(|path| path.size().search_state());
+        matches!(state, Some(SearchState::Base | SearchState::Searching | SearchState::Error))
+    }
+
+    /// The largest message that leaves in one chunk on the path in use, bytes of user data (RFC 8899: MPS). Longer ones are fragmented.
+    // rfc8899:4.4-1 rfc8899:5-2
+    #[must_use]
+    pub fn max_unfragmented(&self) -> usize {
+        self.sender.max_unfragmented(&self.cx)
     }
 
     /// What it was told, with the changes since.
@@ -72,94 +93,18 @@ impl Association {
         &self.cx.config
     }
 
-    fn find_path(&self, address: IpAddr) -> Result<PathId, PathError> {
-        self.cx.paths.find(address).ok_or_else(|| {
-            let known = self.cx.paths.rows().iter().map(|path| path.remote().ip()).collect();
-            PathError::Unknown { address, known }
-        })
-    }
-
-    /// A path that is the peer's for sure.
-    fn find_confirmed(&self, address: IpAddr) -> Result<PathId, PathError> {
-        let id = self.find_path(address)?;
-        let confirmed = self.cx.paths.get(id).is_some_and(Path::is_confirmed);
-        if confirmed { Ok(id) } else { Err(PathError::NotConfirmed(address)) }
-    }
-
     /// SETPRIMARY (11.1.6).
     pub(crate) fn set_primary(&self, address: IpAddr) -> Result<(), PathError> {
-        match self.find_confirmed(address)? {
+        match self.cx.paths.confirmed(address)? {
             id if self.cx.paths.is_primary(id) => Ok(()),
             _ => Err(PathError::NotUsed(address)),
         }
-    }
-
-    /// CHANGEHEARTBEAT (11.1.9).
-    pub(crate) fn change_heartbeat(
-        &mut self,
-        now: Instant,
-        address: IpAddr,
-        on: bool,
-        interval: Option<Duration>,
-    ) -> Result<(), PathError> {
-        let id = self.find_confirmed(address)?;
-        self.cx.set_now(now);
-        if let Some(interval) = interval {
-            Arc::make_mut(&mut self.cx.config).timers.heartbeat_interval = interval;
-        }
-        if let Some(path) = self.cx.paths.get_mut(id) {
-            path.heartbeat_mut().switch(on);
-        }
-        // "This value, if present, affects all destinations."
-        self.arm_heartbeats();
-        Ok(())
-    }
-
-    /// A new period begins on every path that has heartbeats; on the others none runs.
-    fn arm_heartbeats(&mut self) {
-        if !self.cx.state.sends_data() {
-            return;
-        }
-        let now = self.cx.now;
-        for path in self.cx.paths.rows_mut().iter_mut().filter(|path| path.is_confirmed()) {
-            path.arm_heartbeat(now, &self.cx.config, &mut self.cx.rng);
-        }
-    }
-
-    /// REQUESTHEARTBEAT (11.1.10).
-    pub(crate) fn request_heartbeat(&mut self, now: Instant, address: IpAddr) -> Result<(), PathError> {
-        let id = self.find_path(address)?;
-        self.cx.set_now(now);
-        if !self.cx.state.sends_data() {
-            return Err(PathError::NotUp);
-        }
-        if let Some(path) = self.cx.paths.get_mut(id) {
-            path.heartbeat_mut().request();
-        }
-        Ok(())
-    }
-
-    /// SETFAILURETHRESHOLD (11.1.12).
-    pub(crate) fn set_failure_threshold(&mut self, address: IpAddr, threshold: u32) -> Result<(), PathError> {
-        self.find_path(address)?;
-        Arc::make_mut(&mut self.cx.config).limits.path_max_retrans = threshold;
-        Ok(())
     }
 
     /// The UDP port of an address of the peer, 0 for none; `None` where the peer has no such address.
     pub(crate) fn encapsulation_port(&self, address: IpAddr) -> Option<u16> {
         let path = self.cx.paths.find(address).and_then(|id| self.cx.paths.get(id));
         path.map(|path| path.remote().port())
-    }
-
-    /// The UDP port of an address (RFC 6951, 6.1).
-    pub(crate) fn set_encapsulation_port(&mut self, address: SocketAddr) -> Result<(), PathError> {
-        let id = self.find_path(address.ip())?;
-        let config = &self.cx.config;
-        if let Some(path) = self.cx.paths.get_mut(id) {
-            path.move_port(config, address.port());
-        }
-        Ok(())
     }
 
     /// SETPROTOCOLPARAMETERS (11.1.13): takes other values, if every one that differs from those of
@@ -196,21 +141,12 @@ impl Association {
             self.receiver.change_window(&self.cx, config.limits.receive_window);
         }
         if config.path_mtu.discovery != before.path_mtu.discovery {
-            self.change_discovery();
+            self.path_manager().change_discovery();
         }
         if config.timers.heartbeat_interval != before.timers.heartbeat_interval {
-            self.arm_heartbeats();
+            self.path_manager().arm_heartbeats();
         }
         self.sender.tell_writable(&mut self.cx);
         Ok(())
-    }
-
-    /// When the user is to be told that what is buffered is low.
-    pub(crate) fn set_low_threshold(
-        &mut self,
-        stream: Option<u16>,
-        bytes: Option<usize>,
-    ) -> Result<(), SendError> {
-        self.sender.set_low_threshold(&self.cx, stream, bytes)
     }
 }

@@ -11,17 +11,14 @@ mod deferred_packet;
 mod ecn;
 mod ending;
 mod extensions;
-mod fids;
 mod handshake;
-mod heartbeat;
 pub(crate) mod init;
 mod input;
 mod interface;
 mod output;
-mod path_mtu;
 mod phase;
 mod reading;
-mod returned;
+mod setup;
 mod sf2007;
 mod sf_chunks;
 mod shutdown;
@@ -42,26 +39,28 @@ use crate::context::Context;
 use crate::control::Control;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
-use crate::error::{ReconfigError, SendError};
+use crate::error::ReconfigError;
 use crate::event::Event;
+use crate::handed_back::HandedBack;
 #[cfg(test)]
 use crate::ids::PathId;
 use crate::ids::SubflowId;
-use crate::message::Received;
 use crate::path::Path;
+use crate::path_manager::PathManager;
 use crate::receiver::Receiver;
 use crate::reconfig::Reconfig;
-use crate::scope::Scope;
+use crate::scope::{Scope, scope_of};
 use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
-use crate::undelivered::Returned;
+use crate::subflow_manager::SubflowManager;
 use output::PacketWriter;
 use phase::Phase;
+use shutdown::Shutdown;
 use watch::Watch;
 
-pub(crate) use handshake::fresh_identity;
 pub(crate) use reading::Reply;
+pub(crate) use setup::fresh_identity;
 
 /// What the user, and the layer above the peer, have said besides.
 #[derive(Debug, Default)]
@@ -92,7 +91,7 @@ pub struct Association {
     /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
-    returned: Option<Box<Returned>>,
+    handed_back: HandedBack,
     /// What hardly any association has.
     wishes: Option<Box<Wishes>>,
     watch: Watch,
@@ -110,11 +109,6 @@ impl Association {
     #[must_use]
     pub fn window_and_srtt(&self) -> (u64, Option<Duration>) {
         self.sender.window_and_srtt(&self.cx)
-    }
-
-    /// Largest windows count from now on.
-    pub(crate) fn reset_peaks(&mut self) {
-        self.sender.reset_peaks();
     }
 
     /// Address of the peer in use.
@@ -238,12 +232,9 @@ impl Association {
         let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
         let sending = self.sender.tables().retained() + self.sender.waiting_memory() as u64;
         let held = sending + self.receiver.memory() as u64;
-        match &self.returned {
+        match self.handed_back.holdings() {
             None => (held, bound),
-            Some(returned) => {
-                let most = returned.most.max(self.sender.most_undelivered(&self.cx));
-                (held + returned.bytes() as u64, bound + most)
-            }
+            Some((bytes, most)) => (held + bytes, bound + most.max(self.sender.most_undelivered(&self.cx))),
         }
     }
 
@@ -385,7 +376,7 @@ impl Association {
     #[cfg(test)]
     pub(crate) fn list_path(&mut self, remote: SocketAddr) -> PathId {
         let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
-        self.probe(id);
+        self.path_manager().probe(id);
         id
     }
 
@@ -407,18 +398,26 @@ impl Association {
         self.cx.events.pop_front()
     }
 
-    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
-    pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
-        self.sender.set_stream_value(&mut self.cx, stream, value)
-    }
-
+    /// The sender, to be commanded.
     #[inline]
-    pub(crate) fn receive(&mut self) -> Option<Received> {
-        self.receiver.pop(&mut self.cx)
+    pub(crate) fn sending(&mut self) -> (&mut Sender, &mut Context) {
+        (&mut self.sender, &mut self.cx)
     }
 
-    pub(crate) fn receive_from(&mut self, stream: u16) -> Option<Received> {
-        self.receiver.pop_from(&mut self.cx, stream)
+    /// The receiver, to be read.
+    #[inline]
+    pub(crate) fn receiving(&mut self) -> (&mut Receiver, &mut Context) {
+        (&mut self.receiver, &mut self.cx)
+    }
+
+    /// Messages that were not delivered.
+    pub(crate) fn handed_back(&self) -> &HandedBack {
+        &self.handed_back
+    }
+
+    /// Messages that were not delivered, to be taken back.
+    pub(crate) fn handed_back_mut(&mut self) -> &mut HandedBack {
+        &mut self.handed_back
     }
 
     /// Streams of which a message can be received, or a part of one, ascending.
@@ -435,28 +434,25 @@ impl Association {
 
     /// The owners that a procedure works on.
     fn scope(&mut self) -> Scope<'_> {
-        Scope {
-            cx: &mut self.cx,
-            sender: &mut self.sender,
-            receiver: &mut self.receiver,
-            control: &mut self.control,
-            errors: &mut self.errors,
-            encoding: self.encoding,
-        }
+        scope_of!(self)
+    }
+
+    /// The paths, to go on with or to command.
+    pub(crate) fn path_manager(&mut self) -> PathManager<'_> {
+        PathManager::new(scope_of!(self))
+    }
+
+    /// The subflows, to go on with or to command.
+    #[inline]
+    pub(crate) fn subflow_manager(&mut self) -> SubflowManager<'_> {
+        SubflowManager::new(&mut self.cx, &mut self.sender, self.reconfig.as_deref_mut())
     }
 
     /// RE-CONFIG, where it was agreed, with what it works on.
     #[inline]
     fn reconfiguring(&mut self) -> Option<(&mut Reconfig, Scope<'_>)> {
         let reconfig = self.reconfig.as_deref_mut()?;
-        let scope = Scope {
-            cx: &mut self.cx,
-            sender: &mut self.sender,
-            receiver: &mut self.receiver,
-            control: &mut self.control,
-            errors: &mut self.errors,
-            encoding: self.encoding,
-        };
+        let scope = scope_of!(self);
         Some((reconfig, scope))
     }
 
@@ -477,6 +473,17 @@ impl Association {
         self.cx.state = phase.state();
         self.watch.enter(self.cx.now, self.cx.state);
         self.phase = phase;
+    }
+
+    /// What a shutdown that is under way does next: its stage, and with it the state, may be another afterwards.
+    fn in_shutdown(&mut self, run: impl FnOnce(&mut Shutdown, &mut Scope<'_>)) {
+        let Some(shutdown) = self.phase.shutdown_mut() else { return };
+        run(shutdown, &mut scope_of!(self));
+        let state = shutdown.state();
+        if state != self.cx.state {
+            self.cx.state = state;
+            self.watch.enter(self.cx.now, state);
+        }
     }
 }
 

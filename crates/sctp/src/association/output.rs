@@ -7,6 +7,7 @@ use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder};
 use super::checksum::checksum_of;
 use super::control_chunks::{Sources, wants_control, write_control, write_mtu_probe, write_shutdown};
 use super::deferred_packet::{DeferredPacket, Route};
+use super::handshake::Handshake;
 use crate::config::{Config, MtuDiscovery};
 use crate::context::Context;
 use crate::control::Kind;
@@ -187,7 +188,7 @@ impl PacketWriter {
                 rare();
                 chosen = from.scope.sender.choose_with_cookie(from.scope.cx).filter(|next| next.path == path);
                 // Where a network drops the code point of the data, the COOKIE ECHO gets through without it.
-                let turn = from.phase.handshake().map_or(0, |handshake| handshake.code_point);
+                let turn = from.phase.handshake().map_or(0, Handshake::code_point);
                 if turn > 0 {
                     chosen = chosen.filter(|next| next.dscp == from.scope.sender.dscp_in_turn(turn));
                 }
@@ -226,9 +227,9 @@ impl PacketWriter {
 #[inline]
 fn dscp_without_data(from: &Sources<'_>, acknowledged: Option<SpaceId>) -> Dscp {
     match from.phase.handshake() {
-        Some(handshake) if handshake.code_point > 0 => {
+        Some(handshake) if handshake.code_point() > 0 => {
             rare();
-            from.scope.sender.dscp_in_turn(handshake.code_point)
+            from.scope.sender.dscp_in_turn(handshake.code_point())
         }
         _ => from.scope.sender.dscp_of_space(acknowledged),
     }

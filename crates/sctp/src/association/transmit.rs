@@ -4,7 +4,7 @@ use anabranch_base::{Instant, Transmit};
 
 use super::Association;
 use super::control_chunks::{Sources, wants_control};
-use crate::scope::Scope;
+use crate::scope::scope_of;
 
 impl Association {
     /// Appends up to `max_packets` packets of equal size (the last may be shorter) to `buf`.
@@ -20,14 +20,7 @@ impl Association {
         if self.sender.special().has_ended(&self.cx) {
             self.end_lifetimes();
         }
-        let scope = Scope {
-            cx: &mut self.cx,
-            sender: &mut self.sender,
-            receiver: &mut self.receiver,
-            control: &mut self.control,
-            errors: &mut self.errors,
-            encoding: self.encoding,
-        };
+        let scope = scope_of!(self);
         let mut from = Sources { scope, reconfig: self.reconfig.as_deref_mut(), phase: &self.phase };
         self.writer.poll(&mut from, max_packets, buf)
     }

@@ -96,7 +96,7 @@ impl Closing {
             if registry.get(id).is_some_and(Association::has_unread) {
                 continue;
             }
-            if registry.get(id).is_some_and(Association::has_returned) {
+            if registry.get(id).is_some_and(|association| !association.handed_back().is_empty()) {
                 if !self.handing_back.contains(&id) {
                     self.handing_back.push(id);
                     // Nobody is refused for what its user does not look at.
@@ -106,7 +106,7 @@ impl Closing {
                     continue;
                 }
                 let oldest = self.handing_back.remove(0);
-                let messages = registry.get(oldest).map_or(0, Association::returned);
+                let messages = registry.get(oldest).map_or(0, |association| association.handed_back().len());
                 if messages > 0 {
                     self.forgotten.push_back(EndpointEvent::ClosedForgotten { id: oldest, messages });
                 }

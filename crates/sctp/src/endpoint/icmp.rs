@@ -26,11 +26,13 @@ impl Endpoint {
         };
         let Some(assoc) = self.registry.at_mut(index) else { return };
         let used = match error.kind {
-            IcmpKind::TooBig { mtu } => assoc.on_too_big(now, error.destination, mtu),
+            IcmpKind::TooBig { mtu } => assoc.path_manager().on_too_big(now, error.destination, mtu),
             IcmpKind::ProtocolUnreachable => {
                 assoc.on_nobody_there(now, init, CloseReason::ProtocolUnreachable)
             }
-            IcmpKind::Unreachable { code } => assoc.on_unreachable(now, error.destination, code),
+            IcmpKind::Unreachable { code } => {
+                assoc.path_manager().on_unreachable(now, error.destination, code)
+            }
             IcmpKind::PortUnreachable => assoc.on_port_unreachable(now, error, init),
         };
         self.stateless.count().icmp_ignored += u64::from(!used);

@@ -431,9 +431,9 @@ fn each_path_has_an_mtu_of_its_own() {
         |world: &mut World| world.ours().status().paths.iter().map(|path| path.mtu).collect::<Vec<_>>();
     assert_eq!(mtus(&mut world), [1500, 1500]);
     let now = world.now;
-    assert!(world.ours().on_too_big(now, SocketAddr::from(FAR).ip(), 1000));
+    assert!(world.ours().path_manager().on_too_big(now, SocketAddr::from(FAR).ip(), 1000));
     assert_eq!(mtus(&mut world), [1500, 1000]);
-    assert!(world.ours().on_too_big(now, SocketAddr::from(NEAR).ip(), 1200));
+    assert!(world.ours().path_manager().on_too_big(now, SocketAddr::from(NEAR).ip(), 1200));
     assert_eq!(mtus(&mut world), [1200, 1000]);
     let length = 5000;
     for stream in 0..2 {

@@ -6,6 +6,7 @@ use anabranch_base::{Duration, Instant, Meta, TraceEvent, rare};
 
 use super::Path;
 use crate::config::Config;
+use crate::error::PathError;
 use crate::event::Event;
 use crate::ids::{PathId, Table};
 
@@ -136,6 +137,27 @@ impl Paths {
     #[inline(never)]
     pub(crate) fn find(&self, address: IpAddr) -> Option<PathId> {
         self.table.iter().find(|(_, path)| path.has_address(address)).map(|(id, _)| id)
+    }
+
+    /// The path to an address that the user names.
+    ///
+    /// # Errors
+    /// When the peer has no such address.
+    pub(crate) fn known(&self, address: IpAddr) -> Result<PathId, PathError> {
+        self.find(address).ok_or_else(|| {
+            let known = self.rows().iter().map(|path| path.remote().ip()).collect();
+            PathError::Unknown { address, known }
+        })
+    }
+
+    /// The path to an address that the user names, and that is the peer's for sure.
+    ///
+    /// # Errors
+    /// When the peer has no such address, or may not have it.
+    pub(crate) fn confirmed(&self, address: IpAddr) -> Result<PathId, PathError> {
+        let id = self.known(address)?;
+        let confirmed = self.get(id).is_some_and(Path::is_confirmed);
+        if confirmed { Ok(id) } else { Err(PathError::NotConfirmed(address)) }
     }
 
     /// Another path.

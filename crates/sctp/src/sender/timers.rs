@@ -10,7 +10,6 @@ use super::timer_kind::SenderTimer;
 use crate::context::Context;
 use crate::event::Timer;
 use crate::ids::{LaneId, PathId};
-use crate::path::Path;
 
 impl Sender {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.

@@ -1,18 +1,41 @@
-//! FIDs that we ask the peer for, and give back when their subflows are gone.
+//! Subflows that come and go while an association lives, with the FIDs that the peer is asked for.
+
+mod commands;
 
 use anabranch_wire::Tsn;
 
-use super::Association;
 use crate::config::Coupling;
+use crate::context::Context;
 use crate::ids::SubflowId;
+use crate::reconfig::Reconfig;
+use crate::sender::Sender;
 use crate::state::State;
 
-impl Association {
+/// The subflows of the sender, with RE-CONFIG, by which the peer hears of them. An association lends it for one call.
+pub(crate) struct SubflowManager<'a> {
+    cx: &'a mut Context,
+    sender: &'a mut Sender,
+    reconfig: Option<&'a mut Reconfig>,
+}
+
+impl<'a> SubflowManager<'a> {
+    /// For one call.
+    #[inline]
+    pub(crate) fn new(
+        cx: &'a mut Context,
+        sender: &'a mut Sender,
+        reconfig: Option<&'a mut Reconfig>,
+    ) -> Self {
+        Self { cx, sender, reconfig }
+    }
+}
+
+impl SubflowManager<'_> {
     /// Subflows that were removed are gone once nothing of theirs is in flight; the peer is told that their FIDs are free.
-    pub(super) fn close_drained_subflows(&mut self) {
+    pub(crate) fn close_drained_subflows(&mut self) {
         let established = self.cx.state == State::Established;
         let reconfig = &mut self.reconfig;
-        self.sender.close_drained_subflows(&mut self.cx, |open| {
+        self.sender.close_drained_subflows(self.cx, |open| {
             let Some(reconfig) = reconfig.as_mut().filter(|_| established) else { return false };
             reconfig.ask_to_close(open);
             true
@@ -21,12 +44,12 @@ impl Association {
 
     /// Asks the peer for the FID of a subflow that has none; until it has answered the subflow sends nothing. Where there
     /// is no extension, or no FID left, the subflow goes on as at level 0.
-    pub(super) fn ask_for_fid(&mut self, id: SubflowId) {
+    pub(crate) fn ask_for_fid(&mut self, id: SubflowId) {
         if self.cx.state != State::Established || self.cx.config.subflows.coupling == Coupling::Shared {
             return;
         }
         let initial = Tsn::new(self.cx.rng.u32());
-        let Some(reconfig) = &mut self.reconfig else { return };
+        let Some(reconfig) = self.reconfig.as_deref_mut() else { return };
         if !self.sender.lacks_fid(id) {
             return;
         }
@@ -40,7 +63,7 @@ impl Association {
     }
 
     /// After the handshake: FIDs for subflows that were opened meanwhile.
-    pub(super) fn ask_for_missing_fids(&mut self) {
+    pub(crate) fn ask_for_missing_fids(&mut self) {
         if self.reconfig.is_none() {
             return;
         }
