@@ -100,7 +100,7 @@ pub use anabranch_base::{Dscp, Duration, Ecn, Instant, Meta, Rng, SecretRng, Tra
 pub use association::Association;
 pub use config::{ChangeError, Config, ConfigError, Coupling, SubflowLevel, SubflowScheduler, SubflowSpec};
 pub use endpoint::handle::AssociationHandle;
-pub use endpoint::packets::Packets;
+pub use endpoint::polling::Packets;
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use error::{ConnectError, PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 pub use event::{AbortReason, AssociationId, CloseReason, Direction, Event, Reconfigured, Timer};

@@ -100,14 +100,4 @@ impl Endpoint {
         self.settle(now, id.index);
         Ok(id)
     }
-
-    /// An association begins its handshake anew.
-    pub(super) fn renew_tag(&mut self, index: u32) {
-        let tag = self.identities.unused_tag(&self.registry);
-        self.registry.unmap(index);
-        if let Some(assoc) = self.registry.at_mut(index) {
-            assoc.renew_tag(tag);
-        }
-        self.registry.map(index);
-    }
 }

@@ -6,6 +6,7 @@
 //! `poll_transmit`, then `poll_event`, then `poll_timeout`. Every `handle_*` and command may change the answers of
 //! all three.
 
+mod admission;
 mod answered_inits;
 mod arrivals;
 mod backlog;
@@ -14,21 +15,19 @@ mod config;
 mod connect;
 mod cookie_echo;
 mod cookie_keys;
-mod driven;
 mod ending;
 pub(crate) mod handle;
 mod icmp;
 mod identities;
 mod incoming;
 mod init_allowance;
+mod inits;
 mod listening;
-pub(crate) mod packets;
-mod polling;
+pub(crate) mod polling;
 mod registry;
 mod spent;
 mod stateless;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Instant, SecretRng, TraceRecord};
@@ -37,16 +36,11 @@ use crate::association::Association;
 use crate::budget::Budget;
 use crate::event::AssociationId;
 use crate::stats::EndpointStats;
-use crate::tie_tags::TieSecret;
-use answered_inits::AnsweredInits;
-use backlog::Backlog;
+use admission::Admission;
 use closing::Closing;
-use cookie_keys::CookieKeys;
 use identities::Identities;
-use init_allowance::InitAllowance;
 use listening::Listening;
 use registry::Registry;
-use spent::SpentCookies;
 use stateless::Stateless;
 
 pub use config::EndpointConfig;
@@ -57,16 +51,9 @@ pub struct Endpoint {
     config: EndpointConfig,
     listening: Listening,
     identities: Identities,
-    keys: CookieKeys,
-    ties: TieSecret,
     registry: Registry,
+    admission: Admission,
     stateless: Stateless,
-    init_allowance: InitAllowance,
-    answered_inits: AnsweredInits,
-    /// Made with the first cookie: who only asks has none.
-    spent: Option<Box<SpentCookies>>,
-    /// Who waits for the user's word, where it is asked for.
-    incoming: Option<Box<Backlog>>,
     closing: Closing,
     /// What windows may grow by.
     budget: Arc<Budget>,
@@ -78,19 +65,13 @@ impl Endpoint {
     /// must come from the operating system.
     #[must_use]
     pub fn new(config: EndpointConfig, mut rng: SecretRng) -> Self {
-        let ties = TieSecret::new(rng.key());
-        let keys = CookieKeys::new(&mut rng);
+        let admission = Admission::new(&mut rng);
         Self {
             listening: Listening::new(config.port, config.allow_private_encodings),
             identities: Identities::new(rng, config.shard),
-            keys,
-            ties,
             registry: Registry::default(),
+            admission,
             stateless: Stateless::new(config.checksums),
-            init_allowance: InitAllowance::default(),
-            answered_inits: AnsweredInits::default(),
-            spent: None,
-            incoming: None,
             closing: Closing::new(config.keep_closed),
             budget: Budget::new(config.window_budget),
             tracing: false,
@@ -100,9 +81,7 @@ impl Endpoint {
 
     /// Runs every timer that is due.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if let Some(waiting) = &mut self.incoming {
-            waiting.prune(now);
-        }
+        self.admission.on_timeout(now);
         while let Some(index) = self.registry.pop_due(now) {
             if let Some(assoc) = self.registry.at_mut(index) {
                 assoc.handle_timeout(now);
@@ -122,11 +101,6 @@ impl Endpoint {
     #[inline]
     pub fn view(&self, id: AssociationId) -> Option<&Association> {
         self.registry.get(id)
-    }
-
-    /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
-    fn is_shown(&self, index: u32, address: IpAddr) -> bool {
-        self.registry.at(index).is_some_and(|a| a.shown_addresses().any(|shown| shown == address))
     }
 
     /// Counters of what belongs to no association.
@@ -154,34 +128,21 @@ impl Endpoint {
         self.registry.iter_mut().flat_map(|assoc| assoc.trace_mut().drain())
     }
 
-    /// What every association has from the endpoint.
+    /// An association gets what all have from the endpoint.
     fn equip(&mut self, id: AssociationId) {
         if let Some(assoc) = self.registry.get_mut(id) {
             assoc.set_budget(&self.budget);
-        }
-        self.apply_tracing(id);
-    }
-
-    fn apply_tracing(&mut self, id: AssociationId) {
-        let on = self.tracing;
-        if let Some(assoc) = self.registry.get_mut(id) {
-            assoc.set_trace(on);
+            assoc.set_trace(self.tracing);
         }
     }
 
     /// After an association was touched: queues it where it is due, and drops it from the maps when it has closed.
     fn settle(&mut self, now: Instant, index: u32) {
         if self.registry.look(index) {
-            self.end(now, index);
-        }
-    }
-
-    #[cold]
-    fn end(&mut self, now: Instant, index: u32) {
-        self.registry.unmap_closed(index, !self.closing.keeps());
-        if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
-            let peers = assoc.shown_addresses().map(|address| (address, assoc.ports()));
-            spent.ended(now, assoc.tags(), peers);
+            self.registry.unmap_closed(index, !self.closing.keeps());
+            if let Some(assoc) = self.registry.at(index) {
+                self.admission.note_end(now, assoc);
+            }
         }
     }
 }

@@ -1,10 +1,19 @@
 //! What an endpoint gives out when it is asked: packets, events, and when it wants to be called next.
 
-use anabranch_base::{Instant, Transmit};
+use anabranch_base::driver::Transport;
+use anabranch_base::{Instant, Meta, Transmit};
+use bytes::Bytes;
 
 use super::Endpoint;
 use crate::event::{AssociationId, Event, Timer};
 use crate::incoming::EndpointEvent;
+
+/// Packets that are to leave now: [`Endpoint::packets`].
+#[derive(Debug)]
+pub struct Packets<'a> {
+    endpoint: &'a mut Endpoint,
+    now: Instant,
+}
 
 impl Endpoint {
     /// Appends packets to `buf` and says where they go; `None` when nothing is to be sent now. One call gives up to
@@ -80,13 +89,8 @@ impl Endpoint {
         if let Some(event) = self.closing.pop_forgotten() {
             return Some(event);
         }
-        if let Some(waiting) = &mut self.incoming {
-            if let Some((id, why)) = waiting.pop_gone() {
-                return Some(EndpointEvent::IncomingWithdrawn { id, why });
-            }
-            if let Some(incoming) = waiting.announce() {
-                return Some(EndpointEvent::Incoming(incoming));
-            }
+        if let Some(event) = self.admission.pop_event() {
+            return Some(event);
         }
         self.closing.pop_drained(&self.registry, !self.stateless.is_empty())
     }
@@ -96,14 +100,61 @@ impl Endpoint {
     pub fn poll_timeout(&mut self) -> Option<(Instant, Timer)> {
         self.registry.reschedule_ready();
         let next = self.registry.next_timeout();
-        if self.incoming.is_some() { self.or_end_of_waiting(next) } else { next }
-    }
-
-    #[cold]
-    fn or_end_of_waiting(&self, next: Option<(Instant, Timer)>) -> Option<(Instant, Timer)> {
-        match self.incoming.as_ref().and_then(|waiting| waiting.next_end()) {
+        match self.admission.next_end() {
             Some(end) if next.is_none_or(|(at, _)| end < at) => Some((end, Timer::Incoming)),
             _ => next,
         }
+    }
+
+    /// Packets that are to leave now, each with where it goes. Each has memory of its own; a driver that sends many at once, or again
+    /// into the same buffer, asks [`Endpoint::poll_transmit`]. What is not taken from the iterator leaves later.
+    ///
+    /// ```
+    /// # use anabranch_sctp::{Endpoint, Instant};
+    /// # fn example(endpoint: &mut Endpoint, now: Instant, socket: &std::net::UdpSocket) -> std::io::Result<()> {
+    /// for (transmit, packet) in endpoint.packets(now) {
+    ///     socket.send_to(&packet, transmit.destination)?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn packets(&mut self, now: Instant) -> Packets<'_> {
+        Packets { endpoint: self, now }
+    }
+}
+
+impl Iterator for Packets<'_> {
+    type Item = (Transmit, Bytes);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut packet = Vec::new();
+        let transmit = self.endpoint.poll_transmit(self.now, 1, &mut packet)?;
+        Some((transmit, packet.into()))
+    }
+}
+
+impl Transport for Endpoint {
+    #[inline]
+    fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
+        Self::handle_datagram(self, now, meta, bytes);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        Self::handle_timeout(self, now);
+    }
+
+    #[inline]
+    fn has_ready(&self) -> bool {
+        Self::has_ready(self)
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+        Self::poll_transmit(self, now, max_packets, buf)
+    }
+
+    #[inline]
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        Self::poll_timeout(self).map(|(at, _)| at)
     }
 }

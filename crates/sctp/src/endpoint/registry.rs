@@ -138,6 +138,15 @@ impl Registry {
         }
     }
 
+    /// Changes the tag or the addresses of an association.
+    pub(super) fn remap(&mut self, index: u32, change: impl FnOnce(&mut Association)) {
+        self.unmap(index);
+        if let Some(assoc) = self.at_mut(index) {
+            change(assoc);
+        }
+        self.map(index);
+    }
+
     /// Looks at a slot whose association was touched, and queues it where it has something new. True when the association has closed, and
     /// is still in the maps.
     pub(super) fn look(&mut self, index: u32) -> bool {
@@ -160,6 +169,7 @@ impl Registry {
 
     /// Takes an association that has closed out of the maps. `lingers`: it is freed once it was read.
     // rfc9260:14.2-1
+    #[cold]
     pub(super) fn unmap_closed(&mut self, index: u32, lingers: bool) {
         self.unmap(index);
         self.open = self.open.saturating_sub(1);
@@ -238,6 +248,11 @@ impl Registry {
 
     pub(super) fn at(&self, index: u32) -> Option<&Association> {
         self.slots.get(index as usize)?.assoc.as_deref()
+    }
+
+    /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
+    pub(super) fn is_shown(&self, index: u32, address: IpAddr) -> bool {
+        self.at(index).is_some_and(|a| a.shown_addresses().any(|shown| shown == address))
     }
 
     pub(super) fn at_mut(&mut self, index: u32) -> Option<&mut Association> {

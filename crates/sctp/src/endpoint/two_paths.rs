@@ -2,12 +2,13 @@
 //! path, or to one subflow, is no business of the others. Nothing moves from path to path by itself yet.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
-use anabranch_base::{Dscp, Ecn, Meta, Rng, TraceEvent};
+use anabranch_base::{Dscp, Duration, Ecn, Meta, Rng, TraceEvent};
 use bytes::Bytes;
 
 use super::*;
-use crate::config::{EcnMode, SubflowSpec};
+use crate::config::{Config, EcnMode, SubflowSpec};
 use crate::event::Direction;
 use crate::ids::PathId;
 use crate::message::Message;

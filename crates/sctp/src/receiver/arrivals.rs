@@ -448,7 +448,7 @@ mod tests {
 
     /// A packet with those TSNs: what of it was new.
     fn packet(arrivals: &mut Arrivals, cx: &mut Context, tsns: &[u32]) -> Vec<u64> {
-        let mut read = PacketRead::on(PathId::FIRST);
+        let mut read = PacketRead::on(PathId::new(0));
         let mut new = Vec::new();
         for tsn in tsns {
             let data = chunk(*tsn);
@@ -497,7 +497,7 @@ mod tests {
         let (mut arrivals, mut cx) = (Arrivals::default(), context());
         arrivals.learn_peer(Tsn::new(0), WINDOW);
         packet(&mut arrivals, &mut cx, &[0, 4]);
-        let mut read = PacketRead::on(PathId::FIRST);
+        let mut read = PacketRead::on(PathId::new(0));
         let mut up_to = |tsn| arrivals.move_to(&cx, &mut read, SpaceId::FIRST, Tsn::new(tsn), WINDOW);
         assert_eq!(up_to(1 << 20), None);
         assert_eq!(up_to(0), None, "out of date");

@@ -39,7 +39,7 @@ impl Sender {
 
     /// The data of a subflow leaves on another path from now on. False while some of it is under way on the one in use.
     #[cfg(test)]
-    pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: crate::ids::PathId) -> bool {
+    pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: PathId) -> bool {
         let Some(lane) = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane))
         else {
             return false;
