@@ -167,27 +167,37 @@ impl Sender {
     }
 
     fn acknowledge_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
+        let several = self.tables.lanes.len() > 1;
+        // The scope is asked for again only after what needs the tables as a whole.
         let Some(mut scope) = self.tables.scope(id) else { return };
         scope.sample_round_trip(cx, outcome);
-        let (path, asks) = (scope.lane.path(), scope.lane.is_paced() || scope.lane.window.is_model());
+        let path = scope.lane.path();
         if cx.paths.get(path).is_some_and(crate::path::Path::waits_for_packets) {
             rare();
             note_sizes_that_arrived(cx, path, self.format, outcome.lanes.get(id.row()));
         }
-        let waiting = if asks { self.tables.queued_on(id) } else { 0 };
-        let several = self.tables.lanes.len() > 1;
-        let Some(mut scope) = self.tables.scope(id) else { return };
+        let mut waiting = 0;
+        if scope.lane.is_paced() || scope.lane.window.is_model() {
+            rare();
+            waiting = self.tables.queued_on(id);
+            let Some(again) = self.tables.scope(id) else { return };
+            scope = again;
+        }
         // One lane needs nothing more than that where nobody records.
         let changed = scope.acknowledge(cx, &self.ecn, outcome, waiting);
         if changed.is_some_and(|changed| cx.trace.is_on() || changed && several) {
+            rare();
             self.coupling.record_window(&mut self.tables, cx, id);
+            let Some(again) = self.tables.scope(id) else { return };
+            scope = again;
         }
-        let Some(mut scope) = self.tables.scope(id) else { return };
         if outcome.not_there != NotThere::Nothing {
+            rare();
             let effect = scope.send_what_is_not_there(cx, outcome.not_there);
             self.settle(cx, id, &effect);
+            let Some(again) = self.tables.scope(id) else { return };
+            scope = again;
         }
-        let Some(mut scope) = self.tables.scope(id) else { return };
         let lost_before = scope.lane.loss.count();
         let effect = if scope.lane.rack_tlp.finds_losses() {
             scope.detect_by_time(cx, (&self.ecn, self.format), outcome.lanes.get(id.row()))
@@ -199,15 +209,15 @@ impl Sender {
             }
             effect
         };
-        if effect.is_any() {
+        if let Some(effect) = effect {
             rare();
             self.settle(cx, id, &effect);
+            let Some(again) = self.tables.scope(id) else { return };
+            scope = again;
         }
-        if self.tables.lanes.get(id).is_some_and(|lane| lane.recovery.has_more()) {
+        if scope.lane.recovery.has_more() {
             rare();
-            if let Some(mut scope) = self.tables.scope(id) {
-                scope.step_recovery(outcome, lost_before);
-            }
+            scope.step_recovery(outcome, lost_before);
         }
     }
 

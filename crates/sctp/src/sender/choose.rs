@@ -4,12 +4,9 @@ use anabranch_base::rare;
 use anabranch_wire::{CommonHeader, padded};
 
 use super::Sender;
-use super::basis::Basis;
-use super::format::Format;
 use super::next::{First, Next};
 use super::scheduler::Candidate;
 use super::ssn;
-use super::tables::Tables;
 use crate::context::Context;
 use crate::ids::{PathId, SubflowId};
 
@@ -19,8 +16,7 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn choose(&mut self, cx: &Context) -> Option<Next> {
         if self.tables.subflows.len() == 1 {
-            let basis = Basis { peer: &self.peer, numbering: &self.numbering, format: self.format };
-            return self.tables.may_send(basis, cx, SubflowId::FIRST).map(|(next, _)| next);
+            return self.may_send(cx, SubflowId::FIRST).map(|(next, _)| next);
         }
         self.choose_among(cx)
     }
@@ -35,11 +31,8 @@ impl Sender {
     fn choose_among(&mut self, cx: &Context) -> Option<Next> {
         let mut candidates = self.scheduler.begin();
         let one_flow = self.coupling.look_at_flights(&mut self.tables, cx);
-        let basis = Basis { peer: &self.peer, numbering: &self.numbering, format: self.format };
         for id in self.tables.subflows.ids() {
-            let Some((next, since)) = self.tables.may_send(basis, cx, id) else {
-                continue;
-            };
+            let Some((next, since)) = self.may_send(cx, id) else { continue };
             if one_flow && matches!(next.first, First::New { .. }) && self.coupling.is_out(next.lane) {
                 continue;
             }
@@ -48,6 +41,76 @@ impl Sender {
             }
         }
         self.scheduler.choose(candidates)
+    }
+
+    /// Whether a subflow has a chunk that may leave now, which, and when its earliest message came (0 for a retransmission, which
+    /// has waited longest). The question asked most often, answered without building a
+    /// packet.
+    // rfc9260:6.1-13 rfc9260:6.1-17
+    #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
+    #[inline(always)]
+    fn may_send(&mut self, cx: &Context, id: SubflowId) -> Option<(Next, u64)> {
+        let subflow = self.tables.subflows.get(id)?;
+        let (lane_id, at) = (subflow.lane, subflow.space);
+        let lane = self.tables.lanes.get_mut(lane_id)?;
+        let path = lane.path();
+        let dscp = subflow.dscp;
+        let next = |first| Next { subflow: id, path, lane: lane_id, space: at, first, dscp };
+        // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
+        if lane.loss.any() {
+            rare();
+            let space = self.tables.spaces.get(at)?;
+            if let Some(seq) = lane.loss.next_lost(&space.flight) {
+                let chunk = space.flight.get(seq).filter(|chunk| chunk.subflow == id)?;
+                let paced = lane.has_pacer() && !chunk.probe;
+                let may = lane.may_retransmit() && !(paced && lane.must_wait(cx));
+                return may.then(|| (next(First::Lost(seq)), 0));
+            }
+        }
+        if subflow.out.is_empty() || !lane.may_send_new() {
+            return None;
+        }
+        let (since, paced) = (subflow.out.waiting_since(), lane.has_pacer());
+        if cx.config.congestion.nagle && self.waits_for_more(cx, id, path) {
+            return None;
+        }
+        if self.tables.subflows.len() > 1
+            && !self.tables.may_begin_or_go_on(self.format, self.peer.bytes(), cx, id)
+        {
+            return None;
+        }
+        let on = cx.paths.get(path)?;
+        let flight = &self.tables.spaces.get(at)?.flight;
+        if flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, flight) {
+            return None;
+        }
+        // A wide open window needs no closer look.
+        if self.peer.has_room(&self.tables, at, u64::from(on.mtu())) {
+            let waits = paced && self.tables.waits_for_pacer(cx, lane_id);
+            return (!waits).then(|| (next(First::New { roomy: true }), since));
+        }
+        rare();
+        let room = on.max_packet() - CommonHeader::LEN;
+        let next = next(First::New { roomy: false });
+        let payload = self.next_new_payload(cx, &next, room, false)?;
+        let probe = !self.peer.fits(&self.tables, cx, at, payload);
+        let may = !paced || probe || !self.tables.waits_for_pacer(cx, lane_id);
+        may.then_some((next, since))
+    }
+
+    /// Whether what waits is too little for a packet while data is outstanding: "any Nagle-like algorithm" (RFC 6458, 8.1.5). What waits
+    /// when nothing is outstanding leaves, all of it.
+    #[inline(never)]
+    fn waits_for_more(&self, cx: &Context, id: SubflowId, path: PathId) -> bool {
+        let Some(subflow) = self.tables.subflows.get(id).filter(|subflow| !subflow.flushes) else {
+            return false;
+        };
+        // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
+        let (room, header) = (self.format.packet_room(cx, path), self.format.header_len());
+        let most = subflow.cut_at(cx.config.limits.most_payload(room));
+        self.tables.has_data_in_flight()
+            && subflow.out.queued_bytes() < room
+            && !subflow.out.fills(room + header, header, most)
     }
 
     /// Length of the chunk that goes first, padding included.
@@ -60,75 +123,5 @@ impl Sender {
             }
         };
         Some(padded(self.format.header_len() + payload))
-    }
-}
-
-impl Tables {
-    /// Whether a subflow has a chunk that may leave now, which, and when its earliest message came (0 for a retransmission, which
-    /// has waited longest). The question asked most often, answered without building a
-    /// packet.
-    // rfc9260:6.1-13 rfc9260:6.1-17
-    #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
-    #[inline(always)]
-    fn may_send(&mut self, basis: Basis<'_>, cx: &Context, id: SubflowId) -> Option<(Next, u64)> {
-        let subflow = self.subflows.get(id)?;
-        let (lane_id, at) = (subflow.lane, subflow.space);
-        let lane = self.lanes.get_mut(lane_id)?;
-        let path = lane.path();
-        let dscp = subflow.dscp;
-        let next = |first| Next { subflow: id, path, lane: lane_id, space: at, first, dscp };
-        // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
-        if lane.loss.any() {
-            rare();
-            let space = self.spaces.get(at)?;
-            if let Some(seq) = lane.loss.next_lost(&space.flight) {
-                let chunk = space.flight.get(seq).filter(|chunk| chunk.subflow == id)?;
-                let paced = lane.has_pacer() && !chunk.probe;
-                let may = lane.may_retransmit() && !(paced && lane.must_wait(cx));
-                return may.then(|| (next(First::Lost(seq)), 0));
-            }
-        }
-        if subflow.out.is_empty() || !lane.may_send_new() {
-            return None;
-        }
-        let (since, paced) = (subflow.out.waiting_since(), lane.has_pacer());
-        if cx.config.congestion.nagle && self.waits_for_more(basis.format, cx, id, path) {
-            return None;
-        }
-        if self.subflows.len() > 1 && !self.may_begin_or_go_on(basis.format, basis.peer.bytes(), cx, id) {
-            return None;
-        }
-        let on = cx.paths.get(path)?;
-        let flight = &self.spaces.get(at)?.flight;
-        if flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, basis.numbering, flight) {
-            return None;
-        }
-        // A wide open window needs no closer look.
-        if basis.peer.has_room(self, at, u64::from(on.mtu())) {
-            let waits = paced && self.waits_for_pacer(cx, lane_id);
-            return (!waits).then(|| (next(First::New { roomy: true }), since));
-        }
-        rare();
-        let room = on.max_packet() - CommonHeader::LEN;
-        let next = next(First::New { roomy: false });
-        let payload = self.next_new_payload(basis, cx, &next, room, false)?;
-        let probe = !basis.peer.fits(self, cx, at, payload);
-        let may = !paced || probe || !self.waits_for_pacer(cx, lane_id);
-        may.then_some((next, since))
-    }
-
-    /// Whether what waits is too little for a packet while data is outstanding: "any Nagle-like algorithm" (RFC 6458, 8.1.5). What waits
-    /// when nothing is outstanding leaves, all of it.
-    #[inline(never)]
-    fn waits_for_more(&self, format: Format, cx: &Context, id: SubflowId, path: PathId) -> bool {
-        let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.flushes) else {
-            return false;
-        };
-        // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
-        let (room, header) = (format.packet_room(cx, path), format.header_len());
-        let most = subflow.cut_at(cx.config.limits.most_payload(room));
-        self.has_data_in_flight()
-            && subflow.out.queued_bytes() < room
-            && !subflow.out.fills(room + header, header, most)
     }
 }

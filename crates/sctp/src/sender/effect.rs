@@ -20,12 +20,6 @@ pub(super) struct Effect {
 }
 
 impl Effect {
-    /// Whether it means anything.
-    #[inline]
-    pub(super) fn is_any(&self) -> bool {
-        self.freed.is_some() || self.window_changed
-    }
-
     /// Nothing but that chunks have left the flight.
     pub(super) fn freed(bytes: u64) -> Self {
         Self { freed: Some(bytes), ..Self::default() }

@@ -22,6 +22,12 @@ pub(super) struct LaneCoupling {
 }
 
 impl LaneCoupling {
+    /// Whether windows hold together in a way that changes from SACK to SACK.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.coupler.is_some()
+    }
+
     /// Largest window of all lanes together, where there are several.
     pub(super) fn window_peak(&self) -> u64 {
         self.window_peak

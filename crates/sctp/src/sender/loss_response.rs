@@ -34,6 +34,7 @@ impl Scope<'_> {
 
     /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
     // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
+    #[inline(never)]
     pub(super) fn after_losses(
         &mut self,
         cx: &mut Context,
@@ -115,8 +116,8 @@ impl Scope<'_> {
         cx: &mut Context,
         ecn: &EcnSender,
         outcome: &AckOutcome,
-    ) -> Effect {
-        let Some(ack) = outcome.lanes.get(self.id.row()) else { return Effect::default() };
+    ) -> Option<Effect> {
+        let ack = outcome.lanes.get(self.id.row())?;
         let Self { lane, space, .. } = self;
         let rule = cx.config.congestion.fast_recovery;
         let first = lane.loss.first(&space.flight);
@@ -128,10 +129,7 @@ impl Scope<'_> {
             outcome.highest_acked,
             in_recovery && advanced,
         );
-        match limit {
-            Some(limit) => self.report_missing(cx, ecn, limit, in_recovery, ack),
-            None => Effect::default(),
-        }
+        self.report_missing(cx, ecn, limit?, in_recovery, ack)
     }
 
     /// Reports everything below `limit` as missing that is: apart from the common way, which has nothing to report.
@@ -143,7 +141,7 @@ impl Scope<'_> {
         limit: u64,
         in_recovery: bool,
         ack: &LaneAck,
-    ) -> Effect {
+    ) -> Option<Effect> {
         let Self { lane, space, .. } = self;
         let mut together = None;
         lane.loss.report(&mut space.flight, limit, |seq, chunk| {
@@ -151,9 +149,9 @@ impl Scope<'_> {
             count_lost(&mut cx.streams, chunk.fragment.stream);
             lane.window.chunk_lost(cx.now, chunk.sent_at, chunk.size());
         });
-        let Some(mut lost) = together else { return Effect::default() };
+        let mut lost = together?;
         (lost.newly, lost.again) = (Some(ack.delivered()), ack.again);
-        self.after_losses(cx, ecn, &lost, in_recovery)
+        Some(self.after_losses(cx, ecn, &lost, in_recovery))
     }
 
     /// What was acknowledged and is evidently not there leaves again at once; T3-rtx runs ([`Scope::acknowledge`]). Nothing else may come that

@@ -9,7 +9,6 @@ mod abandonment;
 mod acknowledgement;
 mod admission;
 mod allowance;
-mod basis;
 mod buffer_watch;
 mod choose;
 mod contiguity;

@@ -5,14 +5,12 @@ use anabranch_base::{Instant, TraceEvent, TraceRecord, rare};
 use anabranch_wire::PacketBuilder;
 
 use super::Sender;
-use super::basis::Basis;
 use super::flight::{CHUNK, ChunkState, Flight, SentChunk};
 use super::lane::Lane;
 use super::next::{First, Next};
 use super::peer_window::WINDOW_HEADER;
 use super::ssn;
 use super::subflow::Subflow;
-use super::tables::Tables;
 use crate::config::ImmediateBit;
 use crate::context::Context;
 use crate::encoding::Framing;
@@ -166,8 +164,7 @@ impl Sender {
                 break;
             }
             let roomy = std::mem::take(&mut roomy);
-            let basis = Basis { peer: &self.peer, numbering: &self.numbering, format: self.format };
-            let Some(payload) = self.tables.next_new_payload(basis, cx, next, room, roomy) else { break };
+            let Some(payload) = self.next_new_payload(cx, next, room, roomy) else { break };
             let probes = !roomy && !self.peer.fits(&self.tables, cx, next.space, payload);
             let last_sent = self.tables.lanes.get(next.lane).and_then(|lane| lane.window.last_sent());
             if probes {
@@ -323,6 +320,36 @@ impl Sender {
         }
         run
     }
+
+    /// Payload bytes of the next new chunk, when it fits into `room` and may leave as far as windows go; where it is `roomy`,
+    /// the peer's was asked before.
+    // rfc8260:2.2.2-4
+    pub(super) fn next_new_payload(
+        &mut self,
+        cx: &Context,
+        next: &Next,
+        room: usize,
+        roomy: bool,
+    ) -> Option<usize> {
+        let whole_packet = self.format.packet_room(cx, next.path);
+        let most = cx.config.limits.most_payload(whole_packet);
+        let subflow = self.tables.subflows.get(next.subflow)?;
+        let cut = Cut::of(subflow, self.format.header_len(), most, whole_packet);
+        let lane = self.tables.lanes.get_mut(next.lane)?;
+        let space = self.tables.spaces.get(next.space)?;
+        // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
+        if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
+            return None;
+        }
+        if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, &space.flight) {
+            return None;
+        }
+        let payload = cut.payload(subflow.out.peek(usize::MAX)?, room)?;
+        let may = roomy
+            || self.peer.fits(&self.tables, cx, next.space, payload)
+            || self.tables.window_probe(cx, next);
+        may.then_some(payload)
+    }
 }
 
 impl Cut {
@@ -379,36 +406,5 @@ fn into_flight(
     // "if the T3-rtx timer of that address is not currently running, the sender MUST start that timer" (RFC 9260, 6.1).
     if established && lane.t3().is_none() {
         lane.arm_t3(cx);
-    }
-}
-
-impl Tables {
-    /// Payload bytes of the next new chunk, when it fits into `room` and may leave as far as windows go; where it is `roomy`,
-    /// the peer's was asked before.
-    // rfc8260:2.2.2-4
-    pub(super) fn next_new_payload(
-        &mut self,
-        basis: Basis<'_>,
-        cx: &Context,
-        next: &Next,
-        room: usize,
-        roomy: bool,
-    ) -> Option<usize> {
-        let whole_packet = basis.format.packet_room(cx, next.path);
-        let most = cx.config.limits.most_payload(whole_packet);
-        let subflow = self.subflows.get(next.subflow)?;
-        let cut = Cut::of(subflow, basis.format.header_len(), most, whole_packet);
-        let lane = self.lanes.get_mut(next.lane)?;
-        let space = self.spaces.get(next.space)?;
-        // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
-        if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
-            return None;
-        }
-        if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, basis.numbering, &space.flight) {
-            return None;
-        }
-        let payload = cut.payload(subflow.out.peek(usize::MAX)?, room)?;
-        let may = roomy || basis.peer.fits(self, cx, next.space, payload) || self.window_probe(cx, next);
-        may.then_some(payload)
     }
 }

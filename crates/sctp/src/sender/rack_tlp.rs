@@ -34,7 +34,7 @@ impl Scope<'_> {
         cx: &mut Context,
         (ecn, format): (&EcnSender, Format),
         ack: Option<&LaneAck>,
-    ) -> Effect {
+    ) -> Option<Effect> {
         let Self { lane, space, .. } = self;
         let first = lane.loss.first(&space.flight);
         let in_recovery =
@@ -50,7 +50,7 @@ impl Scope<'_> {
             acked_above: sent.saturating_sub(u64::from(lane.in_flight.unacked())),
         };
         let (header, path) = (format.header_len(), lane.path());
-        let Some(rack) = lane.rack_tlp.rack_mut() else { return Effect::default() };
+        let rack = lane.rack_tlp.rack_mut()?;
         let mut probe = ProbeAnswer::Open;
         if let Some(ack) = ack {
             rack.delivered(&circumstances, ack);
@@ -73,15 +73,15 @@ impl Scope<'_> {
         });
         let soonest = cx.now + cx.config.clock().granularity();
         lane.rack_tlp.look_again(again.map(|at| at.max(soonest)));
-        let mut effect = Effect::default();
+        let mut effect = None;
         if let Some(mut marked) = marked {
             marked.newly = ack.map(LaneAck::delivered);
             marked.again = ack.map_or(0, |ack| ack.again);
-            effect = self.after_losses(cx, ecn, &marked, in_recovery);
-            effect.lost_again = lost_again.longest();
+            let lost = self.after_losses(cx, ecn, &marked, in_recovery);
+            effect = Some(Effect { lost_again: lost_again.longest(), ..lost });
         } else if probe == ProbeAnswer::Repaired && !in_recovery {
             self.cut_after_probe(cx);
-            effect.window_changed = true;
+            effect = Some(Effect { window_changed: true, ..Effect::default() });
         }
         self.arm_loss_timer(cx);
         effect
@@ -170,8 +170,8 @@ impl Scope<'_> {
     }
 
     /// KAME: what was reported missing and is old enough goes again.
-    pub(super) fn retransmit_early(&mut self, cx: &mut Context, ecn: &EcnSender) -> Effect {
-        let Some(least) = cx.config.emulation.early_fast_retransmit else { return Effect::default() };
+    pub(super) fn retransmit_early(&mut self, cx: &mut Context, ecn: &EcnSender) -> Option<Effect> {
+        let least = cx.config.emulation.early_fast_retransmit?;
         let Self { lane, space, .. } = self;
         let first = lane.loss.first(&space.flight);
         let in_recovery =
@@ -185,10 +185,7 @@ impl Scope<'_> {
                 count_lost(&mut cx.streams, chunk.fragment.stream);
             }
         }
-        match marked {
-            Some(marked) => self.after_losses(cx, ecn, &marked, in_recovery),
-            None => Effect::default(),
-        }
+        marked.map(|marked| self.after_losses(cx, ecn, &marked, in_recovery))
     }
 
     /// KAME: packets leave without a SACK, if nothing was acknowledged yet.

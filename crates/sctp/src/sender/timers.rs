@@ -109,7 +109,9 @@ impl Sender {
             LossTimer::EarlyRetransmit => scope.retransmit_early(cx, &self.ecn),
             LossTimer::Burst => return scope.begin_burst(),
         };
-        self.settle(cx, id, &effect);
+        if let Some(effect) = effect {
+            self.settle(cx, id, &effect);
+        }
     }
 
     /// A probe of the tail is due: new data if there is some that the peer has room for, else the last chunk once more.

@@ -106,8 +106,9 @@ impl Sender {
             stats.cwnd_peak = lane.window.peak();
             stats.ssthresh = lane.window.ssthresh();
         }
-        if let Some(window_of) = self.coupling.first_window(&self.tables, subflow.lane) {
-            stats.window_of = window_of;
+        if self.coupling.is_on() {
+            stats.window_of =
+                self.coupling.first_window(&self.tables, subflow.lane).unwrap_or(stats.window_of);
         }
         Some(stats)
     }
