@@ -27,8 +27,8 @@ impl Association {
         }
         self.enter(Phase::Closed);
         self.reconfig = None;
-        if let Some(wishes) = &mut self.wishes {
-            wishes.deadline = None;
+        if let Some(seldom) = &mut self.seldom {
+            seldom.deadline = None;
         }
         self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
         self.sender.close();
@@ -50,7 +50,7 @@ impl Association {
     pub(crate) fn shutdown_by(&mut self, now: Instant, deadline: Instant) {
         self.shutdown(now);
         if self.cx.state != State::Closed {
-            self.wishes.get_or_insert_default().deadline = Some(deadline);
+            self.seldom.get_or_insert_default().deadline = Some(deadline);
         }
     }
 

@@ -62,10 +62,10 @@ use watch::Watch;
 pub(crate) use reading::Reply;
 pub(crate) use setup::fresh_identity;
 
-/// What the user, and the layer above the peer, have said besides.
+/// Fields that hardly any association has a value for.
 #[derive(Debug, Default)]
-struct Wishes {
-    /// When our user wants it to have ended.
+struct SeldomSet {
+    /// When our user wants the association to have ended.
     deadline: Option<Instant>,
     /// Adaptation Layer Indication of the peer (RFC 5061).
     adaptation: Option<u32>,
@@ -74,7 +74,7 @@ struct Wishes {
 /// One SCTP association, without sockets and without a clock.
 #[derive(Debug)]
 pub struct Association {
-    /// What all owners share.
+    /// Time, configuration, paths, counters, events and trace: all owners use them.
     cx: Context,
     phase: Phase,
     encoding: Encoding,
@@ -92,8 +92,7 @@ pub struct Association {
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
     handed_back: HandedBack,
-    /// What hardly any association has.
-    wishes: Option<Box<Wishes>>,
+    seldom: Option<Box<SeldomSet>>,
     watch: Watch,
 }
 
@@ -275,13 +274,13 @@ impl Association {
 
     /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an
     /// INIT only claims would let anybody occupy the address of another (RFC 5062, address camping).
-    pub(crate) fn shown_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
+    pub(crate) fn confirmed_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.cx.paths.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote().ip())
     }
 
     /// Whether an address of the peer is confirmed.
-    pub(crate) fn is_shown(&self, address: IpAddr) -> bool {
-        self.shown_addresses().any(|shown| shown == address)
+    pub(crate) fn is_confirmed(&self, address: IpAddr) -> bool {
+        self.confirmed_addresses().any(|confirmed| confirmed == address)
     }
 
     /// Whether a packet from there comes from a confirmed address of the peer, and from the UDP port that it has now (RFC 6951);
@@ -301,7 +300,7 @@ impl Association {
     // rfc9260:5.2.2-2
     pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {
         let mut added: Vec<IpAddr> = Vec::new();
-        if !self.is_shown(source) {
+        if !self.is_confirmed(source) {
             added.push(source);
         }
         added.extend(addresses.iter().filter(|a| **a != source && !self.knows_address(**a)));
@@ -340,7 +339,7 @@ impl Association {
 
     #[inline(never)]
     fn knows_other_address(&self, address: IpAddr) -> bool {
-        self.is_shown(address) || self.listed_addresses.contains(&address)
+        self.is_confirmed(address) || self.listed_addresses.contains(&address)
     }
 
     /// Chunks visited in the flight and ranges in the receive map so far.
@@ -470,7 +469,7 @@ impl Association {
         self.phase = phase;
     }
 
-    /// What a shutdown that is under way does next: its stage, and with it the state, may be another afterwards.
+    /// Goes on with a shutdown that is under way: its stage, and with it the state, may be another afterwards.
     fn in_shutdown(&mut self, run: impl FnOnce(&mut Shutdown, &mut Scope<'_>)) {
         let Some(shutdown) = self.phase.shutdown_mut() else { return };
         run(shutdown, &mut scope_of!(self));

@@ -54,7 +54,7 @@ impl Association {
             reconfig: None,
             listed_addresses: Vec::new(),
             handed_back: HandedBack::default(),
-            wishes: None,
+            seldom: None,
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),
             cx,
@@ -129,7 +129,7 @@ impl Association {
 
     fn tell_adaptation(&mut self, adaptation: Option<u32>) {
         if let Some(code_point) = adaptation {
-            self.wishes.get_or_insert_default().adaptation = adaptation;
+            self.seldom.get_or_insert_default().adaptation = adaptation;
             self.cx.tell(Event::AdaptationIndication { code_point });
         }
     }
@@ -138,7 +138,7 @@ impl Association {
     /// the address of anybody it listed. So it is asked (5.4).
     // rfc9260:5.1.2-5 rfc9260:5.4-1
     fn doubt(&mut self, source: SocketAddr) {
-        if self.cx.paths.len() == 1 && !self.is_shown(source.ip()) {
+        if self.cx.paths.len() == 1 && !self.is_confirmed(source.ip()) {
             let path = Path::unconfirmed(&self.cx.config, source);
             self.cx.paths.add(path);
         }

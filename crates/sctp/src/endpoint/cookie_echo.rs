@@ -35,7 +35,7 @@ impl Endpoint {
             cookie.addresses.iter().find_map(|address| self.registry.by_peer(*address, cookie.ports()));
         // Whoever got our INIT ACK somewhere else has no say in an association, whatever it lists; nor has its cookie from
         // a time when there was none. Where the COOKIE ECHO comes from proves nothing: the cookie says who was asked.
-        if existing.is_some_and(|index| !self.is_shown(index, shown.ip())) {
+        if existing.is_some_and(|index| !self.is_confirmed(index, shown.ip())) {
             self.stats.bad_cookies += 1;
             return;
         }

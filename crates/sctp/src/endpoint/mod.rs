@@ -233,8 +233,8 @@ impl Endpoint {
     }
 
     /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
-    fn is_shown(&self, index: u32, address: IpAddr) -> bool {
-        self.registry.at(index).is_some_and(|a| a.shown_addresses().any(|shown| shown == address))
+    fn is_confirmed(&self, index: u32, address: IpAddr) -> bool {
+        self.registry.at(index).is_some_and(|a| a.confirmed_addresses().any(|confirmed| confirmed == address))
     }
 
     /// Counters of what belongs to no association.
@@ -296,7 +296,7 @@ impl Endpoint {
     fn end(&mut self, now: Instant, index: u32) {
         self.registry.unmap_closed(index, !self.config.keep_closed);
         if let (Some(spent), Some(assoc)) = (&mut self.spent, self.registry.at(index)) {
-            let peers = assoc.shown_addresses().map(|address| (address, assoc.ports()));
+            let peers = assoc.confirmed_addresses().map(|address| (address, assoc.ports()));
             spent.ended(now, assoc.tags(), peers);
         }
     }

@@ -120,7 +120,7 @@ impl Registry {
         // Tags of INIT ACKs are drawn without keeping state, so two associations may have the same one. The second
         // is found by its peer's address.
         self.by_tag.entry(assoc.tags().0).or_insert(index);
-        for address in assoc.shown_addresses() {
+        for address in assoc.confirmed_addresses() {
             self.by_peer.entry((address, assoc.ports())).or_insert(index);
         }
     }
@@ -136,7 +136,7 @@ impl Registry {
             self.by_tag.remove(&assoc.tags().0);
             self.last_tag = (0, 0);
         }
-        for address in assoc.shown_addresses() {
+        for address in assoc.confirmed_addresses() {
             let key = (address, assoc.ports());
             if self.by_peer.get(&key) == Some(&index) {
                 self.by_peer.remove(&key);
