@@ -163,20 +163,6 @@ impl Association {
         }
     }
 
-    /// Something has come that proves that a path works (8.1, 8.2).
-    // rfc9260:8.1-5
-    pub(super) fn clear_errors(&mut self, path: PathId) {
-        self.errors = 0;
-        self.clear_path_errors(path);
-    }
-
-    /// Something has come that proves that a path works (8.2).
-    pub(super) fn clear_path_errors(&mut self, path: PathId) {
-        if let Some(up) = self.cx.paths.on_answer(path) {
-            self.cx.tell(up);
-        }
-    }
-
     /// The peer has not answered for too long. The RFC only says that nothing more is sent but for what ends the association (8.1); an
     /// ABORT lets a peer that can still hear us end its side now instead of keeping it until its own timers run out. A peer that
     /// has only had our INIT has no side to end.

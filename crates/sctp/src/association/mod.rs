@@ -426,11 +426,6 @@ impl Association {
         self.receiver.owes_sack()
     }
 
-    /// The owners that a procedure works on.
-    fn scope(&mut self) -> Scope<'_> {
-        scope_of!(self)
-    }
-
     /// The paths, to go on with or to command.
     pub(crate) fn path_manager(&mut self) -> PathManager<'_> {
         PathManager::new(scope_of!(self))

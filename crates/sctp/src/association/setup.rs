@@ -167,7 +167,8 @@ impl Association {
             self.writer.settle_checksum(&self.cx.config, zero);
         }
         self.enter(Phase::Established);
-        self.clear_errors(self.cx.paths.for_control());
+        let primary = self.cx.paths.for_control();
+        self.path_manager().clear_errors(primary);
         self.cx.tell(Event::Established {
             outbound_streams: self.sender.streams(),
             inbound_streams: self.receiver.streams(),
@@ -181,7 +182,6 @@ impl Association {
         for path in self.cx.paths.others() {
             self.path_manager().probe(path);
         }
-        let primary = self.cx.paths.for_control();
         self.path_manager().begin_mtu_search(primary);
         self.sender.record_windows(&mut self.cx);
         self.subflow_manager().ask_for_missing_fids();
