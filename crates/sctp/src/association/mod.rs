@@ -86,8 +86,6 @@ pub struct Association {
     /// RE-CONFIG, where it was agreed.
     reconfig: Option<Box<Reconfig>>,
     writer: PacketWriter,
-    /// Addresses from which the peer may write besides those of its paths: what it listed.
-    listed_addresses: Vec<IpAddr>,
     /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
@@ -272,10 +270,9 @@ impl Association {
         (peer, local)
     }
 
-    /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an
-    /// INIT only claims would let anybody occupy the address of another (RFC 5062, address camping).
+    /// Addresses of the peer that are confirmed.
     pub(crate) fn confirmed_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        self.cx.paths.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote().ip())
+        self.cx.paths.confirmed_addresses()
     }
 
     /// Whether an address of the peer is confirmed.
@@ -331,15 +328,7 @@ impl Association {
     /// Whether packets from an address may belong to this association.
     #[inline]
     pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
-        // As a rule it is that of the first path.
-        let first =
-            self.cx.paths.primary().is_some_and(|path| path.has_address(address) && path.is_confirmed());
-        first || self.knows_other_address(address)
-    }
-
-    #[inline(never)]
-    fn knows_other_address(&self, address: IpAddr) -> bool {
-        self.is_confirmed(address) || self.listed_addresses.contains(&address)
+        self.cx.paths.knows(address)
     }
 
     /// Chunks visited in the flight and ranges in the receive map so far.
