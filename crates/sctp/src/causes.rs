@@ -51,7 +51,7 @@ pub(crate) fn protocol_violation(what: &str) -> Vec<u8> {
     encode(&Cause::ProtocolViolation(ProtocolViolation { information: what.as_bytes() }))
 }
 
-/// What is said of an INIT or INIT ACK with an a_rwnd that is smaller than any may be.
+/// The cause that an INIT or INIT ACK with too small an a_rwnd is answered with.
 pub(crate) fn small_window() -> Vec<u8> {
     protocol_violation("an a_rwnd below 1500 bytes is not allowed")
 }
@@ -133,7 +133,7 @@ pub(crate) fn codes(causes: Causes<'_>) -> Vec<u16> {
     causes.iter().map_while(Result::ok).take(MAX_CAUSES).map(|raw| raw.kind).collect()
 }
 
-/// What the peer's user said of an abort, if anything.
+/// The reason that the peer's user gave for an abort, if any.
 // rfc9260:9.1-7
 pub(crate) fn abort_reason(causes: Causes<'_>) -> Option<Box<AbortReason>> {
     let said = causes

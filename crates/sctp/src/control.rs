@@ -44,7 +44,7 @@ pub(crate) struct Control {
     rare: Option<Box<Rare>>,
 }
 
-/// What hardly any association ever sends.
+/// Chunks that hardly any association ever sends.
 #[derive(Debug, Default)]
 struct Rare {
     /// Error causes of the ABORT, encoded.
@@ -208,7 +208,7 @@ impl Control {
     }
 }
 
-/// What waits at the head of a queue.
+/// The head of a queue.
 pub(crate) enum Next {
     /// Nothing, for this path.
     None,

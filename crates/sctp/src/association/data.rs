@@ -6,7 +6,7 @@ use anabranch_wire::chunk::Data;
 use super::Association;
 use super::reading::Reading;
 use crate::causes;
-use crate::control::Kind;
+use crate::control::{Control, Kind};
 use crate::encoding::DataChunk;
 use crate::ids::{PathId, SpaceId};
 use crate::receiver::Taken;
@@ -32,7 +32,7 @@ impl Association {
         if self.takes_data() {
             let chunk = DataChunk::from(&data);
             let taken = self.receiver.take_plain(&mut self.cx, &mut reading.data, &chunk)?;
-            self.report_stream(reading.path, chunk.stream, taken);
+            report_stream(&mut self.control, reading.path, chunk.stream, taken);
         }
         Ok(true)
     }
@@ -66,17 +66,17 @@ impl Association {
         self.receiver.arrivals_mut().enter_space(&self.cx, &mut reading.data, at);
         if self.takes_data() {
             let taken = self.receiver.take(&mut self.cx, &mut reading.data, chunk)?;
-            self.report_stream(reading.path, chunk.stream, taken);
+            report_stream(&mut self.control, reading.path, chunk.stream, taken);
         }
         Ok(())
     }
+}
 
-    /// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
-    // rfc9260:6.5-2
-    #[inline]
-    fn report_stream(&mut self, from: PathId, stream: u16, taken: Taken) {
-        if taken == Taken::NoSuchStream {
-            self.control.report(from, causes::invalid_stream(stream));
-        }
+/// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
+// rfc9260:6.5-2
+#[inline]
+fn report_stream(control: &mut Control, from: PathId, stream: u16, taken: Taken) {
+    if taken == Taken::NoSuchStream {
+        control.report(from, causes::invalid_stream(stream));
     }
 }

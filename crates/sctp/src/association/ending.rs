@@ -27,8 +27,8 @@ impl Association {
         }
         self.enter(Phase::Closed);
         self.reconfig = None;
-        if let Some(wishes) = &mut self.wishes {
-            wishes.deadline = None;
+        if let Some(seldom) = &mut self.seldom {
+            seldom.deadline = None;
         }
         self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
         self.sender.close();
@@ -50,7 +50,7 @@ impl Association {
     pub(crate) fn shutdown_by(&mut self, now: Instant, deadline: Instant) {
         self.shutdown(now);
         if self.cx.state != State::Closed {
-            self.wishes.get_or_insert_default().deadline = Some(deadline);
+            self.seldom.get_or_insert_default().deadline = Some(deadline);
         }
     }
 
@@ -160,20 +160,6 @@ impl Association {
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
         if self.errors > self.cx.config.limits.association_max_retrans {
             self.give_up("Association.Max.Retrans");
-        }
-    }
-
-    /// Something has come that proves that a path works (8.1, 8.2).
-    // rfc9260:8.1-5
-    pub(super) fn clear_errors(&mut self, path: PathId) {
-        self.errors = 0;
-        self.clear_path_errors(path);
-    }
-
-    /// Something has come that proves that a path works (8.2).
-    pub(super) fn clear_path_errors(&mut self, path: PathId) {
-        if let Some(up) = self.cx.paths.on_answer(path) {
-            self.cx.tell(up);
         }
     }
 

@@ -3,11 +3,13 @@
 use anabranch_wire::Tsn;
 
 use super::Association;
+use super::ecn::field_of_data;
 use crate::encoding::Encoding;
 use crate::ids::SubflowId;
 use crate::negotiation::fids::Fids;
 use crate::negotiation::offer::Extensions;
 use crate::reconfig::Reconfig;
+use crate::scope::scope_of;
 
 impl Association {
     /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
@@ -18,7 +20,7 @@ impl Association {
         let (ours, theirs) = (self.sender.tables().base(), self.receiver.arrivals().base());
         self.encoding = Encoding::of(agreed);
         self.takes_zero_checksum = agreed.takes_zero_checksum;
-        self.adopt_ecn(agreed.ecn);
+        self.cx.ect = field_of_data(&self.cx.config, agreed.ecn);
         let path = self.cx.paths.for_control();
         self.reconfig = agreed.reconfiguration.then(|| Box::new(Reconfig::new(ours, theirs, path)));
         let peer_fids = match (&agreed.sf, agreed.sf2007) {
@@ -42,7 +44,7 @@ impl Association {
     /// Makes the spaces of the FIDs that are open from the start, and moves the subflows into theirs.
     fn open_spaces(&mut self, ours: Tsn, theirs: Tsn) {
         let (our_fids, peer_fids) = (self.sender.peer().open_fids(), self.receiver.arrivals().open_fids());
-        let mut scope = self.scope();
+        let mut scope = scope_of!(self);
         for fid in &our_fids {
             scope.open_sending(*fid, 0, ours);
         }

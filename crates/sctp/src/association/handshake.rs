@@ -178,3 +178,56 @@ impl Handshake {
         self.probe = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::path::Path;
+
+    fn context(config: Config) -> Context {
+        let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
+        let rng = anabranch_base::Rng::stream(1, "test", "handshake").secret();
+        Context::new(0, Arc::new(config), path, rng)
+    }
+
+    fn two_attempts() -> Context {
+        context(Config::rfc9260().with(|c| c.limits.max_init_retransmits = 2))
+    }
+
+    #[test]
+    fn each_expiry_doubles_the_timer_and_takes_the_next_code_point() {
+        let mut cx = two_attempts();
+        let mut handshake = Handshake::begin(&cx);
+        let first = handshake.t1().unwrap() - cx.now;
+        assert_eq!(handshake.sent_once(), Some(cx.now));
+        for doubled in [first * 2, first * 4] {
+            cx.set_now(handshake.t1().unwrap());
+            assert!(handshake.on_t1(&cx));
+            assert_eq!(handshake.t1(), Some(cx.now + doubled));
+            assert_eq!(handshake.sent_once(), None, "whose answer comes is not known any more");
+        }
+        assert_eq!(handshake.code_point(), 2);
+        assert!(!handshake.on_t1(&cx), "Max.Init.Retransmits");
+    }
+
+    #[test]
+    fn a_stale_cookie_asks_for_a_longer_life_and_another_tag_but_not_for_ever() {
+        let mut cx = two_attempts();
+        let receiver = Receiver::new(&Config::rfc9260());
+        let agreed = Extensions { adaptation: Some(7), ..Extensions::default() };
+        let begun = Handshake::begin(&cx);
+        let mut handshake = begun.echo(&cx, &receiver, vec![1, 2, 3], &agreed);
+        assert_eq!((handshake.cookie(), handshake.adaptation()), (&[1, 2, 3][..], Some(7)));
+        cx.set_now(cx.now + Duration::from_millis(300));
+        assert!(handshake.cookie_was_stale(&cx));
+        assert_eq!(handshake.preservative(), Some(300 + MAX_INCREMENT_MS));
+        assert!(handshake.wants_tag());
+        handshake.has_tag();
+        assert!(!handshake.wants_tag());
+        assert!(handshake.cookie_was_stale(&cx));
+        assert!(!handshake.cookie_was_stale(&cx), "Max.Init.Retransmits");
+    }
+}

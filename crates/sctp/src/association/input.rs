@@ -7,27 +7,22 @@ use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
 use super::Association;
+use super::ecn::{note_ecn, on_ecne};
 use super::init::{self, PeerInit};
 use super::reading::{PacketOutcome, Reading, Reply};
+use super::sf_chunks::{on_sf_forward, sf_violation};
 use crate::causes;
 use crate::config::{LossDetection, SubflowLevel};
 use crate::encoding::{DataChunk, Encoding, sf2007};
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
 use crate::receiver::PacketRead;
+use crate::scope::{Scope, scope_of};
 use crate::sender::{GapList, Windows};
 use crate::state::State;
 use crate::violation::Violation;
 
 impl Association {
-    /// Tells either half what the other has of the memory for both: it may have been read, or acknowledged, since. Half a window that
-    /// is received has room whatever the sender has, and then it gives back what it had of the sender's.
-    #[cold]
-    fn share_memory(&mut self) {
-        self.sender.reserve_for_receiver(self.receiver.held_beyond_window(&self.cx));
-        self.receiver.lend_to_sender(&self.cx, self.sender.kept_beyond_buffers(&self.cx));
-    }
-
     /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
     // rfc9260:3.3.7-3 rfc9260:6.10-6
     pub(crate) fn handle_chunks(
@@ -41,11 +36,11 @@ impl Association {
         let path = self.cx.paths.for_reply(&self.cx.config, meta);
         self.receiver.begin_packet(&self.cx, path);
         if self.receiver.is_filling() {
-            self.share_memory();
+            share_memory(&mut scope_of!(self));
         }
         // Where no counters are wanted the marks alone are of interest.
         if meta.ecn == Ecn::Ce || (meta.ecn != Ecn::NotEct && self.encoding == Encoding::Sf) {
-            self.note_ecn(meta.ecn, chunks.clone());
+            note_ecn(&mut scope_of!(self), meta.ecn, chunks.clone());
         }
         let answers = self.control.answers();
         let mut reading =
@@ -74,17 +69,10 @@ impl Association {
             }
         }
         if self.control.answers() != answers {
-            self.limit_answers(path, answers);
+            limit_answers(&mut scope_of!(self), path, answers);
         }
         self.finish_packet(&reading, size);
         reading.outcome
-    }
-
-    /// What a packet has been answered with fits one packet, with a control chunk that may go before it.
-    #[cold]
-    fn limit_answers(&mut self, path: PathId, earlier: (usize, usize)) {
-        let packet = self.cx.paths.get(path).map_or(0, crate::path::Path::max_packet);
-        self.control.keep_one_packet(earlier, packet.saturating_sub(CommonHeader::LEN + 8));
     }
 
     /// Any chunk but DATA of RFC 9260. False when the rest of the packet must not be read.
@@ -239,10 +227,10 @@ impl Association {
             // Where ECN was not agreed on they say nothing.
             Chunk::Ecne(ecne) => {
                 if self.reads_acknowledgements() {
-                    self.on_ecne(ecne);
+                    on_ecne(&mut scope_of!(self), ecne);
                 }
             }
-            Chunk::Cwr(cwr) => self.on_cwr(cwr),
+            Chunk::Cwr(cwr) => self.receiver.arrivals_mut().on_cwr(cwr.tsn),
             Chunk::IData(data) => {
                 let mut chunk = DataChunk::from(data);
                 if self.cx.config.emulation.quirks.fsn_from_second && !chunk.flags.beginning {
@@ -276,7 +264,7 @@ impl Association {
                     self.receiver.on_skipped_messages(cx, read, SpaceId::FIRST, cumulative, skipped);
                 }
             }
-            Chunk::SfForward(forward) => self.on_sf_forward(reading, forward),
+            Chunk::SfForward(forward) => on_sf_forward(&mut scope_of!(self), reading, forward),
             // "The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received"
             // (RFC 8260, 2.2.3); to an endpoint that does not offer it, it is unknown.
             Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.cx.config.offers_interleaving() => {
@@ -399,9 +387,24 @@ impl Association {
             Violation::NoUserData(tsn) => ("a DATA chunk without user data", causes::no_user_data(tsn)),
             Violation::Protocol(what) => (what, causes::protocol_violation(what)),
             Violation::Subflow { fid, epoch, reason, what } => {
-                (what, self.sf_violation(fid, epoch, reason, what.as_bytes()))
+                (what, sf_violation(&self.cx, fid, epoch, reason, what.as_bytes()))
             }
         };
         self.abort_with(CloseReason::ProtocolViolation { what }, cause);
     }
+}
+
+/// Tells either half what the other has of the memory for both: it may have been read, or acknowledged, since. Half a window that
+/// is received has room whatever the sender has, and then it gives back what it had of the sender's.
+#[cold]
+fn share_memory(scope: &mut Scope<'_>) {
+    scope.sender.reserve_for_receiver(scope.receiver.held_beyond_window(scope.cx));
+    scope.receiver.lend_to_sender(scope.cx, scope.sender.kept_beyond_buffers(scope.cx));
+}
+
+/// The answers to one packet fit one packet, with a control chunk that may go before them.
+#[cold]
+fn limit_answers(scope: &mut Scope<'_>, path: PathId, earlier: (usize, usize)) {
+    let packet = scope.cx.paths.get(path).map_or(0, crate::path::Path::max_packet);
+    scope.control.keep_one_packet(earlier, packet.saturating_sub(CommonHeader::LEN + 8));
 }

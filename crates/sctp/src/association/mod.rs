@@ -62,10 +62,10 @@ use watch::Watch;
 pub(crate) use reading::Reply;
 pub(crate) use setup::fresh_identity;
 
-/// What the user, and the layer above the peer, have said besides.
+/// Fields that hardly any association has a value for.
 #[derive(Debug, Default)]
-struct Wishes {
-    /// When our user wants it to have ended.
+struct SeldomSet {
+    /// When our user wants the association to have ended.
     deadline: Option<Instant>,
     /// Adaptation Layer Indication of the peer (RFC 5061).
     adaptation: Option<u32>,
@@ -74,7 +74,7 @@ struct Wishes {
 /// One SCTP association, without sockets and without a clock.
 #[derive(Debug)]
 pub struct Association {
-    /// What all owners share.
+    /// Time, configuration, paths, counters, events and trace: all owners use them.
     cx: Context,
     phase: Phase,
     encoding: Encoding,
@@ -86,14 +86,11 @@ pub struct Association {
     /// RE-CONFIG, where it was agreed.
     reconfig: Option<Box<Reconfig>>,
     writer: PacketWriter,
-    /// Addresses from which the peer may write besides those of its paths: what it listed.
-    listed_addresses: Vec<IpAddr>,
     /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
     handed_back: HandedBack,
-    /// What hardly any association has.
-    wishes: Option<Box<Wishes>>,
+    seldom: Option<Box<SeldomSet>>,
     watch: Watch,
 }
 
@@ -278,15 +275,14 @@ impl Association {
         (peer, local)
     }
 
-    /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an
-    /// INIT only claims would let anybody occupy the address of another (RFC 5062, address camping).
-    pub(crate) fn shown_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        self.cx.paths.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote().ip())
+    /// Addresses of the peer that are confirmed.
+    pub(crate) fn confirmed_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        self.cx.paths.confirmed_addresses()
     }
 
     /// Whether an address of the peer is confirmed.
-    pub(crate) fn is_shown(&self, address: IpAddr) -> bool {
-        self.shown_addresses().any(|shown| shown == address)
+    pub(crate) fn is_confirmed(&self, address: IpAddr) -> bool {
+        self.confirmed_addresses().any(|confirmed| confirmed == address)
     }
 
     /// Whether a packet from there comes from a confirmed address of the peer, and from the UDP port that it has now (RFC 6951);
@@ -306,7 +302,7 @@ impl Association {
     // rfc9260:5.2.2-2
     pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {
         let mut added: Vec<IpAddr> = Vec::new();
-        if !self.is_shown(source) {
+        if !self.is_confirmed(source) {
             added.push(source);
         }
         added.extend(addresses.iter().filter(|a| **a != source && !self.knows_address(**a)));
@@ -337,15 +333,7 @@ impl Association {
     /// Whether packets from an address may belong to this association.
     #[inline]
     pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
-        // As a rule it is that of the first path.
-        let first =
-            self.cx.paths.primary().is_some_and(|path| path.has_address(address) && path.is_confirmed());
-        first || self.knows_other_address(address)
-    }
-
-    #[inline(never)]
-    fn knows_other_address(&self, address: IpAddr) -> bool {
-        self.is_shown(address) || self.listed_addresses.contains(&address)
+        self.cx.paths.knows(address)
     }
 
     /// Chunks visited in the flight and ranges in the receive map so far.
@@ -432,11 +420,6 @@ impl Association {
         self.receiver.arrivals().owes_sack()
     }
 
-    /// The owners that a procedure works on.
-    fn scope(&mut self) -> Scope<'_> {
-        scope_of!(self)
-    }
-
     /// The paths, to go on with or to command.
     pub(crate) fn path_manager(&mut self) -> PathManager<'_> {
         PathManager::new(scope_of!(self))
@@ -475,7 +458,7 @@ impl Association {
         self.phase = phase;
     }
 
-    /// What a shutdown that is under way does next: its stage, and with it the state, may be another afterwards.
+    /// Goes on with a shutdown that is under way: its stage, and with it the state, may be another afterwards.
     fn in_shutdown(&mut self, run: impl FnOnce(&mut Shutdown, &mut Scope<'_>)) {
         let Some(shutdown) = self.phase.shutdown_mut() else { return };
         run(shutdown, &mut scope_of!(self));

@@ -14,7 +14,6 @@ use super::output::PacketWriter;
 use super::phase::Phase;
 use super::watch::Watch;
 use super::{Association, random_tag};
-use crate::address::MAX_PEER_ADDRESSES;
 use crate::causes;
 use crate::config::Config;
 use crate::context::Context;
@@ -52,9 +51,8 @@ impl Association {
             writer: PacketWriter::new(&cx.config, ports),
             errors: 0,
             reconfig: None,
-            listed_addresses: Vec::new(),
             handed_back: HandedBack::default(),
-            wishes: None,
+            seldom: None,
             takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
             watch: Watch::default(),
             cx,
@@ -95,7 +93,7 @@ impl Association {
         let mut assoc = Self::blank(id, now, config, ports, remote, cookie.local_initial_tsn, rng);
         assoc.cx.stats.control.count_received(kind::COOKIE_ECHO);
         assoc.adopt_cookie(cookie);
-        assoc.doubt(source);
+        assoc.cx.paths.probe_unconfirmed(&assoc.cx.config, source);
         assoc.sample_handshake(cookie.created);
         assoc.control.ask(Kind::CookieAck, assoc.cx.paths.for_control());
         assoc.cx.tell(Event::Accepted {
@@ -114,12 +112,7 @@ impl Association {
         self.writer.set_peer_tag(cookie.peer_tag);
         self.sender.set_streams(cookie.outbound_streams);
         self.receiver.set_streams(cookie.inbound_streams);
-        self.listed_addresses.clear();
-        for address in &cookie.addresses {
-            if !self.knows_address(*address) {
-                self.listed_addresses.push(*address);
-            }
-        }
+        self.cx.paths.list_anew(&cookie.addresses);
         self.learn_peer(cookie.peer_rwnd, cookie.peer_initial_tsn);
         self.adopt_extensions(&cookie.extensions);
         if let Some(handshake) = self.phase.handshake_mut() {
@@ -129,18 +122,8 @@ impl Association {
 
     fn tell_adaptation(&mut self, adaptation: Option<u32>) {
         if let Some(code_point) = adaptation {
-            self.wishes.get_or_insert_default().adaptation = adaptation;
+            self.seldom.get_or_insert_default().adaptation = adaptation;
             self.cx.tell(Event::AdaptationIndication { code_point });
-        }
-    }
-
-    /// A COOKIE ECHO came from there. Where the INIT ACK went elsewhere, that says nothing: who has a cookie may send it with
-    /// the address of anybody it listed. So it is asked (5.4).
-    // rfc9260:5.1.2-5 rfc9260:5.4-1
-    fn doubt(&mut self, source: SocketAddr) {
-        if self.cx.paths.len() == 1 && !self.is_shown(source.ip()) {
-            let path = Path::unconfirmed(&self.cx.config, source);
-            self.cx.paths.add(path);
         }
     }
 
@@ -167,7 +150,8 @@ impl Association {
             self.writer.settle_checksum(&self.cx.config, zero);
         }
         self.enter(Phase::Established);
-        self.clear_errors(self.cx.paths.for_control());
+        let primary = self.cx.paths.for_control();
+        self.path_manager().clear_errors(primary);
         self.cx.tell(Event::Established {
             outbound_streams: self.sender.stream_map().streams(),
             inbound_streams: self.receiver.streams(),
@@ -181,7 +165,6 @@ impl Association {
         for path in self.cx.paths.others() {
             self.path_manager().probe(path);
         }
-        let primary = self.cx.paths.for_control();
         self.path_manager().begin_mtu_search(primary);
         self.sender.record_windows(&mut self.cx);
         self.subflow_manager().ask_for_missing_fids();
@@ -202,11 +185,7 @@ impl Association {
         self.writer.set_peer_tag(init.tag);
         self.sender.set_streams(config.streams.outbound.min(init.inbound_streams));
         self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
-        for address in init.addresses {
-            if !self.knows_address(address) && self.listed_addresses.len() + 1 < MAX_PEER_ADDRESSES {
-                self.listed_addresses.push(address);
-            }
-        }
+        self.cx.paths.list(&init.addresses);
         self.learn_peer(init.a_rwnd, init.initial_tsn);
         if let Some(sent) = before.sent_once() {
             self.sample_handshake(sent);
@@ -298,7 +277,7 @@ impl Association {
             }
             self.control.cancel(Kind::Init);
             self.control.cancel(Kind::CookieEcho);
-            self.doubt(source);
+            self.cx.paths.probe_unconfirmed(&self.cx.config, source);
             self.enter_established();
             self.sender.after_marking(&mut self.cx);
         } else {
@@ -331,7 +310,7 @@ impl Association {
         for path in self.cx.paths.rows_mut() {
             path.heartbeat_mut().forget();
         }
-        self.doubt(source);
+        self.cx.paths.probe_unconfirmed(&self.cx.config, source);
         // A peer can restart at will, and a user may sleep.
         let before = self.cx.take_unheard_restart();
         self.cx.tell(Event::Restarted {

@@ -222,3 +222,84 @@ fn t5_from_now(cx: &Context) -> Option<Instant> {
     let guard = config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max);
     (config.timers.shutdown_guard_rto_max > 0).then(|| cx.now + guard)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use anabranch_base::Duration;
+    use anabranch_wire::Tsn;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::control::Control;
+    use crate::encoding::Encoding;
+    use crate::path::Path;
+    use crate::receiver::Receiver;
+    use crate::sender::Sender;
+
+    struct Owners {
+        cx: Context,
+        sender: Sender,
+        receiver: Receiver,
+        control: Control,
+        errors: u32,
+    }
+
+    impl Owners {
+        fn new() -> Self {
+            let config = Config::rfc9260();
+            let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
+            let rng = anabranch_base::Rng::stream(1, "test", "shutdown").secret();
+            let mut cx = Context::new(0, Arc::new(config), path, rng);
+            let sender = Sender::new(&mut cx, Tsn::new(1));
+            let control = Control::new(cx.paths.for_control());
+            Self { cx, sender, receiver: Receiver::new(&Config::rfc9260()), control, errors: 3 }
+        }
+
+        fn scope(&mut self) -> Scope<'_> {
+            let Self { cx, sender, receiver, control, errors } = self;
+            Scope { cx, sender, receiver, control, errors, encoding: Encoding::Rfc9260 }
+        }
+    }
+
+    #[test]
+    fn who_closes_first_sends_shutdown_until_it_is_answered() {
+        let mut owners = Owners::new();
+        let mut scope = owners.scope();
+        let mut shutdown = Shutdown::of_user(&scope);
+        assert!(shutdown.is_closed_by_user() && shutdown.state() == State::ShutdownPending);
+        shutdown.advance(&mut scope);
+        assert_eq!(shutdown.state(), State::ShutdownSent);
+        assert!(scope.control.is_due(Kind::Shutdown));
+        // A packet of the peer begins the wait anew; its data is answered with another SHUTDOWN.
+        scope.control.cancel(Kind::Shutdown);
+        scope.cx.set_now(scope.cx.now + Duration::from_millis(500));
+        let before = shutdown.timers().0;
+        shutdown.heard(&mut scope, true);
+        assert!(*scope.errors == 0 && shutdown.timers().0 > before && scope.control.is_due(Kind::Shutdown));
+        let (silent, rto) =
+            (shutdown.on_t2(&mut scope), scope.cx.paths.rto(&scope.cx.config, PathId::new(0)));
+        assert_eq!((silent, rto), (PathId::new(0), Duration::from_secs(2)), "it is backed off");
+        shutdown.repeat(&mut scope);
+        assert_eq!(shutdown.timers().0, Some(scope.cx.now + rto));
+        // Both have closed at the same time.
+        shutdown.on_shutdown(&mut scope);
+        assert_eq!(shutdown.state(), State::ShutdownAckSent);
+        assert!(scope.control.is_due(Kind::ShutdownAck) && !scope.control.is_due(Kind::Shutdown));
+        assert!(shutdown.on_t5(&scope), "nothing moves any more: the guard ends it");
+    }
+
+    #[test]
+    fn who_is_closed_has_no_guard_behind_shutdown_ack() {
+        let mut owners = Owners::new();
+        let mut scope = owners.scope();
+        let mut shutdown = Shutdown::of_peer(&scope, false);
+        assert!(shutdown.timers().1.is_some() && !shutdown.is_closed_by_user());
+        shutdown.user_closes();
+        assert!(shutdown.is_closed_by_user());
+        shutdown.advance(&mut scope);
+        assert_eq!((shutdown.state(), shutdown.timers().1), (State::ShutdownAckSent, None));
+        assert!(!shutdown.is_closed_by_user(), "it is no matter any more");
+    }
+}

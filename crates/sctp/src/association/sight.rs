@@ -56,7 +56,8 @@ impl Association {
         let _ = now;
     }
 
-    /// Of an association that is up, the properties ask for a timer while data waits (P5): most have none that waits, or T3-rtx runs.
+    /// Whether the one property that can fail while an association is up, P5, holds without a closer look: it asks for a timer while data waits
+    /// for an acknowledgement. In most moments no data waits, or T3-rtx runs, and then nothing else has to be compared.
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[inline]
     fn is_plainly_well(&self, now: Instant) -> bool {

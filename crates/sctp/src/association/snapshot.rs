@@ -73,7 +73,7 @@ impl Association {
             sends_zero_checksum: zero,
             takes_zero_checksum: self.takes_zero_checksum,
             ecn: self.cx.ect != Ecn::NotEct,
-            adaptation: self.wishes.as_ref().and_then(|wishes| wishes.adaptation),
+            adaptation: self.seldom.as_ref().and_then(|seldom| seldom.adaptation),
         })
     }
 

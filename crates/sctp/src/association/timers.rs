@@ -57,9 +57,9 @@ impl Association {
             visit(t5, Timer::T5ShutdownGuard, Expired::T5);
             visit(probe, Timer::ControlProbe, Expired::ControlProbe);
         }
-        if let Some(wishes) = &self.wishes {
+        if let Some(seldom) = &self.seldom {
             rare();
-            visit(wishes.deadline, Timer::ShutdownDeadline, Expired::ShutdownDeadline);
+            visit(seldom.deadline, Timer::ShutdownDeadline, Expired::ShutdownDeadline);
         }
         self.cx.paths.for_each(|id, path| {
             visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));

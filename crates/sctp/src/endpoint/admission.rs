@@ -201,7 +201,7 @@ impl Admission {
     #[cold]
     pub(super) fn note_end(&mut self, now: Instant, assoc: &Association) {
         if let Some(spent) = &mut self.spent {
-            let peers = assoc.shown_addresses().map(|address| (address, assoc.ports()));
+            let peers = assoc.confirmed_addresses().map(|address| (address, assoc.ports()));
             spent.ended(now, assoc.tags(), peers);
         }
     }

@@ -237,6 +237,6 @@ fn is_init_ack_of_its_peer(assoc: &Association, source: IpAddr, packet: &Packet<
     let Some(Chunk::InitAck(ack)) = first else { return false };
     PeerInit::read(&ack, &assoc.config().subflows.codes).is_some_and(|peer| {
         peer.addresses.contains(&source)
-            && assoc.shown_addresses().any(|shown| peer.addresses.contains(&shown))
+            && assoc.confirmed_addresses().any(|confirmed| peer.addresses.contains(&confirmed))
     })
 }

@@ -48,7 +48,7 @@ impl Admission {
             cookie.addresses.iter().find_map(|address| asks.registry.by_peer(*address, cookie.ports()));
         // Whoever got our INIT ACK somewhere else has no say in an association, whatever it lists; nor has its cookie from
         // a time when there was none. Where the COOKIE ECHO comes from proves nothing: the cookie says who was asked.
-        if existing.is_some_and(|index| !asks.registry.is_shown(index, shown.ip())) {
+        if existing.is_some_and(|index| !asks.registry.is_confirmed(index, shown.ip())) {
             asks.stateless.count().bad_cookies += 1;
             return CookieOutcome::Nothing;
         }

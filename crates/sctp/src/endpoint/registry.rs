@@ -114,7 +114,7 @@ impl Registry {
         // Tags of INIT ACKs are drawn without keeping state, so two associations may have the same one. The second
         // is found by its peer's address.
         self.by_tag.entry(assoc.tags().0).or_insert(index);
-        for address in assoc.shown_addresses() {
+        for address in assoc.confirmed_addresses() {
             self.by_peer.entry((address, assoc.ports())).or_insert(index);
         }
     }
@@ -130,7 +130,7 @@ impl Registry {
             self.by_tag.remove(&assoc.tags().0);
             self.last_tag = (0, 0);
         }
-        for address in assoc.shown_addresses() {
+        for address in assoc.confirmed_addresses() {
             let key = (address, assoc.ports());
             if self.by_peer.get(&key) == Some(&index) {
                 self.by_peer.remove(&key);
@@ -251,8 +251,8 @@ impl Registry {
     }
 
     /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
-    pub(super) fn is_shown(&self, index: u32, address: IpAddr) -> bool {
-        self.at(index).is_some_and(|a| a.shown_addresses().any(|shown| shown == address))
+    pub(super) fn is_confirmed(&self, index: u32, address: IpAddr) -> bool {
+        self.at(index).is_some_and(|a| a.confirmed_addresses().any(|confirmed| confirmed == address))
     }
 
     pub(super) fn at_mut(&mut self, index: u32) -> Option<&mut Association> {

@@ -88,7 +88,7 @@ impl Path {
         self.refuses_ect
     }
 
-    /// What leaves as ECN-capable does not arrive, or not as such.
+    /// Packets that leave as ECN-capable do not arrive, or not as such.
     pub(crate) fn refuse_ect(&mut self) {
         self.refuses_ect = true;
     }
@@ -110,7 +110,7 @@ impl Path {
         self.rtt = RttEstimator::new(&config.rtt_rules());
     }
 
-    /// What was sent here was not answered within an RTO, which doubles: RTO <- RTO * 2 (6.3.3, E2).
+    /// No answer came within an RTO, which doubles: RTO <- RTO * 2 (6.3.3, E2).
     pub(crate) fn back_off(&mut self) {
         self.rtt.back_off();
     }
@@ -225,7 +225,7 @@ impl Path {
         self.heartbeat.is_wanted() | self.size.wants_probe()
     }
 
-    /// What a HEARTBEAT takes of a packet, bytes: chunk and parameter headers, information, padding.
+    /// The length of a HEARTBEAT in a packet, bytes: chunk and parameter headers, information, padding.
     pub(crate) const HEARTBEAT: usize = padded(4 + 4 + HEARTBEAT_INFO_LEN);
 
     /// A heartbeat period begins, where there are heartbeats.

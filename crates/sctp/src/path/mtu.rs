@@ -84,7 +84,7 @@ impl PathMtu {
         self.max_packet - CommonHeader::LEN as u32
     }
 
-    /// What windows are counted in, bytes.
+    /// The unit of windows, bytes.
     pub(crate) fn window_unit(&self, config: &Config) -> u32 {
         match config.emulation.window_unit {
             WindowUnit::Pmdcs => self.pmdcs(),
@@ -142,7 +142,7 @@ impl PathMtu {
         self.with_search(|_| ());
     }
 
-    /// What the user has fixed is looked for again. The size that is used now, if it is another.
+    /// The user does not fix the MTU any more: it is looked for again. The size that is used now, if it is another.
     pub(crate) fn free(&mut self, config: &Config, connected: bool) -> Option<u16> {
         if !self.is_fixed() {
             return None;

@@ -1,10 +1,11 @@
 //! The addresses of the peer, and which of them is used for what.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use anabranch_base::{Duration, Instant, Meta, TraceEvent, rare};
 
 use super::Path;
+use crate::address::MAX_PEER_ADDRESSES;
 use crate::config::Config;
 use crate::error::PathError;
 use crate::event::Event;
@@ -16,12 +17,14 @@ use crate::ids::{PathId, Table};
 pub(crate) struct Paths {
     table: Table<PathId, Path>,
     primary: PathId,
+    /// Addresses from which the peer may write besides those of its paths: what it listed.
+    listed: Vec<IpAddr>,
 }
 
 impl Paths {
     /// With the path of the handshake.
     pub(crate) fn new(path: Path) -> Self {
-        Self { table: Table::of(path), primary: PathId::new(0) }
+        Self { table: Table::of(path), primary: PathId::new(0), listed: Vec::new() }
     }
 
     /// The path of a control chunk that answers nothing, and of no path in particular: INIT, COOKIE ECHO, SHUTDOWN, ABORT.
@@ -160,6 +163,53 @@ impl Paths {
         if confirmed { Ok(id) } else { Err(PathError::NotConfirmed(address)) }
     }
 
+    /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an
+    /// INIT only claims would let anybody occupy the address of another (RFC 5062, address camping).
+    pub(crate) fn confirmed_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        self.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote().ip())
+    }
+
+    /// Whether packets from an address may belong to the association: one of a confirmed path, or one that the peer has listed.
+    #[inline]
+    pub(crate) fn knows(&self, address: IpAddr) -> bool {
+        // As a rule it is that of the first path.
+        let first = self.primary().is_some_and(|path| path.has_address(address) && path.is_confirmed());
+        first || self.knows_other(address)
+    }
+
+    #[inline(never)]
+    fn knows_other(&self, address: IpAddr) -> bool {
+        self.confirmed_addresses().any(|confirmed| confirmed == address) || self.listed.contains(&address)
+    }
+
+    /// The peer lists addresses, in place of those of before.
+    pub(crate) fn list_anew(&mut self, addresses: &[IpAddr]) {
+        self.listed.clear();
+        for address in addresses {
+            if !self.knows(*address) {
+                self.listed.push(*address);
+            }
+        }
+    }
+
+    /// The peer lists further addresses; more than any may have are left out.
+    pub(crate) fn list(&mut self, addresses: &[IpAddr]) {
+        for address in addresses {
+            if !self.knows(*address) && self.listed.len() + 1 < MAX_PEER_ADDRESSES {
+                self.listed.push(*address);
+            }
+        }
+    }
+
+    /// A COOKIE ECHO came from there. Where the INIT ACK went elsewhere, that says nothing: who has a cookie may send it with
+    /// the address of anybody it listed. So it is asked once the association is up (5.4).
+    // rfc9260:5.1.2-5 rfc9260:5.4-1
+    pub(crate) fn probe_unconfirmed(&mut self, config: &Config, source: SocketAddr) {
+        if self.len() == 1 && !self.confirmed_addresses().any(|confirmed| confirmed == source.ip()) {
+            self.add(Path::unconfirmed(config, source));
+        }
+    }
+
     /// Another path.
     pub(crate) fn add(&mut self, path: Path) -> PathId {
         self.table.push(path)
@@ -213,7 +263,7 @@ impl Paths {
 /// A packet with our tag came from another UDP port. That of an address which the peer only listed is none of the path's.
 // rfc6951:5.4-1
 #[cold]
-fn note_port(config: &Config, path: &mut Path, source: std::net::SocketAddr) {
+fn note_port(config: &Config, path: &mut Path, source: SocketAddr) {
     if path.has_address(source.ip()) {
         path.move_port(config, source.port());
     }

@@ -15,7 +15,7 @@ const SMALLEST_PACKET: u32 = 512;
 const LEAST_IPV4: u16 = 576;
 const LEAST_IPV6: u16 = 1280;
 
-/// What lies under SCTP on the way to an address.
+/// The headers in front of SCTP in a packet to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Under {
     ipv6: bool,

@@ -107,7 +107,7 @@ impl PathManager<'_> {
         true
     }
 
-    /// What discovery has found.
+    /// Discovery has found another MTU.
     fn change_mtu(&mut self, id: PathId, changed: Option<u16>) {
         if let Some(mtu) = changed {
             self.scope.sender.use_found_mtu(self.scope.cx, id, mtu);

@@ -32,7 +32,7 @@ pub(super) mod result {
     }
 }
 
-/// What a request of the peer was answered with.
+/// The answer to a request of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answered {
     pub(super) number: u32,
@@ -98,7 +98,7 @@ impl Answers {
         self.due.retain(|answered| answered.number != number);
     }
 
-    /// What a request was answered with, if it was one of the last two.
+    /// The answer to a request, if it was one of the last two.
     pub(super) fn remembered(&self, number: u32) -> Option<Answered> {
         self.last.iter().flatten().find(|answered| answered.number == number).copied()
     }

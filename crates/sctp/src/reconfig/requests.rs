@@ -12,7 +12,7 @@ use crate::sender::{OpenFid, Sender};
 
 /// Requests that may wait.
 const MAX_WAITING: usize = 512;
-/// What is asked of the peer.
+/// A request to the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     /// SF-ADD of the subflow with this index.

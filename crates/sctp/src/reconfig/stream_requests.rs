@@ -438,7 +438,8 @@ fn peer_has_reset(scope: &mut Scope<'_>, streams: Vec<u16>, asked_for: bool) {
     tell_outcome(scope.cx, asked_for, Event::StreamsReset { direction, streams, outcome });
 }
 
-/// What became of a request of ours is told in any case; what the peer does of itself it can repeat at will.
+/// The end of a request of ours is told in any case. The peer can repeat its own requests at will: of these the user is told while events are
+/// read.
 fn tell_outcome(cx: &mut Context, asked_for: bool, event: Event) {
     if asked_for {
         cx.tell(event);
