@@ -29,7 +29,7 @@ use resets::Resets;
 use window::ReceiveWindow;
 
 pub(crate) use arrivals::PacketRead;
-pub(crate) use data::Taken;
+pub(crate) use data::DataOutcome;
 
 /// The receiving half of an association.
 #[derive(Debug)]
