@@ -4,10 +4,10 @@ use anabranch_base::rare;
 
 use super::Receiver;
 use super::arrivals::{Arrival, PacketRead};
-use super::inbound::growing::Inconsistent;
+use super::deadlock::DEADLOCK;
 use super::inbound::interleaved::Piece;
 use super::inbound::limits::Limits;
-use super::standstill::STANDSTILL;
+use super::inbound::partial_message::Inconsistent;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::event::Event;
@@ -31,7 +31,7 @@ enum Entrance {
     /// There is no room for it.
     Shut,
     /// Nothing that the peer can send would be of use any more: the association must be aborted.
-    Standstill,
+    Deadlock,
 }
 
 impl Receiver {
@@ -106,7 +106,7 @@ impl Receiver {
             match self.let_in(cx, read, data) {
                 Entrance::Open => {}
                 Entrance::Shut => return Ok(Err(DataOutcome::Done)),
-                Entrance::Standstill => return Err(STANDSTILL),
+                Entrance::Deadlock => return Err(DEADLOCK),
             }
         }
         let exists = data.stream < self.streams;
@@ -126,8 +126,8 @@ impl Receiver {
             return Entrance::Shut;
         };
         let is_taken = self.find_room(cx, read.space(), seq, arrival, data);
-        if self.stands_still(cx, read.space(), (seq, arrival), data, is_taken) {
-            return Entrance::Standstill;
+        if self.is_deadlocked(cx, read.space(), (seq, arrival), data, is_taken) {
+            return Entrance::Deadlock;
         }
         if is_taken {
             return Entrance::Open;
