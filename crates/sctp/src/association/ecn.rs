@@ -34,7 +34,8 @@ pub(super) fn note_ecn(scope: &mut Scope<'_>, ecn: Ecn, chunks: Chunks<'_>) {
             Ok(Chunk::Data(data)) if scope.encoding == Encoding::Rfc9260 => (SpaceId::FIRST, data.tsn),
             Ok(Chunk::IData(data)) if scope.encoding.identifies_messages() => (SpaceId::FIRST, data.tsn),
             Ok(Chunk::SfData(data)) if scope.encoding == Encoding::Sf => {
-                let Some((Judged::Open, Some(at))) = scope.receiver.arrivals().judge(data.fid, data.epoch) else {
+                let Some((Judged::Open, Some(at))) = scope.receiver.arrivals().judge(data.fid, data.epoch)
+                else {
                     continue;
                 };
                 (at, data.stsn)

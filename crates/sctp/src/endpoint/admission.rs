@@ -1,4 +1,4 @@
-//! Who is let in (RFC 9260, 5.1): cookies that nobody has forged, limits, and the user's word.
+//! Peers are let in or not (RFC 9260, 5.1): cookies that nobody has forged, limits, and the user's word.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(super) struct Asking<'a, 'p> {
     pub(super) stateless: &'a mut Stateless,
 }
 
-/// Who is let in, and what is kept to decide that: nothing of those who have not proved that they are where they say.
+/// Decides which peers are let in. Nothing is kept of those that have not proved that they are where they say.
 #[derive(Debug)]
 pub(super) struct Admission {
     keys: CookieKeys,
@@ -109,7 +109,7 @@ impl Admission {
         self.keys.open(now, sealed)
     }
 
-    /// What a cookie is good for that is not stale, when there is no association with its peer.
+    /// The worth of a cookie that is not stale, when there is no association with its peer.
     pub(super) fn worth(&mut self, now: Instant, cookie: &Cookie) -> Worth {
         self.spent.as_mut().map_or(Worth::Association, |spent| spent.worth(now, cookie))
     }
@@ -146,7 +146,7 @@ impl Admission {
         Ok(held)
     }
 
-    /// How many peers wait for the user's word.
+    /// The number of peers that wait for the user's word.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.as_ref().map_or(0, |waiting| waiting.len())
     }

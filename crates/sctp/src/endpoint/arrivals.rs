@@ -1,4 +1,4 @@
-//! Which association a packet belongs to, and what to do when it belongs to none.
+//! A packet finds its association, or those who answer where there is none.
 
 use std::net::IpAddr;
 

@@ -12,7 +12,7 @@ use crate::state::State;
 /// finds it.
 const HANDING_BACK: usize = 16;
 
-/// How far an endpoint has come that drains.
+/// The state of an endpoint that drains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Drain {
     /// The endpoint does not drain.

@@ -1,4 +1,4 @@
-//! What an endpoint is told once.
+//! The values that an endpoint is told once.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use crate::config::Checksums;
 use crate::incoming::AcceptConfig;
 use crate::shard::Shard;
 
-/// What an endpoint is told once.
+/// The values that an endpoint is told once.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
     /// Our address; the port is the UDP port under UDP encapsulation (RFC 6951), else 0.

@@ -9,7 +9,7 @@ use crate::cookie::Cookie;
 use crate::event::AssociationId;
 use crate::state::State;
 
-/// What came of a COOKIE ECHO.
+/// The outcome of a COOKIE ECHO.
 #[derive(Debug)]
 pub(super) enum CookieOutcome<'p> {
     /// No association changed.

@@ -55,7 +55,7 @@ pub struct Endpoint {
     admission: Admission,
     stateless: Stateless,
     closing: Closing,
-    /// What windows may grow by.
+    /// Bytes by which the receive windows of all associations may grow.
     budget: Arc<Budget>,
     tracing: bool,
 }

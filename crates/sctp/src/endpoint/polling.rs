@@ -1,4 +1,4 @@
-//! What an endpoint gives out when it is asked: packets, events, and when it wants to be called next.
+//! An endpoint is asked for packets, events, and the time at which it wants to be called next, and driven by that.
 
 use anabranch_base::driver::Transport;
 use anabranch_base::{Instant, Meta, Transmit};
@@ -81,7 +81,7 @@ impl Endpoint {
         Some((id, event))
     }
 
-    /// What happened to the endpoint itself: who asks for an association where [`AcceptConfig::ask`] is set, and what became of
+    /// The next event of the endpoint itself: a peer asks for an association where [`AcceptConfig::ask`] is set, and what became of
     /// it; that all has ended after [`Endpoint::drain`]. To be asked like [`Endpoint::poll_event`].
     ///
     /// [`AcceptConfig::ask`]: crate::AcceptConfig::ask

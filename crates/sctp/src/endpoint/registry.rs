@@ -1,4 +1,4 @@
-//! Where associations live: slots, the two maps that find them, the heap of their timers, and the queues of those that have something for
+//! The associations of an endpoint: slots, the two maps that find them, the heap of their timers, and the queues of those that have something for
 //! the driver.
 
 use std::cmp::Reverse;
@@ -34,7 +34,7 @@ impl Hasher for TagHasher {
     }
 }
 
-/// Where a peer is: an address of it, and both SCTP ports, its own first. No two associations have the same (RFC 9260, 1.3).
+/// The place of a peer: an address of it, and both SCTP ports, its own first. No two associations have the same (RFC 9260, 1.3).
 pub(super) type Peer = (IpAddr, (u16, u16));
 
 /// All peers at addresses from the first to the last.

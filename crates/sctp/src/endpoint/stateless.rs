@@ -194,7 +194,7 @@ impl Stateless {
         }
     }
 
-    /// What a cookie that makes no association is answered with. It goes to where the INIT ACK went: the source may be anybody
+    /// Answers a cookie that makes no association. The answer goes to where the INIT ACK went: the source may be anybody
     /// whom the INIT listed (5.4).
     pub(super) fn answer_cookie(
         &mut self,
@@ -209,7 +209,7 @@ impl Stateless {
     }
 }
 
-/// What 8.4 has for a packet that belongs to no association.
+/// The answer that 8.4 has for a packet that belongs to no association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutOfTheBlue {
     Silence,
@@ -217,7 +217,7 @@ pub(super) enum OutOfTheBlue {
     Abort,
 }
 
-/// Which rule of 8.4 it is: that of the first chunk that has one.
+/// The rule of 8.4 that counts for a packet: that of the first chunk that has one.
 pub(super) fn rule_of(packet: &Packet<'_>) -> OutOfTheBlue {
     for raw in packet.chunks() {
         let Ok(Ok(chunk)) = raw.map(Chunk::parse) else { return OutOfTheBlue::Silence };
@@ -234,4 +234,55 @@ pub(super) fn rule_of(packet: &Packet<'_>) -> OutOfTheBlue {
         }
     }
     OutOfTheBlue::Abort
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_wire::Checksum;
+
+    use super::*;
+
+    /// A packet of two ports, with one chunk.
+    fn packet(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let header = CommonHeader { source_port: 7, destination_port: 9, verification_tag: 3 };
+        let mut builder = PacketBuilder::new(&mut bytes, header);
+        write(builder.buffer());
+        builder.finish(ChecksumOut::Compute);
+        bytes
+    }
+
+    fn meta() -> Meta {
+        let (source, destination) = (([192, 0, 2, 1], 0).into(), ([192, 0, 2, 2], 0).into());
+        Meta { source, destination, ecn: Ecn::NotEct, dscp: Dscp::DEFAULT }
+    }
+
+    #[test]
+    fn answers_go_back_and_no_more_than_so_many_wait() {
+        let bytes = packet(|out| causes::write_abort(out, false, &[]));
+        let question = Packet::parse(&bytes, Checksum::Verify).expect("a packet");
+        let mut stateless = Stateless::new(Checksums::Crc32c);
+        for _ in 0..=MAX_WAITING {
+            stateless.answer_shutdown_ack(&meta(), &question);
+        }
+        let stats = stateless.stats();
+        assert_eq!((stats.stateless_replies, stats.replies_dropped), (MAX_WAITING as u64, 1));
+        let mut out = Vec::new();
+        let transmit = stateless.pop(&mut out).expect("an answer");
+        assert_eq!((transmit.destination, transmit.source), (meta().source, Some(meta().destination)));
+        let answer = Packet::parse(&out, Checksum::Verify).expect("a packet");
+        let header = answer.header();
+        assert_eq!((header.source_port, header.destination_port, header.verification_tag), (9, 7, 3));
+    }
+
+    #[test]
+    fn an_abort_out_of_the_blue_is_never_answered() {
+        let abort = packet(|out| causes::write_abort(out, false, &[]));
+        let shutdown_ack = packet(|out| out.extend_from_slice(&[8, 0, 0, 4]));
+        let mut stateless = Stateless::new(Checksums::Crc32c);
+        for bytes in [&abort, &shutdown_ack] {
+            stateless.out_of_the_blue(&meta(), &Packet::parse(bytes, Checksum::Verify).expect("a packet"));
+        }
+        assert_eq!((stateless.stats().out_of_the_blue, stateless.stats().stateless_replies), (2, 1));
+    }
 }

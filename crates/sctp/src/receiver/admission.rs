@@ -14,9 +14,9 @@
 use super::Receiver;
 use super::arrivals::Arrival;
 use super::inbound::Arrived;
-use super::inbound::growing::PIECE;
 use super::inbound::interleaved::Piece;
 use super::inbound::limits::{GAP, cost};
+use super::inbound::partial_message::PIECE;
 use super::window::packet_of_peer;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};

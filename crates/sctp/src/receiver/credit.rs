@@ -1,4 +1,4 @@
-//! What is free of the receive buffer: a_rwnd, and the a_fwnd of each subflow.
+//! The free part of the receive buffer: a_rwnd, and the a_fwnd of each subflow.
 
 use super::arrivals::Arrivals;
 use super::inbound::Inbound;

@@ -4,19 +4,19 @@ use anabranch_base::rare;
 
 use super::Receiver;
 use super::arrivals::{Arrival, PacketRead};
-use super::inbound::growing::Inconsistent;
+use super::deadlock::DEADLOCK;
 use super::inbound::interleaved::Piece;
 use super::inbound::limits::Limits;
-use super::standstill::STANDSTILL;
+use super::inbound::partial_message::Inconsistent;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::event::Event;
 use crate::ids::SpaceId;
 use crate::violation::Violation;
 
-/// What became of a data chunk.
+/// The outcome of a data chunk that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum DataOutcome {
     /// Nothing more is to be said of it.
     Done,
     /// "it MUST acknowledge the reception of the DATA chunk following the normal procedure and immediately send an
@@ -24,14 +24,14 @@ pub(crate) enum Taken {
     NoSuchStream,
 }
 
-/// What becomes of a chunk for which there is not plenty of room.
+/// The outcome of a closer look at a chunk for which there is not plenty of room.
 enum Entrance {
     /// It is taken.
     Open,
     /// There is no room for it.
     Shut,
     /// Nothing that the peer can send would be of use any more: the association must be aborted.
-    Standstill,
+    Deadlock,
 }
 
 impl Receiver {
@@ -49,10 +49,10 @@ impl Receiver {
         cx: &mut Context,
         read: &mut PacketRead,
         chunk: &DataChunk<'_>,
-    ) -> Result<Taken, Violation> {
+    ) -> Result<DataOutcome, Violation> {
         let (seq, arrival) = match self.note_arrival(cx, read, chunk)? {
             Ok(new) => new,
-            Err(taken) => return Ok(taken),
+            Err(outcome) => return Ok(outcome),
         };
         let ready = self.reassemble_plain(cx, seq, arrival, chunk);
         tell_readable(cx, chunk.stream, ready)
@@ -69,10 +69,10 @@ impl Receiver {
         cx: &mut Context,
         read: &mut PacketRead,
         chunk: &DataChunk<'_>,
-    ) -> Result<Taken, Violation> {
+    ) -> Result<DataOutcome, Violation> {
         let (seq, arrival) = match self.note_arrival(cx, read, chunk)? {
             Ok(new) => new,
-            Err(taken) => return Ok(taken),
+            Err(outcome) => return Ok(outcome),
         };
         let ready = self.reassemble(cx, read.space(), seq, arrival, chunk);
         tell_readable(cx, chunk.stream, ready)
@@ -87,33 +87,33 @@ impl Receiver {
         cx: &mut Context,
         read: &mut PacketRead,
         data: &DataChunk<'_>,
-    ) -> Result<Result<(u64, Arrival), Taken>, Violation> {
+    ) -> Result<Result<(u64, Arrival), DataOutcome>, Violation> {
         if data.payload.is_empty() {
             return Err(Violation::NoUserData(data.tsn));
         }
         let plenty = self.has_plenty(cx, data.payload.len());
         let Some((seq, arrival)) = self.arrivals.look(cx, read, data, self.window.size()) else {
-            return Ok(Err(Taken::Done));
+            return Ok(Err(DataOutcome::Done));
         };
         if let Some(resets) = &self.resets {
             rare();
             if read.space() == SpaceId::FIRST && resets.comes_too_early(seq, data.stream) {
-                return Ok(Err(Taken::Done));
+                return Ok(Err(DataOutcome::Done));
             }
         }
         if !plenty {
             rare();
             match self.let_in(cx, read, data) {
                 Entrance::Open => {}
-                Entrance::Shut => return Ok(Err(Taken::Done)),
-                Entrance::Standstill => return Err(STANDSTILL),
+                Entrance::Shut => return Ok(Err(DataOutcome::Done)),
+                Entrance::Deadlock => return Err(DEADLOCK),
             }
         }
         let exists = data.stream < self.streams;
         self.arrivals.record(cx, read, (seq, arrival), data, exists);
         if !exists {
             rare();
-            return Ok(Err(Taken::NoSuchStream));
+            return Ok(Err(DataOutcome::NoSuchStream));
         }
         Ok(Ok((seq, arrival)))
     }
@@ -126,8 +126,8 @@ impl Receiver {
             return Entrance::Shut;
         };
         let is_taken = self.find_room(cx, read.space(), seq, arrival, data);
-        if self.stands_still(cx, read.space(), (seq, arrival), data, is_taken) {
-            return Entrance::Standstill;
+        if self.is_deadlocked(cx, read.space(), (seq, arrival), data, is_taken) {
+            return Entrance::Deadlock;
         }
         if is_taken {
             return Entrance::Open;
@@ -182,7 +182,7 @@ fn tell_readable(
     cx: &mut Context,
     stream: u16,
     ready: Result<bool, Inconsistent>,
-) -> Result<Taken, Violation> {
+) -> Result<DataOutcome, Violation> {
     match ready {
         Ok(true) => cx.tell(Event::Readable { stream }),
         Ok(false) => {}
@@ -191,5 +191,5 @@ fn tell_readable(
             return Err(Violation::Protocol(inconsistent.0));
         }
     }
-    Ok(Taken::Done)
+    Ok(DataOutcome::Done)
 }

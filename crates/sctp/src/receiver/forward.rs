@@ -1,4 +1,4 @@
-//! What the peer gives up (partial reliability): FORWARD-TSN (RFC 3758, 3.6), I-FORWARD-TSN (RFC 8260, 2.3.1) and SF-FORWARD.
+//! Messages that the peer gives up (partial reliability): FORWARD-TSN (RFC 3758, 3.6), I-FORWARD-TSN (RFC 8260, 2.3.1) and SF-FORWARD.
 //!
 //! Each costs time in proportion to its own length and to what it removes or delivers, and holds nothing.
 

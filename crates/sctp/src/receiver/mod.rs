@@ -1,4 +1,4 @@
-//! What an association receives: which chunks have arrived, when they are acknowledged, messages in the making and in
+//! The receiving half of an association: chunks that have arrived, when they are acknowledged, messages in the making and in
 //! order, and what all that takes of the receive buffer.
 
 mod admission;
@@ -6,11 +6,11 @@ mod advertise;
 mod arrivals;
 mod credit;
 mod data;
+mod deadlock;
 mod forward;
 mod inbound;
 mod reading;
 mod resets;
-mod standstill;
 mod window;
 
 use anabranch_wire::Tsn;
@@ -24,12 +24,12 @@ use crate::negotiation::fids::Fids;
 use crate::negotiation::offer::Extensions;
 use arrivals::Arrivals;
 use inbound::Inbound;
-use inbound::growing::Aborted;
+use inbound::partial_message::Aborted;
 use resets::Resets;
 use window::ReceiveWindow;
 
 pub(crate) use arrivals::PacketRead;
-pub(crate) use data::Taken;
+pub(crate) use data::DataOutcome;
 
 /// The receiving half of an association.
 #[derive(Debug)]

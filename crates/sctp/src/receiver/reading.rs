@@ -1,4 +1,4 @@
-//! What the user reads, and what that means for the window.
+//! The user reads messages, and the window follows.
 
 use anabranch_base::rare;
 

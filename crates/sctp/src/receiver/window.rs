@@ -21,7 +21,7 @@ pub(super) fn packet_of_peer(config: &Config) -> u16 {
     config.mtu
 }
 
-/// How large the receive buffer is, and what changes that.
+/// The size of the receive buffer, and the reasons for which it changes.
 #[derive(Debug)]
 pub(crate) struct ReceiveWindow {
     /// Bytes.

@@ -3,7 +3,7 @@
 use super::space::timing::PacketSummary;
 use crate::ids::{PathId, SpaceId};
 
-/// What is known of a packet while its chunks are read.
+/// The state of a packet while its chunks are read.
 #[derive(Debug)]
 pub(crate) struct PacketRead {
     /// Where it came from: its data is acknowledged there.
@@ -50,7 +50,7 @@ impl PacketRead {
         self.summary.immediate = true;
     }
 
-    /// What follows is of another space: the data that came for this one, if any did.
+    /// The chunks that follow are of another space: the data that came for this one, if any did.
     pub(super) fn leave_space(&mut self) -> Option<PacketSummary> {
         if !self.summary.has_data {
             return None;

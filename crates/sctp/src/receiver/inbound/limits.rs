@@ -1,6 +1,6 @@
-//! What the configuration allows the receiver to hold, and what it costs.
+//! The memory that the configuration allows the receiver to hold, and the cost of a chunk in it.
 
-use super::growing::PIECE;
+use super::partial_message::PIECE;
 use crate::config::Config;
 use crate::receiver::arrivals::Arrivals;
 use crate::receiver::window::{ReceiveWindow, packet_of_peer};
@@ -11,12 +11,12 @@ pub(in crate::receiver) const GAP: usize = 32;
 /// With less a short window could not take as many small messages as it has bytes for.
 const LEAST_BOUND: usize = 64 << 10;
 
-/// What the configuration allows to hold.
+/// The memory that the configuration allows to hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
     pub(in crate::receiver) config: &'a Config,
     pub(in crate::receiver) window: &'a ReceiveWindow,
-    /// What came in each sequence space, and what is missing.
+    /// The numbers that have come in each sequence space, with their gaps.
     pub(in crate::receiver) arrivals: &'a Arrivals,
     /// Bytes that the sender has of the memory for both.
     pub(in crate::receiver) lent: u32,
@@ -46,7 +46,7 @@ impl Limits<'_> {
         self.window.size() as usize
     }
 
-    /// What messages in the making may hold before the one that grows is handed over in parts: less where several subflows
+    /// The memory that messages in the making may hold before the one that grows is handed over in parts: less where several subflows
     /// grow theirs side by side, and each has a part of the window only.
     #[inline]
     pub(in crate::receiver) fn point(&self) -> usize {
@@ -71,7 +71,7 @@ impl Limits<'_> {
         (2 * self.window()).min(room).max(self.window()).max(least)
     }
 
-    /// What so much memory takes of the receive window, bytes. Bookkeeping counts a third as long as memory is no more than
+    /// The bytes of the receive window that so much memory takes. Bookkeeping counts a third as long as memory is no more than
     /// half of its bound; beyond that messages of a few bytes close the window, which is shut at three quarters. Where
     /// subflows have floors it counts a third only, so that who has filled his part does not close the window to all.
     #[inline]
@@ -95,7 +95,7 @@ impl Limits<'_> {
     }
 }
 
-/// What a chunk may cost: its payload, a piece, a message that begins with it, a gap.
+/// The memory that a chunk may cost: its payload, a piece, a message that begins with it, a gap.
 pub(in crate::receiver) fn cost(payload: usize) -> usize {
     payload + 2 * PIECE + GAP
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::Config;
 use crate::receiver::arrivals::Arrivals;
-use crate::receiver::inbound::growing::Aborted;
+use crate::receiver::inbound::partial_message::Aborted;
 use crate::receiver::window::ReceiveWindow;
 use std::sync::LazyLock;
 

@@ -10,13 +10,13 @@ use crate::budget::{Budget, Share};
 /// HEARTBEATs that measure the round trip are so far apart at least.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What decides how large a window is that may grow.
+/// The measurements and limits by which a window grows.
 #[derive(Debug)]
 pub(super) struct Tuning {
     rate: Autotune,
     /// The window that the association began with, bytes.
     first: u32,
-    /// What it has beyond that.
+    /// Its share of the endpoint's limit, for the bytes beyond that.
     share: Option<Share>,
     /// When a round trip was asked for last, and what had been read and sent by then, bytes: for a side that sends no data.
     asked: (Instant, u64, u64),

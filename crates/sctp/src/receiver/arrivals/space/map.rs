@@ -1,8 +1,8 @@
-//! Which of the peer's sequence numbers have arrived.
+//! The sequence numbers of the peer that have arrived.
 
 use anabranch_transport::ranges::RangeSet;
 
-/// What an arriving sequence number is.
+/// The place of an arriving sequence number among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::receiver) enum Arrival {
     /// The next in sequence.
@@ -46,7 +46,7 @@ impl ReceiveMap {
         self.islands.end().unwrap_or(self.next)
     }
 
-    /// What `seq` would be, without recording it.
+    /// The place that `seq` would have, without recording it.
     #[inline]
     pub(in crate::receiver::arrivals) fn classify(&self, seq: u64) -> Arrival {
         if seq == self.next && self.islands.is_empty() {

@@ -1,4 +1,4 @@
-//! Which gap blocks a SACK lists where the peer keeps the state of the others (Selected Gap Blocks, docs/reference/extensions.md).
+//! The gap blocks that a SACK lists where the peer keeps the state of the others (Selected Gap Blocks, docs/reference/extensions.md).
 //!
 //! "The first SACK block ... MUST specify the contiguous block of data containing the segment which triggered this ACK", and what follows
 //! repeats those "most recently reported" (RFC 2018, 4): so no news depends on one SACK alone. The other half are all blocks in turn: what no
@@ -9,10 +9,10 @@ use super::map::ReceiveMap;
 /// Arrivals that are remembered: those of consecutive numbers count as one.
 const RECENT: usize = 16;
 
-/// What a space needs to know for it.
+/// The choice of gap blocks of a space.
 #[derive(Debug, Default)]
 pub(in crate::receiver::arrivals) struct Selection {
-    /// What arrived last while something was missing; a ring.
+    /// The numbers that arrived last while something was missing; a ring.
     recent: [u64; RECENT],
     newest: usize,
     /// Where the next turn goes on.

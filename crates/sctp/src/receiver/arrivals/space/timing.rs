@@ -33,7 +33,7 @@ pub(in crate::receiver::arrivals) struct AckPolicy {
     pub(in crate::receiver::arrivals) every: u16,
     /// SACK.Delay.
     pub(in crate::receiver::arrivals) delay: Duration,
-    /// What its timer follows.
+    /// The clock that its timer follows.
     pub(in crate::receiver::arrivals) clock: Clock,
     /// The first DATA of all is acknowledged at once.
     pub(in crate::receiver::arrivals) first_at_once: bool,
@@ -52,7 +52,7 @@ impl AckPolicy {
     }
 }
 
-/// What a packet with DATA brought.
+/// The data of a packet, as acknowledgements go by it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::receiver::arrivals) struct PacketSummary {
     /// At least one DATA chunk was in it.

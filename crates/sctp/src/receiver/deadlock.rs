@@ -28,7 +28,7 @@
 //! With partial reliability a peer could still give up what follows, and so skip the hole without knowing of it. The lie is proven all
 //! the same, and messages between were lost that the peer believes delivered.
 //!
-//! What is left: where each TSN above the point is missing in turn, and other streams go on, one chunk for each probe, until the
+//! One case is left: where each TSN above the point is missing in turn, and other streams go on, one chunk for each probe, until the
 //! stream that stands still has something to send.
 
 use super::Receiver;
@@ -38,8 +38,8 @@ use crate::encoding::{DataChunk, Encoding};
 use crate::ids::SpaceId;
 use crate::violation::Violation;
 
-/// What the ABORT says.
-pub(super) const STANDSTILL: Violation =
+/// The reason that the ABORT gives.
+pub(super) const DEADLOCK: Violation =
     Violation::Protocol("what waits in the full receive buffer waits for data that cannot come any more");
 
 impl Receiver {
@@ -48,7 +48,7 @@ impl Receiver {
     // rfc8260:2.2.2-5 rfc8260:2.2.2-6
     #[cold]
     #[inline(never)]
-    pub(super) fn stands_still(
+    pub(super) fn is_deadlocked(
         &mut self,
         cx: &Context,
         at: SpaceId,

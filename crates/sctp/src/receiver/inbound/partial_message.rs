@@ -26,7 +26,7 @@ pub(in crate::receiver) fn take_all<K: Ord + Copy, V>(map: &mut BTreeMap<K, V>, 
     keys.iter().filter_map(|key| map.remove_entry(key)).collect()
 }
 
-/// What all parts of a message have in common.
+/// The attributes that all parts of a message have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::receiver) struct Label {
     pub(in crate::receiver) stream: u16,
@@ -81,7 +81,7 @@ pub(in crate::receiver) struct Aborted {
 
 /// Fragments of a message of which none is missing in between.
 #[derive(Debug, Default)]
-pub(in crate::receiver) struct Growing {
+pub(in crate::receiver) struct PartialMessage {
     done: Vec<Bytes>,
     open: Vec<u8>,
     /// Bytes and fragments that are here.
@@ -93,7 +93,7 @@ pub(in crate::receiver) struct Growing {
     number: Option<u32>,
 }
 
-impl Growing {
+impl PartialMessage {
     /// With a first fragment, and room for more.
     pub(in crate::receiver) fn begin(payload: &[u8], room: usize) -> Self {
         let mut open = Vec::with_capacity(room.max(payload.len()));
@@ -127,7 +127,7 @@ impl Growing {
         self.handed + self.held
     }
 
-    /// What is charged for it.
+    /// Bytes that are charged for it.
     pub(in crate::receiver) fn memory(&self) -> usize {
         self.held + self.fragments * PIECE
     }
@@ -142,7 +142,7 @@ impl Growing {
             return Err(TOO_LONG);
         }
         if self.open.capacity() - self.open.len() < payload.len() {
-            // A new piece, not a larger buffer: growing would copy what is there.
+            // A new piece, not a larger buffer: partial would copy what is there.
             let room = self.held.max(payload.len()).min(LONGEST_PIECE).max(payload.len());
             self.close_piece();
             self.open = Vec::with_capacity(room);
@@ -156,7 +156,7 @@ impl Growing {
     /// The next fragment, which has waited in memory of its own.
     ///
     /// # Errors
-    /// As [`Growing::append`].
+    /// As [`PartialMessage::append`].
     pub(in crate::receiver) fn attach(&mut self, payload: Bytes, limit: usize) -> Result<(), Inconsistent> {
         if self.total() + payload.len() > limit {
             return Err(TOO_LONG);
@@ -178,7 +178,7 @@ impl Growing {
         }
     }
 
-    /// What is here, as the next part of the message; `numbers` counts messages that are handed over in parts.
+    /// The bytes that are here, as the next part of the message; `numbers` counts messages that are handed over in parts.
     pub(in crate::receiver) fn part(&mut self, label: Label, numbers: &mut u32) -> Received {
         let message = *self.number.get_or_insert_with(|| {
             *numbers = numbers.wrapping_add(1);
@@ -209,7 +209,7 @@ impl Growing {
         self.number.is_some()
     }
 
-    /// What the user must be told if this never ends: nothing, where he has not heard of it.
+    /// The event for the user if this never ends: none, where he has not heard of it.
     pub(in crate::receiver) fn abort(&self, stream: u16, unordered: bool) -> Option<Aborted> {
         self.number.map(|message| Aborted { stream, unordered, message })
     }
