@@ -1,8 +1,6 @@
 //! What the owners inside an association share while they work: the time, the configuration, the paths, and where
 //! counters, trace records and events go.
 
-mod paths;
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -11,8 +9,8 @@ use anabranch_base::{Ecn, Instant, SecretRng, Trace, TraceEvent, TraceRecord};
 use crate::budget::Budget;
 use crate::config::Config;
 use crate::event::Event;
-use crate::ids::{PathId, SubflowId, Table};
-use crate::path::Path;
+use crate::ids::{PathId, SubflowId};
+use crate::path::{Path, Paths};
 use crate::room;
 use crate::state::State;
 use crate::stats::{Counters, StreamTable};
@@ -31,7 +29,7 @@ pub(crate) struct Context {
     pub(crate) config: Arc<Config>,
     /// Where the association stands; the association alone changes it.
     pub(crate) state: State,
-    pub(crate) paths: Table<PathId, Path>,
+    pub(crate) paths: Paths,
     pub(crate) stats: Counters,
     /// Counters of streams, where they are asked for.
     pub(crate) streams: Option<Box<StreamTable>>,
@@ -55,7 +53,7 @@ impl Context {
             streams: config.streams.statistics.then(Box::default),
             config,
             state: State::CookieWait,
-            paths: Table::of(path),
+            paths: Paths::new(path),
             stats: Counters::default(),
             events: VecDeque::new(),
             trace: Trace::default(),

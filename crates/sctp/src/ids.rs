@@ -15,13 +15,10 @@ pub(crate) trait Id: Copy + Eq {
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($number:ty)) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub(crate) struct $name($number);
 
         impl $name {
-            /// The first row: there always is one.
-            pub(crate) const FIRST: Self = Self(0);
-
             /// As events, traces and the wire have it.
             pub(crate) const fn get(self) -> $number {
                 self.0
@@ -44,11 +41,12 @@ macro_rules! id {
 }
 
 id! {
-    /// One address of the peer.
+    /// One address of the peer. Which one something uses is for [`Paths`](crate::path::Paths) to say: none is the first by nature.
     PathId(u8)
 }
 id! {
     /// A set of streams with one code point.
+    #[derive(Default)]
     SubflowId(u8)
 }
 impl PathId {
@@ -67,11 +65,28 @@ impl SubflowId {
 
 id! {
     /// A numbering of chunks, in both directions.
+    #[derive(Default)]
     SpaceId(u8)
 }
 id! {
     /// A subflow on a path.
+    #[derive(Default)]
     LaneId(u16)
+}
+
+impl SubflowId {
+    /// The first row: there always is one.
+    pub(crate) const FIRST: Self = Self(0);
+}
+
+impl SpaceId {
+    /// The first row: there always is one.
+    pub(crate) const FIRST: Self = Self(0);
+}
+
+impl LaneId {
+    /// The first row: there always is one.
+    pub(crate) const FIRST: Self = Self(0);
 }
 
 /// Rows with numbers of the type `I`. As a rule there is one row, so room is made for just as many as there are.
@@ -159,10 +174,6 @@ impl<I: Id, T> Table<I, T> {
                 self.push(value);
             }
         }
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.rows.clear();
     }
 
     /// Takes every row but the first away.

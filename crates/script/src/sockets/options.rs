@@ -253,19 +253,22 @@ fn change(socket: &Socket, network: &mut Network, name: &str, value: &Value) -> 
     else {
         return Ok(());
     };
-    let mut wanted = (**association.configuration()).clone();
-    configure(&mut wanted, name, value);
     let flags = value.number_of("spp_flags").filter(|_| name == "SCTP_PEER_ADDR_PARAMS").unwrap_or(0);
-    // Disabling fixes the path MTU; the method of discovery is kept for when it is enabled again.
-    if flags & PMTUD_DISABLE != 0 {
-        wanted.path_mtu.discovery = association.configuration().path_mtu.discovery;
-    }
     let off = flags & 0x82 != 0;
-    if off {
-        // They are off for this association; its interval stays, for when they are on again.
-        wanted.timers.heartbeat_interval = association.configuration().timers.heartbeat_interval;
-    }
-    association.update(now, |config| config.take_changeable(&wanted)).map_err(|_| Answer::Fails("EINVAL"))?;
+    let change = |config: &mut Config| {
+        let mut wanted = config.clone();
+        configure(&mut wanted, name, value);
+        // Disabling fixes the path MTU; the method of discovery is kept for when it is enabled again.
+        if flags & PMTUD_DISABLE != 0 {
+            wanted.path_mtu.discovery = config.path_mtu.discovery;
+        }
+        if off {
+            // They are off for this association; its interval stays, for when they are on again.
+            wanted.timers.heartbeat_interval = config.timers.heartbeat_interval;
+        }
+        config.take_changeable(&wanted);
+    };
+    association.update(now, change).map_err(|_| Answer::Fails("EINVAL"))?;
     let Some(address) = association.remote().map(|at| at.ip()) else { return Ok(()) };
     if off || flags & 1 != 0 {
         association.change_heartbeat(now, address, !off, None).map_err(|_| Answer::Fails("EINVAL"))?;

@@ -7,7 +7,7 @@ use anabranch_wire::chunk::sack::GapBlock;
 
 use super::Association;
 use crate::ids::SpaceId;
-use crate::sender::{GapList, Heard, Windows};
+use crate::sender::{AckNews, GapList, Windows};
 use crate::state::State;
 use crate::violation::Violation;
 
@@ -22,11 +22,13 @@ impl Association {
         times: Option<ReceiveTime>,
     ) -> Result<(), Violation> {
         let heard = self.sender.on_acknowledgement(&mut self.cx, at, cumulative, windows, gaps, times)?;
-        self.close_drained_subflows();
-        if heard == Heard::News {
+        self.subflow_manager().close_drained_subflows();
+        if heard == AckNews::Acknowledged {
             self.errors = 0;
-            for path in self.sender.paths_of_news() {
-                self.cx.clear_path_errors(path);
+            for path in self.sender.acknowledged_paths() {
+                if let Some(up) = self.cx.paths.on_answer(path) {
+                    self.cx.tell(up);
+                }
             }
         }
         Ok(())
@@ -52,7 +54,7 @@ impl Association {
             let count = u32::try_from(count).unwrap_or(u32::MAX);
             let spurious = &mut self.cx.stats.retransmissions_spurious;
             *spurious = spurious.saturating_add(count);
-            self.sender.count_duplicates(at, count);
+            self.sender.tables_mut().count_duplicates(at, count);
         }
     }
 }

@@ -3,12 +3,13 @@
 use anabranch_wire::RawChunk;
 use anabranch_wire::chunk::Data;
 
-use super::control::Kind;
+use super::Association;
 use super::reading::Reading;
-use super::{Association, causes};
+use crate::causes;
+use crate::control::{Control, Kind};
 use crate::encoding::DataChunk;
 use crate::ids::{PathId, SpaceId};
-use crate::receiver::Taken;
+use crate::receiver::DataOutcome;
 use crate::state::State;
 use crate::violation::Violation;
 
@@ -30,8 +31,8 @@ impl Association {
         };
         if self.takes_data() {
             let chunk = DataChunk::from(&data);
-            let taken = self.receiver.take_plain(&mut self.cx, &mut reading.data, &chunk)?;
-            self.report_stream(reading.path, chunk.stream, taken);
+            let outcome = self.receiver.take_plain(&mut self.cx, &mut reading.data, &chunk)?;
+            report_stream(&mut self.control, reading.path, chunk.stream, outcome);
         }
         Ok(true)
     }
@@ -62,20 +63,20 @@ impl Association {
         at: SpaceId,
         chunk: &DataChunk<'_>,
     ) -> Result<(), Violation> {
-        self.receiver.enter_space(&self.cx, &mut reading.data, at);
+        self.receiver.arrivals_mut().enter_space(&self.cx, &mut reading.data, at);
         if self.takes_data() {
-            let taken = self.receiver.take(&mut self.cx, &mut reading.data, chunk)?;
-            self.report_stream(reading.path, chunk.stream, taken);
+            let outcome = self.receiver.take(&mut self.cx, &mut reading.data, chunk)?;
+            report_stream(&mut self.control, reading.path, chunk.stream, outcome);
         }
         Ok(())
     }
+}
 
-    /// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
-    // rfc9260:6.5-2
-    #[inline]
-    fn report_stream(&mut self, from: PathId, stream: u16, taken: Taken) {
-        if taken == Taken::NoSuchStream {
-            self.control.report(from, causes::invalid_stream(stream));
-        }
+/// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
+// rfc9260:6.5-2
+#[inline]
+fn report_stream(control: &mut Control, from: PathId, stream: u16, outcome: DataOutcome) {
+    if outcome == DataOutcome::NoSuchStream {
+        control.report(from, causes::invalid_stream(stream));
     }
 }

@@ -5,7 +5,7 @@ use anabranch_base::{Dscp, Ecn};
 use crate::ids::PathId;
 
 /// Where one packet goes and how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) path: PathId,
     pub(super) dscp: Dscp,

@@ -3,11 +3,13 @@
 use anabranch_wire::Tsn;
 
 use super::Association;
-use super::reconfig::Reconfig;
+use super::ecn::field_of_data;
 use crate::encoding::Encoding;
-use crate::ids::{SpaceId, SubflowId};
+use crate::ids::SubflowId;
 use crate::negotiation::fids::Fids;
 use crate::negotiation::offer::Extensions;
+use crate::reconfig::Reconfig;
+use crate::scope::scope_of;
 
 impl Association {
     /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
@@ -15,11 +17,12 @@ impl Association {
     // rfc8260:2.2.1-1 rfc8260:2.2.1-2
     pub(super) fn adopt_extensions(&mut self, agreed: &Extensions) {
         self.forget_extensions();
-        let (ours, theirs) = (self.sender.base(), self.receiver.base());
+        let (ours, theirs) = (self.sender.tables().base(), self.receiver.arrivals().base());
         self.encoding = Encoding::of(agreed);
         self.takes_zero_checksum = agreed.takes_zero_checksum;
-        self.adopt_ecn(agreed.ecn);
-        self.reconfig = agreed.reconfiguration.then(|| Box::new(Reconfig::new(ours, theirs)));
+        self.cx.ect = field_of_data(&self.cx.config, agreed.ecn);
+        let path = self.cx.paths.for_control();
+        self.reconfig = agreed.reconfiguration.then(|| Box::new(Reconfig::new(ours, theirs, path)));
         let peer_fids = match (&agreed.sf, agreed.sf2007) {
             (_, Some((_, count))) => Some(Fids::all(count)),
             (Some(sf), None) => Some(Fids::new(sf.inbound, &sf.peer_opens)),
@@ -40,36 +43,17 @@ impl Association {
 
     /// Makes the spaces of the FIDs that are open from the start, and moves the subflows into theirs.
     fn open_spaces(&mut self, ours: Tsn, theirs: Tsn) {
-        let (our_fids, peer_fids) = (self.sender.open_fids(), self.receiver.open_fids());
+        let (our_fids, peer_fids) = (self.sender.peer().open_fids(), self.receiver.arrivals().open_fids());
+        let mut scope = scope_of!(self);
         for fid in &our_fids {
-            self.open_sending(*fid, 0, ours);
+            scope.open_sending(*fid, 0, ours);
         }
         for fid in peer_fids {
-            self.open_receiving(fid, 0, theirs);
+            scope.open_receiving(fid, 0, theirs);
         }
         for fid in our_fids {
             self.sender.settle_subflow(&self.cx, SubflowId::new(fid));
         }
-    }
-
-    /// The space of a FID, made if there is none: its two halves have the same place in the tables of sender and receiver.
-    fn make_space(&mut self, fid: u8) -> SpaceId {
-        self.sender.space_of(fid).unwrap_or_else(|| {
-            self.receiver.add_space(fid);
-            self.sender.add_space(fid)
-        })
-    }
-
-    /// We may send under a FID.
-    pub(super) fn open_sending(&mut self, fid: u8, epoch: u8, initial: Tsn) {
-        let at = self.make_space(fid);
-        self.sender.open_space(at, epoch, initial);
-    }
-
-    /// The peer may send under a FID.
-    pub(super) fn open_receiving(&mut self, fid: u8, epoch: u8, initial: Tsn) {
-        let at = self.make_space(fid);
-        self.receiver.open(&self.cx, at, epoch, initial);
     }
 
     /// The peer, or somebody before it, does not know SF-DATA although the extension was agreed: it is off from now on.
@@ -84,6 +68,6 @@ impl Association {
         if let Some(reconfig) = &mut self.reconfig {
             reconfig.forget_subflows();
         }
-        self.close_drained_subflows();
+        self.subflow_manager().close_drained_subflows();
     }
 }

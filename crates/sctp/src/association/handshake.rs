@@ -1,437 +1,233 @@
-//! Setting up (RFC 9260, 5.1 and 5.2): what is special to the side that asked, to a peer's cookie, and to restarts.
+//! What exists only until an association is up: the attempt of the side that asks, its timer, and what takes effect at the end.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
+use anabranch_base::{Duration, Instant};
 
-use anabranch_base::{Instant, SecretRng};
-use anabranch_wire::chunk::kind;
-use anabranch_wire::param::ForwardTsnSupported;
-use anabranch_wire::{ChecksumOut, Tsn};
-
-use super::checksum::checksum_of;
-use super::control::Kind;
-use super::init::PeerInit;
-use super::phase::{Handshake, Phase};
-use super::watch::Watch;
-use super::{Association, Control, causes, random_tag};
-use crate::address::MAX_PEER_ADDRESSES;
-use crate::config::Config;
+use super::control_probe::control_probe;
 use crate::context::Context;
-use crate::cookie::Cookie;
-use crate::encoding::Encoding;
-use crate::event::{AssociationId, CloseReason, Event};
-use crate::ids::PathId;
-use crate::negotiation::offer::Offer;
-use crate::path::Path;
+use crate::negotiation::offer::Extensions;
 use crate::receiver::Receiver;
-use crate::sender::Sender;
-use crate::state::State;
 
 /// What may be asked for beyond the round trip when a cookie was stale: "no more than 1 second" (5.2.6).
 const MAX_INCREMENT_MS: u32 = 1000;
 
-impl Association {
-    fn blank(
-        id: AssociationId,
-        now: Instant,
-        config: Arc<Config>,
-        ports: (u16, u16),
-        remote: SocketAddr,
-        send_base: Tsn,
-        rng: SecretRng,
-    ) -> Self {
-        let path = Path::new(&config, remote);
-        let mut cx = Context::new(id.index, config, path, rng);
-        cx.set_now(now);
-        Self {
-            phase: Phase::CookieWait(Box::default()),
-            encoding: Encoding::Rfc9260,
-            sender: Sender::new(&mut cx, send_base),
-            receiver: Receiver::new(cx.config.streams.inbound),
-            control: Control::default(),
-            local_port: ports.0,
-            peer_port: ports.1,
-            local_tag: 0,
-            peer_tag: 0,
-            errors: 0,
-            reconfig: None,
-            deferred_packet: None,
-            listed_addresses: Vec::new(),
-            returned: None,
-            wishes: None,
-            checksum: checksum_of(&cx.config),
-            takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
-            watch: Watch::default(),
-            cx,
-        }
-    }
+/// A handshake that is under way.
+#[derive(Debug, Default)]
+pub(super) struct Handshake {
+    /// T1-init or T1-cookie.
+    t1: Option<Instant>,
+    rto: Duration,
+    retransmits: u32,
+    /// With which of the subflows' code points it goes: with the next one at each expiry of T1.
+    code_point: u32,
+    /// Stale Cookie errors so far: each begins the handshake anew, and that must end, too.
+    stale: u32,
+    /// The next INIT begins another attempt, and has no tag of its own yet.
+    wants_tag: bool,
+    /// When the INIT ACK came.
+    answered: Option<Instant>,
+    /// When the COOKIE ECHO is sent once more.
+    probe: Option<Instant>,
+    /// The State Cookie to echo.
+    cookie: Vec<u8>,
+    /// "Suggested Cookie Life-Span Increment" to ask for after a Stale Cookie error, ms.
+    preservative: Option<u32>,
+    /// The user has asked for a shutdown.
+    shutdown_wanted: bool,
+    /// Packets leave with a checksum of zero once the association is up (RFC 9653).
+    sends_zero_checksum: bool,
+    /// The code point of the layer above the peer (RFC 5061).
+    adaptation: Option<u32>,
+}
 
-    /// The side that asks: sends INIT.
-    // rfc9260:3.3.2-15
-    pub(crate) fn connect(
-        id: AssociationId,
-        now: Instant,
-        config: Arc<Config>,
-        ports: (u16, u16),
-        remote: SocketAddr,
-        local_tag: u32,
-        mut rng: SecretRng,
-    ) -> Self {
-        let initial_tsn = Tsn::new(rng.u32());
-        let mut assoc = Self::blank(id, now, config, ports, remote, initial_tsn, rng);
-        assoc.local_tag = local_tag;
-        assoc.control.ask(Kind::Init, PathId::FIRST);
-        let handshake = Box::new(assoc.new_handshake());
-        assoc.enter(Phase::CookieWait(handshake));
-        assoc
-    }
-
-    /// A timer of the handshake that starts now.
-    fn new_handshake(&self) -> Handshake {
-        let config = &self.cx.config;
+impl Handshake {
+    /// INIT leaves now.
+    pub(super) fn begin(cx: &Context) -> Self {
+        let config = &cx.config;
         let rto = config.timers.rto_initial.min(config.timers.longest_init_rto());
-        Handshake { t1: Some(config.clock().after(self.cx.now, rto)), rto, ..Handshake::default() }
+        Self { t1: Some(config.clock().after(cx.now, rto)), rto, ..Self::default() }
     }
 
-    /// The side that answers: a valid cookie came back from `source`.
-    pub(crate) fn accept(
-        id: AssociationId,
-        now: Instant,
-        config: Arc<Config>,
-        cookie: &Cookie,
-        source: SocketAddr,
-        rng: SecretRng,
+    /// An INIT ACK has come, and its cookie is echoed now. Who says that cookies are stale has the handshake begun anew, but gets no second
+    /// probe.
+    pub(super) fn echo(
+        self,
+        cx: &Context,
+        receiver: &Receiver,
+        cookie: Vec<u8>,
+        agreed: &Extensions,
     ) -> Self {
-        let ports = (cookie.local_port, cookie.peer_port);
-        let remote = destination(cookie, source);
-        let mut assoc = Self::blank(id, now, config, ports, remote, cookie.local_initial_tsn, rng);
-        assoc.cx.stats.control.count_received(kind::COOKIE_ECHO);
-        assoc.adopt_cookie(cookie);
-        assoc.doubt(source);
-        assoc.sample_handshake(cookie.created);
-        assoc.control.ask(Kind::CookieAck, PathId::FIRST);
-        assoc.cx.tell(Event::Accepted {
-            address: remote,
-            outbound_streams: cookie.outbound_streams,
-            inbound_streams: cookie.inbound_streams,
-        });
-        assoc.enter_established();
-        assoc
-    }
-
-    /// Tags, windows and streams from a cookie.
-    // rfc9260:5.1.2-4
-    fn adopt_cookie(&mut self, cookie: &Cookie) {
-        self.local_tag = cookie.local_tag;
-        self.peer_tag = cookie.peer_tag;
-        self.sender.set_streams(cookie.outbound_streams);
-        self.receiver.set_streams(cookie.inbound_streams);
-        self.listed_addresses.clear();
-        for address in &cookie.addresses {
-            if !self.knows_address(*address) {
-                self.listed_addresses.push(*address);
-            }
-        }
-        self.learn_peer(cookie.peer_rwnd, cookie.peer_initial_tsn);
-        self.adopt_extensions(&cookie.extensions);
-        if let Some(handshake) = self.phase.handshake_mut() {
-            handshake.note(&cookie.extensions);
-        }
-    }
-
-    /// The association is up, with or without checksums. Before that they are always right: "When an endpoint sends a packet
-    /// containing a COOKIE ECHO chunk, it MUST include a correct CRC32c checksum", and so it is with INIT (RFC 9653, 5.2).
-    // rfc9653:5.2-2 rfc9653:5.2-4 rfc9653:5.2-6
-    fn settle_checksum(&mut self, zero: bool) {
-        self.checksum = if zero { ChecksumOut::Zero } else { checksum_of(&self.cx.config) };
-    }
-
-    /// A peer that does not answer may have forgotten the association, and then takes no packet without a checksum (RFC 9653, 5.3): it
-    /// could never say that all is delivered, or that it knows of nothing. So what is sent until it answers has one.
-    pub(super) fn checksum_now(&self) -> ChecksumOut {
-        if self.errors > 0 { checksum_of(&self.cx.config) } else { self.checksum }
-    }
-
-    fn tell_adaptation(&mut self, adaptation: Option<u32>) {
-        if let Some(code_point) = adaptation {
-            self.wishes.get_or_insert_default().adaptation = adaptation;
-            self.cx.tell(Event::AdaptationIndication { code_point });
-        }
-    }
-
-    /// A COOKIE ECHO came from there. Where the INIT ACK went elsewhere, that says nothing: who has a cookie may send it with
-    /// the address of anybody it listed. So it is asked (5.4).
-    // rfc9260:5.1.2-5 rfc9260:5.4-1
-    fn doubt(&mut self, source: SocketAddr) {
-        if self.cx.paths.len() == 1 && !self.is_shown(source.ip()) {
-            let path = Path::unconfirmed(&self.cx.config, source);
-            self.cx.paths.push(path);
-        }
-    }
-
-    /// What the peer's INIT or INIT ACK said of its window and sequence space.
-    fn learn_peer(&mut self, a_rwnd: u32, initial_tsn: Tsn) {
-        self.receiver.learn_peer(&self.cx, initial_tsn);
-        self.sender.learn_peer(&mut self.cx, a_rwnd);
-    }
-
-    /// Where the handshake sets the RTO: the round trip of its packets is a sample.
-    fn sample_handshake(&mut self, sent: Instant) {
-        self.receiver.note_round_trip(self.cx.now.saturating_since(sent));
-        if self.cx.config.emulation.quirks.handshake_rto {
-            self.sender.sample_handshake(&mut self.cx, sent);
-        }
-    }
-
-    pub(super) fn enter_established(&mut self) {
-        let (mut shutdown_wanted, mut adaptation) = (false, None);
-        if let Some(handshake) = self.phase.handshake() {
-            shutdown_wanted = handshake.shutdown_wanted;
-            adaptation = handshake.adaptation;
-            let zero = handshake.sends_zero_checksum;
-            self.settle_checksum(zero);
-        }
-        self.enter(Phase::Established);
-        self.clear_errors(PathId::FIRST);
-        self.cx.tell(Event::Established {
-            outbound_streams: self.sender.streams(),
-            inbound_streams: self.receiver.streams(),
-        });
-        self.tell_adaptation(adaptation);
-        self.sender.established(&self.cx);
-        let (now, rng) = (self.cx.now, &mut self.cx.rng);
-        if let Some(path) = self.cx.paths.first_mut() {
-            path.arm_heartbeat(now, &self.cx.config, rng);
-        }
-        for path in self.cx.paths.ids().skip(1) {
-            self.probe(path);
-        }
-        self.begin_mtu_search(PathId::FIRST);
-        self.sender.record_windows(&mut self.cx);
-        self.ask_for_missing_fids();
-        if shutdown_wanted {
-            self.begin_shutdown();
-        }
-    }
-
-    /// INIT ACK in COOKIE-WAIT (5.1 C). The endpoint has checked tag, tag value and streams.
-    // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2 rfc9260:5.2.3-1
-    pub(super) fn on_init_ack(&mut self, init: PeerInit) {
-        let offer = Offer::of(&self.cx.config, true);
-        let Some(cookie) = init.cookie else { return };
-        // 5.2.3: in any other state "the endpoint SHOULD discard the INIT ACK chunk".
-        let Phase::CookieWait(before) = &mut self.phase else { return };
-        let before = std::mem::take(&mut **before);
-        let config = Arc::clone(&self.cx.config);
-        self.peer_tag = init.tag;
-        self.sender.set_streams(config.streams.outbound.min(init.inbound_streams));
-        self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
-        for address in init.addresses {
-            if !self.knows_address(address) && self.listed_addresses.len() + 1 < MAX_PEER_ADDRESSES {
-                self.listed_addresses.push(address);
-            }
-        }
-        self.learn_peer(init.a_rwnd, init.initial_tsn);
-        if let Some(sent) = before.t1.filter(|_| before.retransmits == 0) {
-            self.sample_handshake(sent - before.rto);
-        }
-        let agreed = offer.agree(&init.offer);
-        self.adopt_extensions(&agreed);
-        let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
-        self.return_unsent(dropped);
-        self.settle_reliability();
-        let mut unrecognized = init.unrecognized;
-        if init.offer.forward_tsn && !config.extensions.partial_reliability {
-            // "When a receiver of an INIT-ACK detects a Forward-TSN-Supported parameter and it does not support the Forward-TSN chunk
-            // type", it reports an unrecognized parameter (RFC 3758, 3.3.2): the peer says so though our INIT did not ask.
-            ForwardTsnSupported.emit(&mut unrecognized);
-        }
-        if !unrecognized.is_empty() {
-            self.control.report(PathId::FIRST, causes::unrecognized_parameter(&unrecognized));
-        }
-        self.control.cancel(Kind::Init);
-        self.control.ask(Kind::CookieEcho, PathId::FIRST);
-        let mut handshake = Handshake {
-            stale: before.stale,
+        let mut next = Self {
+            stale: self.stale,
             // What the INIT went with that was answered.
-            code_point: before.code_point,
-            shutdown_wanted: before.shutdown_wanted,
-            answered: Some(self.cx.now),
+            code_point: self.code_point,
+            shutdown_wanted: self.shutdown_wanted,
+            answered: Some(cx.now),
             cookie,
-            ..self.new_handshake()
+            ..Self::begin(cx)
         };
-        handshake.note(&agreed);
-        handshake.probe = self.cookie_probe(&handshake);
-        self.enter(Phase::CookieEchoed(Box::new(handshake)));
-        // What rode with a COOKIE ECHO that was stale was marked before anybody knew what the peer agrees to now.
-        self.sender.after_marking(&mut self.cx);
+        next.note(agreed);
+        next.probe = if next.stale > 0 { None } else { control_probe(cx, receiver, next.t1) };
+        next
     }
 
-    /// COOKIE ACK (5.1 E).
-    // rfc9260:5.2.5-1
-    pub(super) fn on_cookie_ack(&mut self) {
-        // 5.2.5: "At any state other than COOKIE-ECHOED, an endpoint SHOULD silently discard a received COOKIE ACK".
-        if self.cx.state == State::CookieEchoed {
-            self.control.cancel(Kind::CookieEcho);
-            self.enter_established();
-        }
+    /// What was agreed on takes effect when the association is up.
+    pub(super) fn note(&mut self, agreed: &Extensions) {
+        self.sends_zero_checksum = agreed.sends_zero_checksum;
+        self.adaptation = agreed.adaptation;
     }
 
-    /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life.
-    // rfc9260:5.2.6-1 rfc9260:5.2.6-2 rfc9260:5.2.6-3
-    pub(super) fn on_stale_cookie(&mut self) {
-        let Phase::CookieEchoed(handshake) = &mut self.phase else { return };
-        let mut handshake = std::mem::take(handshake);
-        handshake.probe = None;
-        handshake.stale += 1;
-        handshake.wants_tag = true;
-        if handshake.stale > self.cx.config.limits.max_init_retransmits {
-            self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
-            return;
+    /// T1-init or T1-cookie.
+    pub(super) fn t1(&self) -> Option<Instant> {
+        self.t1
+    }
+
+    /// When the COOKIE ECHO is sent once more.
+    pub(super) fn probe(&self) -> Option<Instant> {
+        self.probe
+    }
+
+    /// With which of the subflows' code points it goes: 0 is that of the first.
+    pub(super) fn code_point(&self) -> u32 {
+        self.code_point
+    }
+
+    /// The State Cookie to echo.
+    pub(super) fn cookie(&self) -> &[u8] {
+        &self.cookie
+    }
+
+    /// Cookie life to ask for beyond the peer's, ms.
+    pub(super) fn preservative(&self) -> Option<u32> {
+        self.preservative
+    }
+
+    /// Whether packets leave with a checksum of zero once the association is up.
+    pub(super) fn sends_zero_checksum(&self) -> bool {
+        self.sends_zero_checksum
+    }
+
+    /// The code point of the layer above the peer.
+    pub(super) fn adaptation(&self) -> Option<u32> {
+        self.adaptation
+    }
+
+    /// When the INIT ACK came whose cookie was echoed, as long as T1-cookie has not expired.
+    pub(super) fn answered(&self) -> Option<Instant> {
+        self.answered.filter(|_| self.retransmits == 0)
+    }
+
+    /// When the packet left that is answered now. `None` where it was sent again: whose answer came is not known then.
+    pub(super) fn sent_once(&self) -> Option<Instant> {
+        self.t1.filter(|_| self.retransmits == 0).map(|t1| t1 - self.rto)
+    }
+
+    /// The user asks for the end: once the association is up.
+    pub(super) fn want_shutdown(&mut self) {
+        self.shutdown_wanted = true;
+    }
+
+    /// Whether the user has asked for the end.
+    pub(super) fn is_shutdown_wanted(&self) -> bool {
+        self.shutdown_wanted
+    }
+
+    /// Whether the cookie of the last attempt was stale, and the next one has no tag yet.
+    pub(super) fn wants_tag(&self) -> bool {
+        self.wants_tag
+    }
+
+    /// The next attempt has a tag.
+    pub(super) fn has_tag(&mut self) {
+        self.wants_tag = false;
+    }
+
+    /// The cookie was stale: INIT leaves again, and asks for a longer life. False when that has happened too often.
+    pub(super) fn cookie_was_stale(&mut self, cx: &Context) -> bool {
+        self.probe = None;
+        self.stale += 1;
+        self.wants_tag = true;
+        if self.stale > cx.config.limits.max_init_retransmits {
+            return false;
         }
         // "SHOULD use the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD add no
         // more than 1 second beyond the measured RTT" (5.2.6). The round trip is that of the last COOKIE ECHO; where it is
         // longer than the timer, which stays backed off, that of a later attempt will be right.
-        let sent = handshake.t1.map_or(self.cx.now, |t1| t1 - handshake.rto);
-        let round_trip = (self.cx.now - sent).min(handshake.rto);
-        handshake.preservative = Some(u32::try_from(round_trip.as_millis()).unwrap_or(0) + MAX_INCREMENT_MS);
-        handshake.t1 = Some(self.cx.config.clock().after(self.cx.now, handshake.rto));
-        self.enter(Phase::CookieWait(handshake));
-        self.control.cancel(Kind::CookieEcho);
-        self.control.ask(Kind::Init, PathId::FIRST);
-        // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
-        self.sender.mark_every_lane_lost(&mut self.cx);
+        let sent = self.t1.map_or(cx.now, |t1| t1 - self.rto);
+        let round_trip = (cx.now - sent).min(self.rto);
+        self.preservative = Some(u32::try_from(round_trip.as_millis()).unwrap_or(0) + MAX_INCREMENT_MS);
+        self.t1 = Some(cx.config.clock().after(cx.now, self.rto));
+        true
     }
 
-    /// Whether the cookie of the last attempt was stale, and the next one has no tag yet.
-    pub(super) fn wants_new_tag(&self) -> bool {
-        self.phase.handshake().is_some_and(|handshake| handshake.wants_tag)
+    /// T1-init or T1-cookie expired. False when that has happened too often.
+    pub(super) fn on_t1(&mut self, cx: &Context) -> bool {
+        let config = &cx.config;
+        self.retransmits += 1;
+        self.probe = None;
+        self.code_point = self.code_point.wrapping_add(1);
+        if self.retransmits > config.limits.max_init_retransmits {
+            return false;
+        }
+        self.rto = (self.rto * 2).min(config.timers.longest_init_rto());
+        self.t1 = Some(config.clock().after(cx.now, self.rto));
+        true
     }
 
-    /// Our tag from now on. COOKIE ACK and ERROR say of no cookie which one they answer: one of the attempt before that comes late would
-    /// have us up with a tag of the peer that it does not know, or ask again though it is up. With a new tag it is not ours. 5.2.6 asks
-    /// for "a new INIT chunk", and says nothing of its tag; 5.3.1 wants a new one wherever an association is begun anew.
-    // rfc9260:5.2.6-1
-    pub(crate) fn renew_tag(&mut self, tag: u32) {
-        if let Some(handshake) = self.phase.handshake_mut() {
-            handshake.wants_tag = false;
-            self.local_tag = tag;
-        }
-    }
-
-    /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
-    // rfc9260:5.2.4-7 rfc9260:5.2.4-10 rfc9260:5.2.4-11
-    pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
-        self.cx.set_now(now);
-        self.cx.stats.control.count_received(kind::COOKIE_ECHO);
-        if self.phase.handshake().is_some() {
-            if self.cx.state == State::CookieWait || self.peer_tag != cookie.peer_tag {
-                self.adopt_cookie(cookie);
-                let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
-                self.return_unsent(dropped);
-                self.settle_reliability();
-            }
-            self.control.cancel(Kind::Init);
-            self.control.cancel(Kind::CookieEcho);
-            self.doubt(source);
-            self.enter_established();
-            self.sender.after_marking(&mut self.cx);
-        } else {
-            self.probe_behind_cookie_ack();
-        }
-        self.peer_tag = cookie.peer_tag;
-        self.control.ask(Kind::CookieAck, PathId::FIRST);
-    }
-
-    /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
-    // rfc9260:5.2.4-4
-    pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
-        self.cx.set_now(now);
-        self.cx.stats.control.count_received(kind::COOKIE_ECHO);
-        let closed_by_user = self.is_closed_by_user();
-        // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
-        self.cx.paths.split_off_first();
-        if let Some(path) = self.cx.paths.first_mut() {
-            path.move_to(&self.cx.config, destination(cookie, source));
-        }
-        self.control = Control::default();
-        self.control.ask(Kind::CookieAck, PathId::FIRST);
-        self.deferred_packet = None;
-        self.encoding = Encoding::Rfc9260;
-        self.reconfig = None;
-        let (unsent, unacknowledged) = self.return_undelivered();
-        let received_bytes_lost = self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
-        self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
-        self.adopt_cookie(cookie);
-        for path in self.cx.paths.rows_mut() {
-            path.forget_heartbeat();
-        }
-        self.doubt(source);
-        // A peer can restart at will, and a user may sleep.
-        let before = self.cx.take_unheard_restart();
-        self.cx.tell(Event::Restarted {
-            unsent: before.0 + unsent,
-            unacknowledged: before.1 + unacknowledged,
-            received_bytes_lost: before.2.saturating_add(received_bytes_lost),
-        });
-        self.settle_checksum(cookie.extensions.sends_zero_checksum);
-        self.watch.restart();
-        self.enter_established();
-        self.tell_adaptation(cookie.extensions.adaptation);
-        // What the user was promised, or has asked for, does not end with the old peer.
-        if closed_by_user {
-            self.begin_shutdown();
-        } else {
-            self.sender.tell_writable(&mut self.cx);
-        }
-    }
-
-    /// SHUTDOWN-ACK-SENT and the peer has restarted: "it MUST NOT set up a new association but instead resend the
-    /// SHUTDOWN ACK chunk and send an ERROR chunk with a 'Cookie Received While Shutting Down' error cause".
-    // rfc9260:5.2.4-6
-    pub(crate) fn refuse_restart(&mut self) {
-        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
-        self.control.report(PathId::FIRST, causes::cookie_while_shutting_down());
-    }
-
-    /// T1-init or T1-cookie expired.
-    // rfc9260:4-3 rfc9260:4-4 rfc9260:4-5 rfc9260:4-7 rfc9260:4-8 rfc9260:5.1.4-3 rfc9260:5.1.6-1
-    // rfc9260:5.1-12
-    pub(super) fn on_t1(&mut self) {
-        let (now, config) = (self.cx.now, Arc::clone(&self.cx.config));
-        let Some(handshake) = self.phase.handshake_mut() else { return };
-        handshake.retransmits += 1;
-        handshake.probe = None;
-        handshake.code_point = handshake.code_point.wrapping_add(1);
-        if handshake.retransmits > config.limits.max_init_retransmits {
-            self.give_up("Max.Init.Retransmits");
-            return;
-        }
-        handshake.rto = (handshake.rto * 2).min(config.timers.longest_init_rto());
-        handshake.t1 = Some(config.clock().after(now, handshake.rto));
-        if self.cx.state == State::CookieWait {
-            self.control.ask(Kind::Init, PathId::FIRST);
-        } else {
-            self.control.ask(Kind::CookieEcho, PathId::FIRST);
-            // DATA that rode with the first COOKIE ECHO rides again.
-            self.sender.mark_every_lane_lost(&mut self.cx);
-        }
+    /// The COOKIE ECHO is sent once more.
+    pub(super) fn probed(&mut self) {
+        self.probe = None;
     }
 }
 
-/// Where the peer of a cookie is: where the INIT ACK went. If its COOKIE ECHO comes from there, its source says it better:
-/// an address of a link alone has a scope, which no cookie holds.
-fn destination(cookie: &Cookie, source: SocketAddr) -> SocketAddr {
-    cookie.shown().filter(|at| (at.ip(), at.port()) != (source.ip(), source.port())).unwrap_or(source)
-}
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
 
-/// Tag and Initial TSN for an answer to an INIT from a stranger.
-// rfc9260:3.3.2-15 rfc9260:5.2.2-7 rfc9260:5.3.1-3
-pub(crate) fn fresh_identity(rng: &mut SecretRng) -> (u32, Tsn) {
-    // Both in one draw: each costs as much as a block of the cipher, however short it is.
-    match rng.u32_pair() {
-        (0, tag) if tag != 0 => (tag, Tsn::new(rng.u32())),
-        (0, _) => (random_tag(rng), Tsn::new(rng.u32())),
-        (tag, tsn) => (tag, Tsn::new(tsn)),
+    use super::*;
+    use crate::config::Config;
+    use crate::path::Path;
+
+    fn context(config: Config) -> Context {
+        let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
+        let rng = anabranch_base::Rng::stream(1, "test", "handshake").secret();
+        Context::new(0, Arc::new(config), path, rng)
+    }
+
+    fn two_attempts() -> Context {
+        context(Config::rfc9260().with(|c| c.limits.max_init_retransmits = 2))
+    }
+
+    #[test]
+    fn each_expiry_doubles_the_timer_and_takes_the_next_code_point() {
+        let mut cx = two_attempts();
+        let mut handshake = Handshake::begin(&cx);
+        let first = handshake.t1().unwrap() - cx.now;
+        assert_eq!(handshake.sent_once(), Some(cx.now));
+        for doubled in [first * 2, first * 4] {
+            cx.set_now(handshake.t1().unwrap());
+            assert!(handshake.on_t1(&cx));
+            assert_eq!(handshake.t1(), Some(cx.now + doubled));
+            assert_eq!(handshake.sent_once(), None, "whose answer comes is not known any more");
+        }
+        assert_eq!(handshake.code_point(), 2);
+        assert!(!handshake.on_t1(&cx), "Max.Init.Retransmits");
+    }
+
+    #[test]
+    fn a_stale_cookie_asks_for_a_longer_life_and_another_tag_but_not_for_ever() {
+        let mut cx = two_attempts();
+        let receiver = Receiver::new(&Config::rfc9260());
+        let agreed = Extensions { adaptation: Some(7), ..Extensions::default() };
+        let begun = Handshake::begin(&cx);
+        let mut handshake = begun.echo(&cx, &receiver, vec![1, 2, 3], &agreed);
+        assert_eq!((handshake.cookie(), handshake.adaptation()), (&[1, 2, 3][..], Some(7)));
+        cx.set_now(cx.now + Duration::from_millis(300));
+        assert!(handshake.cookie_was_stale(&cx));
+        assert_eq!(handshake.preservative(), Some(300 + MAX_INCREMENT_MS));
+        assert!(handshake.wants_tag());
+        handshake.has_tag();
+        assert!(!handshake.wants_tag());
+        assert!(handshake.cookie_was_stale(&cx));
+        assert!(!handshake.cookie_was_stale(&cx), "Max.Init.Retransmits");
     }
 }

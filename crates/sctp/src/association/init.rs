@@ -11,8 +11,8 @@ use anabranch_wire::param::{
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
-use super::causes;
 use crate::address::{MAX_PEER_ADDRESSES, is_unicast};
+use crate::causes;
 use crate::negotiation::agreement::Capability;
 use crate::negotiation::offer::{Extensions, Offer, PeerOffer};
 

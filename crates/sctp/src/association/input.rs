@@ -6,27 +6,23 @@ use anabranch_wire::chunk::{Chunk, Init, Sack, kind};
 use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
+use super::Association;
+use super::ecn::{note_ecn, on_ecne};
 use super::init::{self, PeerInit};
 use super::reading::{PacketOutcome, Reading, Reply};
-use super::{Association, causes};
+use super::sf_chunks::{on_sf_forward, sf_violation};
+use crate::causes;
 use crate::config::{LossDetection, SubflowLevel};
 use crate::encoding::{DataChunk, Encoding, sf2007};
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
 use crate::receiver::PacketRead;
+use crate::scope::{Scope, scope_of};
 use crate::sender::{GapList, Windows};
 use crate::state::State;
 use crate::violation::Violation;
 
 impl Association {
-    /// Tells either half what the other has of the memory for both: it may have been read, or acknowledged, since. Half a window that
-    /// is received has room whatever the sender has, and then it gives back what it had of the sender's.
-    #[cold]
-    fn share_memory(&mut self) {
-        self.sender.lend_to_receiver(self.receiver.held_beyond_window(&self.cx));
-        self.receiver.lend_to_sender(&self.cx, self.sender.kept_beyond_buffers(&self.cx));
-    }
-
     /// Reads the chunks of a packet whose verification tag is right. `size` is that of the SCTP packet.
     // rfc9260:3.3.7-3 rfc9260:6.10-6
     pub(crate) fn handle_chunks(
@@ -37,14 +33,14 @@ impl Association {
         size: usize,
     ) -> PacketOutcome {
         self.cx.set_now(now);
-        let path = self.note_source(meta);
+        let path = self.cx.paths.for_reply(&self.cx.config, meta);
         self.receiver.begin_packet(&self.cx, path);
         if self.receiver.is_filling() {
-            self.share_memory();
+            share_memory(&mut scope_of!(self));
         }
         // Where no counters are wanted the marks alone are of interest.
         if meta.ecn == Ecn::Ce || (meta.ecn != Ecn::NotEct && self.encoding == Encoding::Sf) {
-            self.note_ecn(meta.ecn, chunks.clone());
+            note_ecn(&mut scope_of!(self), meta.ecn, chunks.clone());
         }
         let answers = self.control.answers();
         let mut reading =
@@ -73,56 +69,10 @@ impl Association {
             }
         }
         if self.control.answers() != answers {
-            self.limit_answers(path, answers);
+            limit_answers(&mut scope_of!(self), path, answers);
         }
         self.finish_packet(&reading, size);
         reading.outcome
-    }
-
-    /// What a packet has been answered with fits one packet, with a control chunk that may go before it.
-    #[cold]
-    fn limit_answers(&mut self, path: PathId, earlier: (usize, usize)) {
-        let packet = self.cx.paths.get(path).map_or(0, crate::path::Path::max_packet);
-        self.control.keep_one_packet(earlier, packet.saturating_sub(CommonHeader::LEN + 8));
-    }
-
-    /// The path on which a packet is answered: that of its source address, if that is confirmed, or the one in use. Answers
-    /// leave from where it came to.
-    // rfc9260:6.4-2
-    #[inline]
-    fn note_source(&mut self, meta: &Meta) -> PathId {
-        let id = match self.cx.paths.rows() {
-            [_] => PathId::FIRST,
-            _ => {
-                rare();
-                match self.path_of(meta.source.ip()) {
-                    Some(id) => id,
-                    None => return PathId::FIRST,
-                }
-            }
-        };
-        let Some(path) = self.cx.paths.get_mut(id) else { return PathId::FIRST };
-        path.heard_at(meta.destination);
-        let at = if path.is_confirmed() { id } else { PathId::FIRST };
-        if path.remote().port() != meta.source.port() {
-            self.note_port(id, meta.source);
-        }
-        at
-    }
-
-    /// A packet with our tag came from another UDP port. That of an address which the peer only listed is none of the path's.
-    // rfc6951:5.4-1
-    #[cold]
-    fn note_port(&mut self, id: PathId, source: std::net::SocketAddr) {
-        let config = &self.cx.config;
-        if let Some(path) = self.cx.paths.get_mut(id).filter(|path| path.has_address(source.ip())) {
-            path.move_port(config, source.port());
-        }
-    }
-
-    #[inline(never)]
-    fn path_of(&self, address: std::net::IpAddr) -> Option<PathId> {
-        self.cx.paths.iter().find(|(_, path)| path.has_address(address)).map(|(id, _)| id)
     }
 
     /// Any chunk but DATA of RFC 9260. False when the rest of the packet must not be read.
@@ -177,7 +127,7 @@ impl Association {
     /// Whether a SACK may say that it is a selection: where that was agreed on, whatever configuration the endpoint has by now; and where it
     /// was offered, as who says so has our parameter, also if its own was lost on the way with the INIT ACK.
     fn reads_selections(&self) -> bool {
-        self.receiver.selects_gaps() || self.cx.config.extensions.selected_gap_blocks > 0
+        self.receiver.arrivals().selects_gaps() || self.cx.config.extensions.selected_gap_blocks > 0
     }
 
     fn parse<'a>(&self, raw: RawChunk<'a>) -> Result<Chunk<'a>, ChunkError> {
@@ -236,10 +186,12 @@ impl Association {
             Chunk::Heartbeat(_) => {
                 // "The receiver of the HEARTBEAT chunk SHOULD immediately respond with a HEARTBEAT ACK chunk".
                 if self.cx.state.is_up() || self.cx.state == State::CookieEchoed {
-                    self.on_heartbeat(reading.path, raw);
+                    self.path_manager().on_heartbeat(reading.path, raw);
                 }
             }
-            Chunk::HeartbeatAck(ack) => reading.outcome.confirmed |= self.on_heartbeat_ack(ack.info.info),
+            Chunk::HeartbeatAck(ack) => {
+                reading.outcome.confirmed |= self.path_manager().on_heartbeat_ack(ack.info.info);
+            }
             Chunk::Shutdown(shutdown) => self.on_shutdown(shutdown.cumulative),
             Chunk::ShutdownAck(_) => {
                 if matches!(self.cx.state, State::CookieWait | State::CookieEchoed) {
@@ -275,10 +227,10 @@ impl Association {
             // Where ECN was not agreed on they say nothing.
             Chunk::Ecne(ecne) => {
                 if self.reads_acknowledgements() {
-                    self.on_ecne(ecne);
+                    on_ecne(&mut scope_of!(self), ecne);
                 }
             }
-            Chunk::Cwr(cwr) => self.on_cwr(cwr),
+            Chunk::Cwr(cwr) => self.receiver.arrivals_mut().on_cwr(cwr.tsn),
             Chunk::IData(data) => {
                 let mut chunk = DataChunk::from(data);
                 if self.cx.config.emulation.quirks.fsn_from_second && !chunk.flags.beginning {
@@ -286,7 +238,11 @@ impl Association {
                 }
                 self.on_data_chunk(reading, SpaceId::FIRST, &chunk)?;
             }
-            Chunk::ReConfig(chunk) => self.on_reconfig(reading.path, chunk),
+            Chunk::ReConfig(chunk) => {
+                if let Some((reconfig, mut scope)) = self.reconfiguring() {
+                    reconfig.on_chunk(&mut scope, reading.path, chunk)?;
+                }
+            }
             Chunk::SfData(data) => self.on_sf_data(reading, data)?,
             Chunk::SfSack(sack) => {
                 if self.reads_acknowledgements() {
@@ -308,7 +264,7 @@ impl Association {
                     self.receiver.on_skipped_messages(cx, read, SpaceId::FIRST, cumulative, skipped);
                 }
             }
-            Chunk::SfForward(forward) => self.on_sf_forward(reading, forward),
+            Chunk::SfForward(forward) => on_sf_forward(&mut scope_of!(self), reading, forward),
             // "The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received"
             // (RFC 8260, 2.2.3); to an endpoint that does not offer it, it is unknown.
             Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.cx.config.offers_interleaving() => {
@@ -359,7 +315,7 @@ impl Association {
                 // "decides not to establish the new association due to ... invalid parameter values ...: it SHOULD respond with
                 // an ABORT chunk" with the INIT ACK's own tag (5.1). Where the fixed fields are cut, there is no such tag to
                 // trust, and the chunk is dropped.
-                self.peer_tag = init.initiate_tag;
+                self.writer.set_peer_tag(init.initiate_tag);
                 let what = "an INIT ACK with a malformed parameter";
                 self.abort_with(CloseReason::ProtocolViolation { what }, causes::protocol_violation(what));
             }
@@ -367,7 +323,7 @@ impl Association {
         };
         if let Err(cause) = peer.check(true) {
             if waits {
-                self.peer_tag = peer.tag;
+                self.writer.set_peer_tag(peer.tag);
                 self.abort_with(
                     CloseReason::ProtocolViolation { what: "an INIT ACK that cannot be used" },
                     cause,
@@ -391,8 +347,8 @@ impl Association {
         // "the endpoint MUST just mark the association as not supporting partial reliability" (RFC 3758, 3.3.3).
         // rfc3758:3.3.3-1 rfc3758:3.3.3-2 rfc3758:3.3.3-3
         if causes::names_unknown_parameter(list, ForwardTsnSupported::KIND) {
-            self.sender.forget_partial_reliability();
-            self.settle_reliability();
+            self.sender.special_mut().forget_partial_reliability();
+            self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
         }
         // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
         if let Some(cause) = causes::codes(list).first().copied() {
@@ -414,13 +370,15 @@ impl Association {
         if self.cx.state == State::Closed {
             return;
         }
-        self.receiver.finish_packet(&self.cx, &reading.data);
-        if self.reconfig.is_some() {
+        self.receiver.arrivals_mut().finish_packet(&self.cx, &reading.data);
+        if let Some((reconfig, mut scope)) = self.reconfiguring() {
             rare();
-            self.advance_reconfig();
+            reconfig.advance(&mut scope);
         }
-        self.sender.heard(&self.cx);
-        self.heard_in_shutdown_sent(has_data);
+        self.sender.tables_mut().heard(&self.cx);
+        if self.cx.state == State::ShutdownSent {
+            self.in_shutdown(|shutdown, scope| shutdown.heard(scope, has_data));
+        }
         self.sender.tell_writable(&mut self.cx);
     }
 
@@ -429,9 +387,24 @@ impl Association {
             Violation::NoUserData(tsn) => ("a DATA chunk without user data", causes::no_user_data(tsn)),
             Violation::Protocol(what) => (what, causes::protocol_violation(what)),
             Violation::Subflow { fid, epoch, reason, what } => {
-                (what, self.sf_violation(fid, epoch, reason, what.as_bytes()))
+                (what, sf_violation(&self.cx, fid, epoch, reason, what.as_bytes()))
             }
         };
         self.abort_with(CloseReason::ProtocolViolation { what }, cause);
     }
+}
+
+/// Tells either half what the other has of the memory for both: it may have been read, or acknowledged, since. Half a window that
+/// is received has room whatever the sender has, and then it gives back what it had of the sender's.
+#[cold]
+fn share_memory(scope: &mut Scope<'_>) {
+    scope.sender.reserve_for_receiver(scope.receiver.held_beyond_window(scope.cx));
+    scope.receiver.lend_to_sender(scope.cx, scope.sender.kept_beyond_buffers(scope.cx));
+}
+
+/// The answers to one packet fit one packet, with a control chunk that may go before them.
+#[cold]
+fn limit_answers(scope: &mut Scope<'_>, path: PathId, earlier: (usize, usize)) {
+    let packet = scope.cx.paths.get(path).map_or(0, crate::path::Path::max_packet);
+    scope.control.keep_one_packet(earlier, packet.saturating_sub(CommonHeader::LEN + 8));
 }

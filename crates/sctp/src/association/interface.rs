@@ -1,6 +1,6 @@
 //! What the user may ask for and change while the association lives (RFC 9260, 11.1).
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant};
@@ -8,9 +8,9 @@ use anabranch_base::{Duration, Instant};
 use super::Association;
 use crate::budget::Budget;
 use crate::config::{ChangeError, Config};
-use crate::error::{PathError, SendError};
+use crate::error::PathError;
 use crate::ids::PathId;
-use crate::path::Path;
+use crate::path::{Path, SearchState};
 use crate::state::State;
 use crate::status::{PathStatus, Status};
 
@@ -32,17 +32,17 @@ impl Association {
             unacknowledged: self.sender.unacknowledged_chunks(),
             pending: self.receiver.pending(),
             queued_bytes: self.sender.queued_bytes(),
-            streams: (self.sender.streams(), self.receiver.streams()),
+            streams: (self.sender.stream_map().streams(), self.receiver.streams()),
         }
     }
 
     fn path_status(&self, id: PathId, path: &Path) -> PathStatus {
         PathStatus {
             address: path.remote(),
-            primary: id == PathId::FIRST,
-            active: path.is_active(),
+            primary: self.cx.paths.is_primary(id),
+            active: path.reachability().is_active(),
             confirmed: path.is_confirmed(),
-            heartbeats: path.has_heartbeats(&self.cx.config),
+            heartbeats: path.heartbeat().is_on(&self.cx.config),
             cwnd: self.sender.window_on(id),
             srtt: path.rtt().srtt(),
             rto: path.rtt().rto(),
@@ -62,8 +62,29 @@ impl Association {
     /// # Errors
     /// When the peer has no such address.
     pub fn srtt(&self, address: IpAddr) -> Result<Option<Duration>, PathError> {
-        let path = self.find_path(address)?;
+        let path = self.cx.paths.known(address)?;
         Ok(self.cx.paths.get(path).and_then(|path| path.rtt().srtt()))
+    }
+
+    /// Largest IP packet of the path in use, bytes: what is known of it.
+    #[must_use]
+    pub fn path_mtu(&self) -> u16 {
+        self.cx.paths.primary().map_or(0, crate::path::Path::mtu)
+    }
+
+    /// Whether probes are looking for the MTU of the path in use, or will once data leaves on it, and have not ended (RFC 8899: the states
+    /// Base, Searching, Error).
+    #[must_use]
+    pub fn is_searching_path_mtu(&self) -> bool {
+        let state = self.cx.paths.primary().and_then(|path| path.size().search_state());
+        matches!(state, Some(SearchState::Base | SearchState::Searching | SearchState::Error))
+    }
+
+    /// The largest message that leaves in one chunk on the path in use, bytes of user data (RFC 8899: MPS). Longer ones are fragmented.
+    // rfc8899:4.4-1 rfc8899:5-2
+    #[must_use]
+    pub fn max_unfragmented(&self) -> usize {
+        self.sender.max_unfragmented(&self.cx)
     }
 
     /// What it was told, with the changes since.
@@ -72,112 +93,41 @@ impl Association {
         &self.cx.config
     }
 
-    fn find_path(&self, address: IpAddr) -> Result<PathId, PathError> {
-        let found = self.cx.paths.iter().find(|(_, path)| path.has_address(address));
-        found.map(|(id, _)| id).ok_or_else(|| {
-            let known = self.cx.paths.rows().iter().map(|path| path.remote().ip()).collect();
-            PathError::Unknown { address, known }
-        })
-    }
-
-    /// A path that is the peer's for sure.
-    fn find_confirmed(&self, address: IpAddr) -> Result<PathId, PathError> {
-        let id = self.find_path(address)?;
-        let confirmed = self.cx.paths.get(id).is_some_and(Path::is_confirmed);
-        if confirmed { Ok(id) } else { Err(PathError::NotConfirmed(address)) }
-    }
-
     /// SETPRIMARY (11.1.6).
     pub(crate) fn set_primary(&self, address: IpAddr) -> Result<(), PathError> {
-        match self.find_confirmed(address)? {
-            PathId::FIRST => Ok(()),
+        match self.cx.paths.confirmed(address)? {
+            id if self.cx.paths.is_primary(id) => Ok(()),
             _ => Err(PathError::NotUsed(address)),
         }
     }
 
-    /// CHANGEHEARTBEAT (11.1.9).
-    pub(crate) fn change_heartbeat(
-        &mut self,
-        now: Instant,
-        address: IpAddr,
-        on: bool,
-        interval: Option<Duration>,
-    ) -> Result<(), PathError> {
-        let id = self.find_confirmed(address)?;
-        self.cx.set_now(now);
-        if let Some(interval) = interval {
-            Arc::make_mut(&mut self.cx.config).timers.heartbeat_interval = interval;
-        }
-        if let Some(path) = self.cx.paths.get_mut(id) {
-            path.switch_heartbeats(on);
-        }
-        // "This value, if present, affects all destinations."
-        self.arm_heartbeats();
-        Ok(())
-    }
-
-    /// A new period begins on every path that has heartbeats; on the others none runs.
-    fn arm_heartbeats(&mut self) {
-        if !self.cx.state.sends_data() {
-            return;
-        }
-        let now = self.cx.now;
-        for path in self.cx.paths.rows_mut().iter_mut().filter(|path| path.is_confirmed()) {
-            path.arm_heartbeat(now, &self.cx.config, &mut self.cx.rng);
-        }
-    }
-
-    /// REQUESTHEARTBEAT (11.1.10).
-    pub(crate) fn request_heartbeat(&mut self, now: Instant, address: IpAddr) -> Result<(), PathError> {
-        let id = self.find_path(address)?;
-        self.cx.set_now(now);
-        if !self.cx.state.sends_data() {
-            return Err(PathError::NotUp);
-        }
-        if let Some(path) = self.cx.paths.get_mut(id) {
-            path.request_heartbeat();
-        }
-        Ok(())
-    }
-
-    /// SETFAILURETHRESHOLD (11.1.12).
-    pub(crate) fn set_failure_threshold(&mut self, address: IpAddr, threshold: u32) -> Result<(), PathError> {
-        self.find_path(address)?;
-        Arc::make_mut(&mut self.cx.config).limits.path_max_retrans = threshold;
-        Ok(())
-    }
-
     /// The UDP port of an address of the peer, 0 for none; `None` where the peer has no such address.
     pub(crate) fn encapsulation_port(&self, address: IpAddr) -> Option<u16> {
-        let path = self.cx.paths.iter().find(|(_, path)| path.has_address(address));
-        path.map(|(_, path)| path.remote().port())
+        let path = self.cx.paths.find(address).and_then(|id| self.cx.paths.get(id));
+        path.map(|path| path.remote().port())
     }
 
-    /// The UDP port of an address (RFC 6951, 6.1).
-    pub(crate) fn set_encapsulation_port(&mut self, address: SocketAddr) -> Result<(), PathError> {
-        let id = self.find_path(address.ip())?;
-        let config = &self.cx.config;
-        if let Some(path) = self.cx.paths.get_mut(id) {
-            path.move_port(config, address.port());
-        }
-        Ok(())
-    }
-
-    /// SETPROTOCOLPARAMETERS (11.1.13): takes other values, if every one that differs can be changed now.
+    /// SETPROTOCOLPARAMETERS (11.1.13): takes other values, if every one that differs from those of
+    /// [`Association::announced`] can be changed now.
     pub(crate) fn change(&mut self, now: Instant, changed: Config) -> Result<(), ChangeError> {
         if self.cx.state == State::Closed {
             return Err(ChangeError::Closed);
         }
         self.cx.config.check_change(&changed)?;
-        let window = (self.cx.config.limits.receive_window, changed.limits.receive_window);
-        if window.0 != window.1 && self.receiver.has_floors() {
+        let resized = changed.limits.receive_window != self.receiver.window().size();
+        if resized && self.receiver.arrivals().has_floors() {
             return Err(self.cx.config.settled_window());
         }
         self.cx.set_now(now);
         let (latest, bounds) = (self.cx.latest(), self.bounds());
         self.watch.change(latest, bounds);
         let mut changed = changed;
-        changed.limits.receive_window = window.0;
+        if resized {
+            // What the user chose while the association lives stays.
+            changed.limits.max_receive_window = 0;
+        } else {
+            changed.limits.receive_window = self.cx.config.limits.receive_window;
+        }
         let before = std::mem::replace(&mut self.cx.config, Arc::new(changed));
         let config = Arc::clone(&self.cx.config);
         let bounds = (config.timers.rto_min, config.timers.rto_max);
@@ -187,25 +137,16 @@ impl Association {
             }
         }
         self.sender.follow(&self.cx, &before);
-        if window.0 != window.1 {
-            self.receiver.change_window(&mut self.cx, window.1);
+        if resized {
+            self.receiver.change_window(&self.cx, config.limits.receive_window);
         }
         if config.path_mtu.discovery != before.path_mtu.discovery {
-            self.change_discovery();
+            self.path_manager().change_discovery();
         }
         if config.timers.heartbeat_interval != before.timers.heartbeat_interval {
-            self.arm_heartbeats();
+            self.path_manager().arm_heartbeats();
         }
         self.sender.tell_writable(&mut self.cx);
         Ok(())
-    }
-
-    /// When the user is to be told that what is buffered is low.
-    pub(crate) fn set_low_threshold(
-        &mut self,
-        stream: Option<u16>,
-        bytes: Option<usize>,
-    ) -> Result<(), SendError> {
-        self.sender.set_low_threshold(&self.cx, stream, bytes)
     }
 }

@@ -2,71 +2,70 @@
 //! business of the [`Sender`], what arrives that of the [`Receiver`], and an address of the peer is a path.
 
 mod acknowledgement;
-pub(crate) mod causes;
 mod checksum;
 mod commands;
-mod control;
+mod control_chunks;
 mod control_probe;
 mod data;
 mod deferred_packet;
 mod ecn;
 mod ending;
 mod extensions;
-mod fids;
 mod handshake;
-mod heartbeat;
 pub(crate) mod init;
 mod input;
 mod interface;
 mod output;
-mod path_mtu;
 mod phase;
 mod reading;
-mod reconfig;
-mod returned;
+mod setup;
 mod sf2007;
 mod sf_chunks;
 mod shutdown;
 mod sight;
 mod snapshot;
 mod timers;
+mod transmit;
 mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anabranch_base::{Duration, Instant, SecretRng, Trace};
-use anabranch_wire::{ChecksumOut, Tsn};
+use anabranch_wire::Tsn;
 
 use crate::config::{Config, SubflowLevel};
 use crate::context::Context;
+use crate::control::Control;
 use crate::cookie::Cookie;
 use crate::encoding::Encoding;
-use crate::error::SendError;
+use crate::error::ReconfigError;
 use crate::event::Event;
+use crate::handed_back::HandedBack;
 #[cfg(test)]
 use crate::ids::PathId;
 use crate::ids::SubflowId;
-use crate::message::Received;
 use crate::path::Path;
+use crate::path_manager::PathManager;
 use crate::receiver::Receiver;
+use crate::reconfig::Reconfig;
+use crate::scope::{Scope, scope_of};
 use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
-use crate::undelivered::Returned;
-use control::Control;
-use deferred_packet::DeferredPacket;
+use crate::subflow_manager::SubflowManager;
+use output::PacketWriter;
 use phase::Phase;
-use reconfig::Reconfig;
+use shutdown::Shutdown;
 use watch::Watch;
 
-pub(crate) use handshake::fresh_identity;
 pub(crate) use reading::Reply;
+pub(crate) use setup::fresh_identity;
 
-/// What the user, and the layer above the peer, have said besides.
+/// Fields that hardly any association has a value for.
 #[derive(Debug, Default)]
-struct Wishes {
-    /// When our user wants it to have ended.
+struct SeldomSet {
+    /// When our user wants the association to have ended.
     deadline: Option<Instant>,
     /// Adaptation Layer Indication of the peer (RFC 5061).
     adaptation: Option<u32>,
@@ -75,32 +74,23 @@ struct Wishes {
 /// One SCTP association, without sockets and without a clock.
 #[derive(Debug)]
 pub struct Association {
-    /// What all owners share.
+    /// Time, configuration, paths, counters, events and trace: all owners use them.
     cx: Context,
     phase: Phase,
     encoding: Encoding,
     sender: Sender,
     receiver: Receiver,
     control: Control,
-    local_port: u16,
-    peer_port: u16,
-    local_tag: u32,
-    peer_tag: u32,
     /// Association error counter (8.1).
     errors: u32,
     /// RE-CONFIG, where it was agreed.
     reconfig: Option<Box<Reconfig>>,
-    deferred_packet: Option<Box<DeferredPacket>>,
-    /// Addresses from which the peer may write besides those of its paths: what it listed.
-    listed_addresses: Vec<IpAddr>,
-    /// What packets leave with.
-    checksum: ChecksumOut,
+    writer: PacketWriter,
     /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
     takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
-    returned: Option<Box<Returned>>,
-    /// What hardly any association has.
-    wishes: Option<Box<Wishes>>,
+    handed_back: HandedBack,
+    seldom: Option<Box<SeldomSet>>,
     watch: Watch,
 }
 
@@ -118,21 +108,16 @@ impl Association {
         self.sender.window_and_srtt(&self.cx)
     }
 
-    /// Largest windows count from now on.
-    pub(crate) fn reset_peaks(&mut self) {
-        self.sender.reset_peaks();
-    }
-
     /// Address of the peer in use.
     #[must_use]
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.cx.paths.first().map(Path::remote)
+        self.cx.paths.primary().map(Path::remote)
     }
 
     /// Streams that messages may be sent on: ids 0 to this - 1.
     #[must_use]
     pub fn outbound_streams(&self) -> u16 {
-        self.sender.streams()
+        self.sender.stream_map().streams()
     }
 
     /// Bytes that the peer has room for, as far as is known: what it has said less what is under way.
@@ -156,7 +141,7 @@ impl Association {
     /// Whether both sides speak partial reliability (RFC 3758): messages with a lifetime or another limit may be given up.
     #[must_use]
     pub fn is_partially_reliable(&self) -> bool {
-        self.sender.is_partially_reliable()
+        self.sender.special().is_partially_reliable()
     }
 
     /// Bytes accepted by `send` and not yet sent.
@@ -189,14 +174,14 @@ impl Association {
         let id = SubflowId::new(index);
         let mut stats = self.sender.subflow_stats(&self.cx, id)?;
         stats.out_of_order_received =
-            self.sender.space_of_its_own(id).map_or(0, |space| self.receiver.out_of_order(space));
+            self.sender.space_of_its_own(id).map_or(0, |space| self.receiver.arrivals().out_of_order(space));
         Some(stats)
     }
 
     /// Congestion windows of all lanes together (bytes): cheap enough to look at with every packet.
     #[must_use]
     pub fn total_window(&self) -> u64 {
-        self.sender.total_window()
+        self.sender.tables().total_window()
     }
 
     /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
@@ -240,16 +225,13 @@ impl Association {
     /// much as could be undelivered at a time, of the subflows that there were then.
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
-        let window = u64::from(self.cx.config.limits.largest_receive_window());
+        let window = u64::from(self.receiver.window().largest(&self.cx.config.limits));
         let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
-        let sending = self.sender.retained() + self.sender.waiting_memory() as u64;
+        let sending = self.sender.tables().retained() + self.sender.waiting_memory() as u64;
         let held = sending + self.receiver.memory() as u64;
-        match &self.returned {
+        match self.handed_back.holdings() {
             None => (held, bound),
-            Some(returned) => {
-                let most = returned.most.max(self.sender.most_undelivered(&self.cx));
-                (held + returned.bytes() as u64, bound + most)
-            }
+            Some((bytes, most)) => (held + bytes, bound + most.max(self.sender.most_undelivered(&self.cx))),
         }
     }
 
@@ -257,12 +239,17 @@ impl Association {
         &self.cx.config
     }
 
+    /// The configuration as an INIT or INIT ACK announces it, and as the user changes it: with the receive window as large as it is by now.
+    pub(crate) fn announced(&self) -> Arc<Config> {
+        self.receiver.window().announced(&self.cx.config)
+    }
+
     /// The verification tag that the peer's packets must have, and the one that ours have; that is 0 before the INIT ACK. Two ends
     /// belong together if each has the tags of the other. They protect the association: who knows them can end it.
     // rfc9260:5.3.1-2
     #[must_use]
     pub fn tags(&self) -> (u32, u32) {
-        (self.local_tag, self.peer_tag)
+        self.writer.tags()
     }
 
     /// Whether the peer may leave checksums out (RFC 9653, 5.3).
@@ -273,29 +260,29 @@ impl Association {
     /// SCTP port of the peer.
     #[must_use]
     pub fn peer_port(&self) -> u16 {
-        self.peer_port
+        self.writer.ports().1
     }
 
     /// Our SCTP port.
     #[must_use]
     pub fn local_port(&self) -> u16 {
-        self.local_port
+        self.writer.ports().0
     }
 
     /// The peer's SCTP port and ours.
     pub(crate) fn ports(&self) -> (u16, u16) {
-        (self.peer_port, self.local_port)
+        let (local, peer) = self.writer.ports();
+        (peer, local)
     }
 
-    /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an
-    /// INIT only claims would let anybody occupy the address of another (RFC 5062, address camping).
-    pub(crate) fn shown_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
-        self.cx.paths.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote().ip())
+    /// Addresses of the peer that are confirmed.
+    pub(crate) fn confirmed_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
+        self.cx.paths.confirmed_addresses()
     }
 
     /// Whether an address of the peer is confirmed.
-    pub(crate) fn is_shown(&self, address: IpAddr) -> bool {
-        self.shown_addresses().any(|shown| shown == address)
+    pub(crate) fn is_confirmed(&self, address: IpAddr) -> bool {
+        self.confirmed_addresses().any(|confirmed| confirmed == address)
     }
 
     /// Whether a packet from there comes from a confirmed address of the peer, and from the UDP port that it has now (RFC 6951);
@@ -315,7 +302,7 @@ impl Association {
     // rfc9260:5.2.2-2
     pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {
         let mut added: Vec<IpAddr> = Vec::new();
-        if !self.is_shown(source) {
+        if !self.is_confirmed(source) {
             added.push(source);
         }
         added.extend(addresses.iter().filter(|a| **a != source && !self.knows_address(**a)));
@@ -336,7 +323,7 @@ impl Association {
 
     /// Our Initial TSN.
     pub(crate) fn initial_tsn(&self) -> Tsn {
-        self.sender.base()
+        self.sender.tables().base()
     }
 
     pub(crate) fn has_events(&self) -> bool {
@@ -346,21 +333,13 @@ impl Association {
     /// Whether packets from an address may belong to this association.
     #[inline]
     pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
-        // As a rule it is that of the first path.
-        let first =
-            self.cx.paths.first().is_some_and(|path| path.has_address(address) && path.is_confirmed());
-        first || self.knows_other_address(address)
-    }
-
-    #[inline(never)]
-    fn knows_other_address(&self, address: IpAddr) -> bool {
-        self.is_shown(address) || self.listed_addresses.contains(&address)
+        self.cx.paths.knows(address)
     }
 
     /// Chunks visited in the flight and ranges in the receive map so far.
     #[cfg(test)]
     pub(crate) fn work(&self) -> (u64, u64) {
-        (self.sender.work(), self.receiver.work())
+        (self.sender.work(), self.receiver.arrivals().work())
     }
 
     /// Chunks read in all flights so far.
@@ -374,7 +353,7 @@ impl Association {
     pub(crate) fn add_path(&mut self, remote: SocketAddr) -> PathId {
         let path = Path::new(&self.cx.config, remote);
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
-        let id = self.cx.paths.push(path);
+        let id = self.cx.paths.add(path);
         if let Some(path) = self.cx.paths.get_mut(id) {
             path.arm_heartbeat(now, &self.cx.config, rng);
         }
@@ -384,8 +363,8 @@ impl Association {
     /// Another address of the peer, as if the peer had listed it: it is probed.
     #[cfg(test)]
     pub(crate) fn list_path(&mut self, remote: SocketAddr) -> PathId {
-        let id = self.cx.paths.push(Path::unconfirmed(&self.cx.config, remote));
-        self.probe(id);
+        let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
+        self.path_manager().probe(id);
         id
     }
 
@@ -407,18 +386,26 @@ impl Association {
         self.cx.events.pop_front()
     }
 
-    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
-    pub(crate) fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
-        self.sender.set_stream_value(&mut self.cx, stream, value)
-    }
-
+    /// The sender, to be commanded.
     #[inline]
-    pub(crate) fn receive(&mut self) -> Option<Received> {
-        self.receiver.pop(&mut self.cx)
+    pub(crate) fn sending(&mut self) -> (&mut Sender, &mut Context) {
+        (&mut self.sender, &mut self.cx)
     }
 
-    pub(crate) fn receive_from(&mut self, stream: u16) -> Option<Received> {
-        self.receiver.pop_from(&mut self.cx, stream)
+    /// The receiver, to be read.
+    #[inline]
+    pub(crate) fn receiving(&mut self) -> (&mut Receiver, &mut Context) {
+        (&mut self.receiver, &mut self.cx)
+    }
+
+    /// Messages that were not delivered.
+    pub(crate) fn handed_back(&self) -> &HandedBack {
+        &self.handed_back
+    }
+
+    /// Messages that were not delivered, to be taken back.
+    pub(crate) fn handed_back_mut(&mut self) -> &mut HandedBack {
+        &mut self.handed_back
     }
 
     /// Streams of which a message can be received, or a part of one, ascending.
@@ -430,13 +417,56 @@ impl Association {
     /// Whether an acknowledgement must leave now.
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
-        self.receiver.owes_sack()
+        self.receiver.arrivals().owes_sack()
+    }
+
+    /// The paths, to go on with or to command.
+    pub(crate) fn path_manager(&mut self) -> PathManager<'_> {
+        PathManager::new(scope_of!(self))
+    }
+
+    /// The subflows, to go on with or to command.
+    #[inline]
+    pub(crate) fn subflow_manager(&mut self) -> SubflowManager<'_> {
+        SubflowManager::new(&mut self.cx, &mut self.sender, self.reconfig.as_deref_mut())
+    }
+
+    /// RE-CONFIG, where it was agreed, with what it works on.
+    #[inline]
+    fn reconfiguring(&mut self) -> Option<(&mut Reconfig, Scope<'_>)> {
+        let reconfig = self.reconfig.as_deref_mut()?;
+        let scope = scope_of!(self);
+        Some((reconfig, scope))
+    }
+
+    /// RE-CONFIG for a request of our user.
+    ///
+    /// # Errors
+    /// While none can be made.
+    // rfc6525:5.1.1-2 rfc6525:5.1.1-3
+    pub(crate) fn reconfigure(&mut self) -> Result<(&mut Reconfig, Scope<'_>), ReconfigError> {
+        match self.cx.state {
+            State::CookieWait | State::CookieEchoed => Err(ReconfigError::NotUp),
+            State::Established => self.reconfiguring().ok_or(ReconfigError::NotSupported),
+            _ => Err(ReconfigError::Closing),
+        }
     }
 
     fn enter(&mut self, phase: Phase) {
         self.cx.state = phase.state();
         self.watch.enter(self.cx.now, self.cx.state);
         self.phase = phase;
+    }
+
+    /// Goes on with a shutdown that is under way: its stage, and with it the state, may be another afterwards.
+    fn in_shutdown(&mut self, run: impl FnOnce(&mut Shutdown, &mut Scope<'_>)) {
+        let Some(shutdown) = self.phase.shutdown_mut() else { return };
+        run(shutdown, &mut scope_of!(self));
+        let state = shutdown.state();
+        if state != self.cx.state {
+            self.cx.state = state;
+            self.watch.enter(self.cx.now, state);
+        }
     }
 }
 

@@ -1,68 +1,10 @@
-//! Where an association stands, with what exists only there: the handshake, the timers of a shutdown.
+//! Where an association stands, with what exists only there: the handshake, a shutdown.
 
-use anabranch_base::{Duration, Instant};
+use anabranch_base::Instant;
 
-use crate::negotiation::offer::Extensions;
+use super::handshake::Handshake;
+use super::shutdown::Shutdown;
 use crate::state::State;
-
-/// What exists only until the association is up.
-#[derive(Debug, Default)]
-pub(super) struct Handshake {
-    /// T1-init or T1-cookie.
-    pub(super) t1: Option<Instant>,
-    pub(super) rto: Duration,
-    pub(super) retransmits: u32,
-    /// With which of the subflows' code points it goes: with the next one at each expiry of T1.
-    pub(super) code_point: u32,
-    /// Stale Cookie errors so far: each begins the handshake anew, and that must end, too.
-    pub(super) stale: u32,
-    /// The next INIT begins another attempt, and has no tag of its own yet.
-    pub(super) wants_tag: bool,
-    /// When the INIT ACK came.
-    pub(super) answered: Option<Instant>,
-    /// When the COOKIE ECHO is sent once more.
-    pub(super) probe: Option<Instant>,
-    /// The State Cookie to echo.
-    pub(super) cookie: Vec<u8>,
-    /// "Suggested Cookie Life-Span Increment" to ask for after a Stale Cookie error, ms.
-    pub(super) preservative: Option<u32>,
-    /// The user has asked for a shutdown.
-    pub(super) shutdown_wanted: bool,
-    /// Packets leave with a checksum of zero once the association is up (RFC 9653).
-    pub(super) sends_zero_checksum: bool,
-    /// What the layer above the peer has said (RFC 5061).
-    pub(super) adaptation: Option<u32>,
-}
-
-impl Handshake {
-    /// What takes effect when the association is up.
-    pub(super) fn note(&mut self, agreed: &Extensions) {
-        self.sends_zero_checksum = agreed.sends_zero_checksum;
-        self.adaptation = agreed.adaptation;
-    }
-}
-
-/// Timers of a shutdown.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ShutdownTimers {
-    pub(super) t2: Option<Instant>,
-    /// T5-shutdown-guard.
-    pub(super) t5: Option<Instant>,
-    /// When SHUTDOWN or SHUTDOWN ACK is sent once more.
-    pub(super) probe: Option<Instant>,
-    /// That has been done, or T2-shutdown has expired.
-    pub(super) probed: bool,
-}
-
-/// T5-shutdown-guard while data is outstanding.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Guard {
-    pub(super) t5: Option<Instant>,
-    /// How far the cumulative points had come when it was started.
-    pub(super) progress: u64,
-    /// Our user has closed, besides the peer.
-    pub(super) closed_by_user: bool,
-}
 
 /// RFC 9260, section 4.
 #[derive(Debug)]
@@ -73,14 +15,8 @@ pub(super) enum Phase {
     CookieEchoed(Box<Handshake>),
     /// Up.
     Established,
-    /// Our user asked for shutdown; outstanding data comes first.
-    ShutdownPending(Guard),
-    /// SHUTDOWN sent.
-    ShutdownSent(Box<ShutdownTimers>),
-    /// SHUTDOWN received; outstanding data comes first.
-    ShutdownReceived(Guard),
-    /// SHUTDOWN ACK sent.
-    ShutdownAckSent(Box<ShutdownTimers>),
+    /// SHUTDOWN of either side is under way.
+    Ending(Box<Shutdown>),
     /// Gone.
     Closed,
 }
@@ -91,10 +27,7 @@ impl Phase {
             Self::CookieWait(_) => State::CookieWait,
             Self::CookieEchoed(_) => State::CookieEchoed,
             Self::Established => State::Established,
-            Self::ShutdownPending(_) => State::ShutdownPending,
-            Self::ShutdownSent(_) => State::ShutdownSent,
-            Self::ShutdownReceived(_) => State::ShutdownReceived,
-            Self::ShutdownAckSent(_) => State::ShutdownAckSent,
+            Self::Ending(shutdown) => shutdown.state(),
             Self::Closed => State::Closed,
         }
     }
@@ -109,7 +42,7 @@ impl Phase {
     /// When the INIT ACK came whose cookie was echoed, as long as T1-cookie has not expired.
     pub(super) fn awaits_cookie_ack_since(&self) -> Option<Instant> {
         match self {
-            Self::CookieEchoed(handshake) if handshake.retransmits == 0 => handshake.answered,
+            Self::CookieEchoed(handshake) => handshake.answered(),
             _ => None,
         }
     }
@@ -121,26 +54,18 @@ impl Phase {
         }
     }
 
-    pub(super) fn shutdown_timers(&self) -> ShutdownTimers {
+    /// The shutdown that is under way.
+    pub(super) fn shutdown(&self) -> Option<&Shutdown> {
         match self {
-            Self::ShutdownSent(timers) | Self::ShutdownAckSent(timers) => **timers,
-            Self::ShutdownPending(guard) | Self::ShutdownReceived(guard) => {
-                ShutdownTimers { t5: guard.t5, ..ShutdownTimers::default() }
-            }
-            _ => ShutdownTimers::default(),
-        }
-    }
-
-    pub(super) fn guard_mut(&mut self) -> Option<&mut Guard> {
-        match self {
-            Self::ShutdownPending(guard) | Self::ShutdownReceived(guard) => Some(guard),
+            Self::Ending(shutdown) => Some(shutdown),
             _ => None,
         }
     }
 
-    pub(super) fn shutdown_timers_mut(&mut self) -> Option<&mut ShutdownTimers> {
+    /// The same, to go on with it.
+    pub(super) fn shutdown_mut(&mut self) -> Option<&mut Shutdown> {
         match self {
-            Self::ShutdownSent(timers) | Self::ShutdownAckSent(timers) => Some(timers),
+            Self::Ending(shutdown) => Some(shutdown),
             _ => None,
         }
     }

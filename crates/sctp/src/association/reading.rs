@@ -32,7 +32,7 @@ pub(crate) enum Reply {
 }
 
 /// What is known of a packet while its chunks are read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reading {
     /// Where it came from: answers go back there.
     pub(super) path: PathId,

@@ -1,8 +1,7 @@
 //! What the encoding of the thesis of 2007 puts behind cookies, and its acknowledgements (docs/explanation/subflows.md, sf2007). On
 //! networks of this project's own only.
 
-use anabranch_wire::chunk::CookieAck;
-use anabranch_wire::sf2007::{Sack, Setup, SetupParams};
+use anabranch_wire::sf2007::{Sack, SetupParams};
 
 use super::Association;
 use crate::encoding::Encoding;
@@ -22,29 +21,6 @@ impl Association {
         self.on_acknowledgement(at, cumulative, windows, GapList::all(sack.gaps()), None)
     }
 
-    /// Figs 3.4 and 3.5 for every subflow, "from the lowest to the highest FID": the window that we grant to the peer's, and
-    /// the first number of ours.
-    pub(super) fn write_sf2007_setup(&self, out: &mut Vec<u8>) {
-        if self.encoding != Encoding::Sf2007 {
-            return;
-        }
-        for fid in 0..=u8::MAX {
-            let Some(at) = self.sender.space_of(fid) else { break };
-            let a_fwnd = self.receiver.credit_of(&self.cx, at);
-            Setup { a_fwnd, initial_fsn: self.sender.initial_of(at).into() }.emit(fid, out);
-        }
-    }
-
-    pub(super) fn write_sf2007_cookie_ack(&self, out: &mut Vec<u8>) {
-        let start = out.len();
-        CookieAck.emit(out);
-        self.write_sf2007_setup(out);
-        let length = (out.len() - start) as u16;
-        if let Some(field) = out.get_mut(start + 2..start + 4) {
-            field.copy_from_slice(&length.to_be_bytes());
-        }
-    }
-
     /// What the peer put behind its cookie or into its COOKIE ACK. Of a subflow that has begun it changes nothing.
     pub(crate) fn adopt_setup(&mut self, params: SetupParams<'_>) {
         if self.encoding != Encoding::Sf2007 {
@@ -52,10 +28,10 @@ impl Association {
         }
         let Some(all) = params.read() else { return };
         for (fid, setup) in (0_u8..=u8::MAX).zip(all) {
-            let Some(at) = self.sender.space_of(fid) else { continue };
+            let Some(at) = self.sender.tables().space_of(fid) else { continue };
             // The low 24 bits are all that counts.
-            self.receiver.set_initial(at, anabranch_wire::Tsn::new(setup.initial_fsn.get()));
-            self.sender.set_initial_credit(at, setup.a_fwnd);
+            self.receiver.arrivals_mut().set_initial(at, anabranch_wire::Tsn::new(setup.initial_fsn.get()));
+            self.sender.tables_mut().set_initial_credit(at, setup.a_fwnd);
         }
         // There is no window of the association in this encoding.
         self.sender.forget_peer_window(&self.cx);

@@ -7,9 +7,11 @@ use anabranch_wire::chunk::{SfData, SfForward, SfSack};
 use super::Association;
 use super::reading::Reading;
 use crate::config::LossDetection;
+use crate::context::Context;
 use crate::encoding::{DataChunk, sf2007};
 use crate::ids::{PathId, SpaceId};
 use crate::negotiation::fids::Judged;
+use crate::scope::{Scope, scope_of};
 use crate::sender::{GapList, Windows};
 use crate::violation::{SPLIT_MESSAGE, Violation};
 
@@ -22,14 +24,14 @@ impl Association {
     ) -> Result<(), Violation> {
         match incoming {
             sf2007::Incoming::Data(data) => {
-                let Some(at) = self.receiver.open_space_of(data.fid) else {
+                let Some(at) = self.receiver.arrivals().open_space_of(data.fid) else {
                     self.cx.stats.sf_unknown += 1;
                     return Ok(());
                 };
                 if self.cx.state.receives_data() {
-                    self.receiver.record_asn(data.asn);
+                    self.receiver.arrivals_mut().record_asn(data.asn);
                 }
-                let chunk = sf2007::data_chunk(data, self.receiver.next_tsn(at));
+                let chunk = sf2007::data_chunk(data, self.receiver.arrivals().next_tsn(at));
                 self.on_data_chunk(reading, at, &chunk)
             }
             sf2007::Incoming::Sack(sack) => {
@@ -52,8 +54,11 @@ impl Association {
         if !self.cx.state.receives_data() {
             return Ok(());
         }
-        let judged = self.receiver.judge(data.fid, data.epoch);
-        let Some(at) = self.judged(reading.path, judged, data.fid, data.epoch) else { return Ok(()) };
+        let judged = self.receiver.arrivals().judge(data.fid, data.epoch);
+        let Some(at) = space_of_judged(&mut scope_of!(self), reading.path, judged, data.fid, data.epoch)
+        else {
+            return Ok(());
+        };
         self.on_data_chunk(reading, at, &DataChunk::from(data)).map_err(|violation| match violation {
             Violation::Protocol(what) if what == SPLIT_MESSAGE => {
                 Violation::Subflow { fid: data.fid, epoch: data.epoch, reason: SfReason::MessageSplit, what }
@@ -62,23 +67,13 @@ impl Association {
         })
     }
 
-    /// SF-FORWARD. It is listed wherever level 1 is offered; "PR only if Forward-TSN is negotiated": without that nobody may
-    /// give up anything.
-    pub(super) fn on_sf_forward(&mut self, reading: &mut Reading, forward: &SfForward<'_>) {
-        if !self.cx.state.receives_data() || !self.is_partially_reliable() {
-            return;
-        }
-        let judged = self.receiver.judge(forward.fid, forward.epoch);
-        let Some(at) = self.judged(reading.path, judged, forward.fid, forward.epoch) else { return };
-        let (cx, read) = (&mut self.cx, &mut reading.data);
-        self.receiver.on_skipped_messages(cx, read, at, forward.cumulative, forward.skipped());
-    }
-
     /// SF-SACK.
     pub(super) fn on_sf_sack(&mut self, from: PathId, sack: &SfSack<'_>) -> Result<(), Violation> {
         let head = &sack.head;
         let judged = self.sender.judge(head.fid, head.epoch);
-        let Some(at) = self.judged(from, judged, head.fid, head.epoch) else { return Ok(()) };
+        let Some(at) = space_of_judged(&mut scope_of!(self), from, judged, head.fid, head.epoch) else {
+            return Ok(());
+        };
         self.cx.stats.sacks_received += 1;
         self.count_duplicates(at, sack.duplicates().count(), || sack.duplicates());
         if self.cx.config.congestion.loss_detection == LossDetection::Rack {
@@ -98,36 +93,55 @@ impl Association {
             other => other,
         })
     }
+}
 
-    /// The space of a chunk whose FID and epoch are good. Others are dropped: those of another incarnation are counted, of
-    /// a FID that was never open the peer is told.
-    fn judged(
-        &mut self,
-        from: PathId,
-        judged: Option<(Judged, Option<SpaceId>)>,
-        fid: u8,
-        epoch: u8,
-    ) -> Option<SpaceId> {
-        match judged? {
-            (Judged::Open, at) => at,
-            (Judged::Stale, _) => {
-                self.cx.stats.sf_stale += 1;
-                None
-            }
-            (Judged::Unknown, _) => {
-                self.cx.stats.sf_unknown += 1;
-                let reason = SfReason::UnknownSubflow;
-                self.control.report(from, self.sf_violation(fid, epoch, reason, b""));
-                None
-            }
+/// SF-FORWARD. It is listed wherever level 1 is offered; "PR only if Forward-TSN is negotiated": without that nobody may
+/// give up anything.
+pub(super) fn on_sf_forward(scope: &mut Scope<'_>, reading: &mut Reading, forward: &SfForward<'_>) {
+    if !scope.cx.state.receives_data() || !scope.sender.special().is_partially_reliable() {
+        return;
+    }
+    let judged = scope.receiver.arrivals().judge(forward.fid, forward.epoch);
+    let Some(at) = space_of_judged(scope, reading.path, judged, forward.fid, forward.epoch) else { return };
+    let (cx, read) = (&mut *scope.cx, &mut reading.data);
+    scope.receiver.on_skipped_messages(cx, read, at, forward.cumulative, forward.skipped());
+}
+
+/// The space of a chunk whose FID and epoch are good. Others are dropped: those of another incarnation are counted, of
+/// a FID that was never open the peer is told.
+fn space_of_judged(
+    scope: &mut Scope<'_>,
+    from: PathId,
+    judged: Option<(Judged, Option<SpaceId>)>,
+    fid: u8,
+    epoch: u8,
+) -> Option<SpaceId> {
+    match judged? {
+        (Judged::Open, at) => at,
+        (Judged::Stale, _) => {
+            scope.cx.stats.sf_stale += 1;
+            None
+        }
+        (Judged::Unknown, _) => {
+            scope.cx.stats.sf_unknown += 1;
+            let reason = SfReason::UnknownSubflow;
+            let cause = sf_violation(scope.cx, fid, epoch, reason, b"");
+            scope.control.report(from, cause);
+            None
         }
     }
+}
 
-    /// An SF-Violation cause, encoded.
-    pub(super) fn sf_violation(&self, fid: u8, epoch: u8, reason: SfReason, information: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        let cause = SfViolation { fid, epoch, reason, information };
-        cause.emit_as(self.cx.config.subflows.codes.violation, &mut out);
-        out
-    }
+/// An SF-Violation cause, encoded.
+pub(super) fn sf_violation(
+    cx: &Context,
+    fid: u8,
+    epoch: u8,
+    reason: SfReason,
+    information: &[u8],
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    let cause = SfViolation { fid, epoch, reason, information };
+    cause.emit_as(cx.config.subflows.codes.violation, &mut out);
+    out
 }

@@ -1,244 +1,305 @@
-//! Ending: SHUTDOWN in every state, and ABORT (RFC 9260, 9).
+//! The end of an association by SHUTDOWN (RFC 9260, 9.2): how far it has come, and its timers.
 
 use anabranch_base::Instant;
-use anabranch_wire::Tsn;
 
-use super::control::Kind;
-use super::phase::{Guard, Phase, ShutdownTimers};
-use super::{Association, causes};
-use crate::encoding::Encoding;
-use crate::event::{CloseReason, Event};
-use crate::ids::{PathId, SpaceId};
-use crate::sender::{GapList, Windows};
+use super::control_probe::control_probe;
+use crate::context::Context;
+use crate::control::Kind;
+use crate::ids::PathId;
+use crate::scope::Scope;
 use crate::state::State;
-use crate::violation::Violation;
 
-impl Association {
-    /// SHUTDOWN primitive of the user.
-    pub(crate) fn shutdown(&mut self, now: Instant) {
-        self.cx.set_now(now);
-        self.begin_shutdown();
+/// How far a shutdown has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Our user asked for it; outstanding data comes first.
+    Pending,
+    /// SHUTDOWN sent.
+    Sent,
+    /// SHUTDOWN received; outstanding data comes first.
+    Received,
+    /// SHUTDOWN ACK sent.
+    AckSent,
+}
+
+/// A shutdown that is under way. Where its stage changes, [`Shutdown::state`] says what the state is then.
+#[derive(Debug)]
+pub(super) struct Shutdown {
+    stage: Stage,
+    /// T2-shutdown.
+    t2: Option<Instant>,
+    /// T5-shutdown-guard.
+    t5: Option<Instant>,
+    /// When SHUTDOWN or SHUTDOWN ACK is sent once more.
+    probe: Option<Instant>,
+    /// It has been sent once more, or T2-shutdown has expired.
+    probed: bool,
+    /// How far the cumulative points had come when T5-shutdown-guard was started.
+    progress: u64,
+    /// Our user has closed, be it before the peer or besides.
+    closed_by_user: bool,
+}
+
+impl Shutdown {
+    /// Our user asks for it.
+    pub(super) fn of_user(scope: &Scope<'_>) -> Self {
+        Self::begin(scope, Stage::Pending, true)
     }
 
-    /// As [`Association::shutdown`]; what has not ended by `deadline` is aborted then.
-    pub(crate) fn shutdown_by(&mut self, now: Instant, deadline: Instant) {
-        self.shutdown(now);
-        if self.cx.state != State::Closed {
-            self.wishes.get_or_insert_default().deadline = Some(deadline);
+    /// The peer has sent SHUTDOWN.
+    pub(super) fn of_peer(scope: &Scope<'_>, closed_by_user: bool) -> Self {
+        Self::begin(scope, Stage::Received, closed_by_user)
+    }
+
+    fn begin(scope: &Scope<'_>, stage: Stage, closed_by_user: bool) -> Self {
+        let (t5, progress) = (t5_from_now(scope.cx), scope.sender.progress());
+        Self { stage, t2: None, t5, probe: None, probed: false, progress, closed_by_user }
+    }
+
+    /// The state of the association.
+    pub(super) fn state(&self) -> State {
+        match self.stage {
+            Stage::Pending => State::ShutdownPending,
+            Stage::Sent => State::ShutdownSent,
+            Stage::Received => State::ShutdownReceived,
+            Stage::AckSent => State::ShutdownAckSent,
         }
     }
 
-    /// The peer reads the reason; messages that it has not acknowledged go back to our user.
-    pub(super) fn on_shutdown_deadline(&mut self) {
-        if self.cx.state == State::CookieWait {
-            self.close(CloseReason::ShutdownDeadline);
-        } else {
-            let cause = causes::user_abort(b"the shutdown took too long");
-            self.abort_with(CloseReason::ShutdownDeadline, cause);
-        }
+    /// T2-shutdown, T5-shutdown-guard and the time of the probe.
+    pub(super) fn timers(&self) -> (Option<Instant>, Option<Instant>, Option<Instant>) {
+        (self.t2, self.t5, self.probe)
     }
 
+    /// Our user asks for the end. "it MUST ignore ULP shutdown requests": the peer's is under way, and only if that peer is gone ours is
+    /// needed. If ours is under way it runs already.
     // rfc9260:9.2-7
-    pub(super) fn begin_shutdown(&mut self) {
-        match &mut self.phase {
-            Phase::Established => {
-                self.enter(Phase::ShutdownPending(self.new_guard()));
-                self.sender.note_shutdown(&self.cx);
-                self.advance_shutdown();
-            }
-            // The peer knows nothing of us yet, and nothing was promised to anybody.
-            Phase::CookieWait(_) if self.sender.has_nothing_outstanding() => {
-                self.close(CloseReason::AbortedLocally);
-            }
-            // What was accepted is delivered first, and the peer may be up already: it must hear of the end. A
-            // handshake that fails ends it, too.
-            Phase::CookieWait(handshake) | Phase::CookieEchoed(handshake) => handshake.shutdown_wanted = true,
-            // "it MUST ignore ULP shutdown requests": the peer's is under way, and only if that peer is gone ours is needed.
-            Phase::ShutdownReceived(guard) => guard.closed_by_user = true,
-            // In the others it runs already.
-            _ => {}
-        }
-    }
-
-    /// Goes on with a shutdown once everything outstanding has been acknowledged.
-    // rfc9260:3.3.8-1 rfc9260:9.2-1 rfc9260:9.2-8 rfc9260:9.2-13 rfc9260:9.2-20
-    pub(super) fn advance_shutdown(&mut self) {
-        if !matches!(self.cx.state, State::ShutdownPending | State::ShutdownReceived) {
-            return;
-        }
-        self.end_when_nothing_is_outstanding();
-    }
-
-    #[cold]
-    fn end_when_nothing_is_outstanding(&mut self) {
-        if !self.sender.has_nothing_outstanding() {
-            return;
-        }
-        let t2 = Some(self.t2_from_now());
-        if self.cx.state == State::ShutdownPending {
-            let t5 = self.t5_from_now();
-            self.control.ask(Kind::Shutdown, PathId::FIRST);
-            let timers = ShutdownTimers { t2, t5, ..ShutdownTimers::default() };
-            self.enter(Phase::ShutdownSent(Box::new(timers)));
-            self.arm_shutdown_probe();
-        } else {
-            self.answer_shutdown(ShutdownTimers { t2, ..ShutdownTimers::default() });
-        }
-    }
-
-    /// Both sides have nothing left to send.
-    fn answer_shutdown(&mut self, timers: ShutdownTimers) {
-        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
-        self.enter(Phase::ShutdownAckSent(Box::new(timers)));
-        self.arm_shutdown_probe();
-        self.receiver.acknowledge_no_more();
-    }
-
-    /// When T5-shutdown-guard expires that is started now.
-    // rfc9260:9.2-12
-    fn t5_from_now(&self) -> Option<Instant> {
-        let config = &self.cx.config;
-        let guard = config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max);
-        (config.timers.shutdown_guard_rto_max > 0).then(|| self.cx.now + guard)
-    }
-
-    /// T5 as it runs while data is outstanding.
-    fn new_guard(&self) -> Guard {
-        let closed_by_user = self.is_closed_by_user();
-        Guard { t5: self.t5_from_now(), progress: self.sender.progress(), closed_by_user }
+    pub(super) fn user_closes(&mut self) {
+        self.closed_by_user |= self.stage == Stage::Received;
     }
 
     /// Whether our user has asked for the end: that outlives a restart of the peer.
     pub(super) fn is_closed_by_user(&self) -> bool {
-        match &self.phase {
-            Phase::ShutdownPending(_) | Phase::ShutdownSent(_) => true,
-            Phase::ShutdownReceived(guard) => guard.closed_by_user,
-            _ => false,
-        }
+        // Behind SHUTDOWN ACK both sides are done.
+        self.stage != Stage::AckSent && self.closed_by_user
     }
 
-    /// T5-shutdown-guard expired: "the sender SHOULD abort the association" (9.2). The RFC starts it with the SHUTDOWN chunk, and so
-    /// leaves it to a peer that never opens its window how long an association lasts that our user has closed. So it runs as long
-    /// as data is outstanding, too, and there a peer that reads slowly is not at fault: it begins anew if the cumulative point
-    /// has moved.
-    // rfc9260:9.2-11
-    pub(super) fn on_t5(&mut self) {
-        let next = self.new_guard();
-        if let Some(guard) = self.phase.guard_mut().filter(|guard| guard.progress != next.progress) {
-            *guard = next;
+    /// Goes on once everything outstanding has been acknowledged.
+    // rfc9260:3.3.8-1 rfc9260:9.2-1 rfc9260:9.2-8 rfc9260:9.2-13 rfc9260:9.2-20
+    #[cold]
+    pub(super) fn advance(&mut self, scope: &mut Scope<'_>) {
+        let waits = matches!(self.stage, Stage::Pending | Stage::Received);
+        if !waits || !scope.sender.has_nothing_outstanding() {
             return;
         }
-        self.abort_with(CloseReason::ShutdownGuard, Vec::new());
-    }
-
-    /// When T2-shutdown expires that is started now.
-    // rfc9260:9.2-3
-    fn t2_from_now(&self) -> Instant {
-        self.cx.config.clock().after(self.cx.now, self.cx.path_rto(PathId::FIRST))
-    }
-
-    fn restart_t2(&mut self) {
-        let t2 = self.t2_from_now();
-        if let Some(timers) = self.phase.shutdown_timers_mut() {
-            timers.t2 = Some(t2);
+        self.t2 = Some(t2_from_now(scope.cx));
+        if self.stage == Stage::Pending {
+            self.t5 = t5_from_now(scope.cx);
+            scope.control.ask(Kind::Shutdown, scope.cx.paths.for_control());
+            self.stage = Stage::Sent;
+            self.arm_probe(scope);
+        } else {
+            self.t5 = None;
+            self.answer(scope);
         }
-        self.arm_shutdown_probe();
     }
 
-    /// An INIT came in SHUTDOWN-ACK-SENT: "discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
-    // rfc9260:9.2-22
-    pub(crate) fn resend_shutdown_ack(&mut self) {
-        self.control.ask(Kind::ShutdownAck, PathId::FIRST);
+    /// Both sides have nothing left to send.
+    fn answer(&mut self, scope: &mut Scope<'_>) {
+        scope.control.ask(Kind::ShutdownAck, scope.cx.paths.for_control());
+        self.stage = Stage::AckSent;
+        self.arm_probe(scope);
+        scope.receiver.arrivals_mut().acknowledge_no_more();
+    }
+
+    /// SHUTDOWN chunk, behind one of ours or another one of the peer's.
+    pub(super) fn on_shutdown(&mut self, scope: &mut Scope<'_>) {
+        match self.stage {
+            Stage::Sent => {
+                // "SHOULD respond immediately with a SHUTDOWN ACK chunk to its peer and move into the
+                // SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
+                self.probed = false;
+                scope.control.cancel(Kind::Shutdown);
+                self.answer(scope);
+                self.restart_t2(scope);
+            }
+            Stage::AckSent => {
+                scope.control.ask(Kind::ShutdownAck, scope.cx.paths.for_control());
+                self.arm_probe(scope);
+            }
+            Stage::Pending | Stage::Received => {}
+        }
     }
 
     /// A packet arrived in SHUTDOWN-SENT: "SHOULD clear the endpoint's retransmission count and restart the
     /// T2-shutdown timer".
     // rfc9260:6.2-15 rfc9260:9.2-6 rfc9260:9.2-9
-    #[inline]
-    pub(super) fn heard_in_shutdown_sent(&mut self, had_data: bool) {
-        if self.cx.state != State::ShutdownSent {
-            return;
-        }
-        self.errors = 0;
-        self.restart_t2();
+    pub(super) fn heard(&mut self, scope: &mut Scope<'_>, had_data: bool) {
+        *scope.errors = 0;
+        self.restart_t2(scope);
         if had_data {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
             // chunk", and a SACK where gaps or duplicates exist.
-            self.control.ask(Kind::Shutdown, PathId::FIRST);
-            self.receiver.demand_unsaid(&self.cx);
+            scope.control.ask(Kind::Shutdown, scope.cx.paths.for_control());
+            scope.receiver.demand_unsaid(scope.cx);
         }
     }
 
-    /// SHUTDOWN chunk.
-    // rfc9260:3.3.8-2 rfc9260:9.2-7 rfc9260:9.2-24 rfc9260:9.2-25
-    pub(super) fn on_shutdown(&mut self, cumulative: Tsn) {
-        match self.cx.state {
-            // "If a SHUTDOWN chunk is received in the COOKIE-WAIT or COOKIE ECHOED state, the SHUTDOWN chunk SHOULD
-            // be silently discarded."
-            State::CookieWait | State::CookieEchoed | State::Closed => return,
-            State::Established | State::ShutdownPending => {
-                self.enter(Phase::ShutdownReceived(self.new_guard()));
-                self.cx.tell(Event::PeerShutdown);
-            }
-            State::ShutdownSent => {
-                // "SHOULD respond immediately with a SHUTDOWN ACK chunk to its peer and move into the
-                // SHUTDOWN-ACK-SENT state, restarting its T2-shutdown timer."
-                let timers = ShutdownTimers { probed: false, ..self.phase.shutdown_timers() };
-                self.control.cancel(Kind::Shutdown);
-                self.answer_shutdown(timers);
-                self.restart_t2();
-            }
-            State::ShutdownReceived => {}
-            State::ShutdownAckSent => {
-                self.control.ask(Kind::ShutdownAck, PathId::FIRST);
-                self.arm_shutdown_probe();
-            }
-        }
-        if self.encoding != Encoding::Sf2007 {
-            // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
-            // number of their own there: what was never sent is not acknowledged by it, and that they close is true all the same.
-            // SACKs tell of what is outstanding.
-            let no_gaps = GapList::all(std::iter::empty());
-            let _not_believed: Result<(), Violation> =
-                self.on_acknowledgement(SpaceId::FIRST, cumulative, Windows::default(), no_gaps, None);
-        }
-        self.advance_shutdown();
-    }
-
-    /// SHUTDOWN ACK chunk in a state where it belongs to this association.
-    // rfc9260:9.2-17 rfc9260:9.2-26
-    pub(super) fn on_shutdown_ack(&mut self) {
-        if matches!(self.cx.state, State::ShutdownSent | State::ShutdownAckSent) {
-            self.control.ask(Kind::ShutdownComplete, PathId::FIRST);
-            self.close(CloseReason::Graceful);
-        }
-    }
-
-    /// SHUTDOWN COMPLETE chunk: "verifies that it is in the SHUTDOWN-ACK-SENT state; if it is not, the chunk SHOULD
-    /// be discarded".
-    // rfc9260:8.5.1-11 rfc9260:9.2-18 rfc9260:9.2-19
-    pub(crate) fn on_shutdown_complete(&mut self) {
-        if self.cx.state == State::ShutdownAckSent {
-            self.close(CloseReason::Graceful);
-        }
-    }
-
-    /// T2-shutdown expired.
+    /// T2-shutdown expired: the path that has not answered.
     // rfc9260:9.2-2 rfc9260:9.2-4 rfc9260:9.2-14 rfc9260:9.2-15
-    pub(super) fn on_t2(&mut self) {
-        if let Some(timers) = self.phase.shutdown_timers_mut() {
-            timers.t2 = None;
-            (timers.probe, timers.probed) = (None, true);
-        }
-        if let Some(path) = self.cx.paths.first_mut() {
+    pub(super) fn on_t2(&mut self, scope: &mut Scope<'_>) -> PathId {
+        (self.t2, self.probe, self.probed) = (None, None, true);
+        if let Some(path) = scope.cx.paths.primary_mut() {
             path.back_off();
         }
-        self.count_error(PathId::FIRST);
-        match self.cx.state {
-            State::ShutdownSent => self.control.ask(Kind::Shutdown, PathId::FIRST),
-            State::ShutdownAckSent => self.control.ask(Kind::ShutdownAck, PathId::FIRST),
-            _ => return,
+        scope.cx.paths.for_control()
+    }
+
+    /// SHUTDOWN or SHUTDOWN ACK leaves again, after T2-shutdown has expired, if the association has outlived that error.
+    pub(super) fn repeat(&mut self, scope: &mut Scope<'_>) {
+        if let Some(kind) = self.repeated() {
+            scope.control.ask(kind, scope.cx.paths.for_control());
+            self.restart_t2(scope);
         }
-        self.restart_t2();
+    }
+
+    /// The chunk that is sent until it is answered.
+    fn repeated(&self) -> Option<Kind> {
+        match self.stage {
+            Stage::Sent => Some(Kind::Shutdown),
+            Stage::AckSent => Some(Kind::ShutdownAck),
+            Stage::Pending | Stage::Received => None,
+        }
+    }
+
+    /// T5-shutdown-guard expired: "the sender SHOULD abort the association" (9.2), and then this is true. The RFC starts it with the SHUTDOWN
+    /// chunk, and so leaves it to a peer that never opens its window how long an association lasts that our user has closed. So it runs as
+    /// long as data is outstanding, too, and there a peer that reads slowly is not at fault: it begins anew if the cumulative point
+    /// has moved.
+    // rfc9260:9.2-11
+    pub(super) fn on_t5(&mut self, scope: &Scope<'_>) -> bool {
+        let progress = scope.sender.progress();
+        let goes_on = matches!(self.stage, Stage::Pending | Stage::Received) && self.progress != progress;
+        if goes_on {
+            (self.t5, self.progress) = (t5_from_now(scope.cx), progress);
+        }
+        !goes_on
+    }
+
+    /// No answer in two round trips: the chunk leaves once more. That is no error of the path, and no reason to back off; T2-shutdown
+    /// expires when it would have.
+    pub(super) fn on_probe(&mut self, scope: &mut Scope<'_>) {
+        (self.probe, self.probed) = (None, true);
+        if let Some(kind) = self.repeated() {
+            scope.control.ask(kind, scope.cx.paths.for_control());
+        }
+    }
+
+    fn restart_t2(&mut self, scope: &Scope<'_>) {
+        self.t2 = Some(t2_from_now(scope.cx));
+        self.arm_probe(scope);
+    }
+
+    /// SHUTDOWN or SHUTDOWN ACK leaves: the first time, or in answer to something, and then the wait begins anew. Once it has been probed for
+    /// T2-shutdown alone repeats it.
+    fn arm_probe(&mut self, scope: &Scope<'_>) {
+        if !self.probed {
+            self.probe = control_probe(scope.cx, scope.receiver, self.t2);
+        }
+    }
+}
+
+/// When T2-shutdown expires that is started now.
+// rfc9260:9.2-3
+fn t2_from_now(cx: &Context) -> Instant {
+    cx.config.clock().after(cx.now, cx.paths.rto(&cx.config, cx.paths.for_control()))
+}
+
+/// When T5-shutdown-guard expires that is started now.
+// rfc9260:9.2-12
+fn t5_from_now(cx: &Context) -> Option<Instant> {
+    let config = &cx.config;
+    let guard = config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max);
+    (config.timers.shutdown_guard_rto_max > 0).then(|| cx.now + guard)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use anabranch_base::Duration;
+    use anabranch_wire::Tsn;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::control::Control;
+    use crate::encoding::Encoding;
+    use crate::path::Path;
+    use crate::receiver::Receiver;
+    use crate::sender::Sender;
+
+    struct Owners {
+        cx: Context,
+        sender: Sender,
+        receiver: Receiver,
+        control: Control,
+        errors: u32,
+    }
+
+    impl Owners {
+        fn new() -> Self {
+            let config = Config::rfc9260();
+            let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
+            let rng = anabranch_base::Rng::stream(1, "test", "shutdown").secret();
+            let mut cx = Context::new(0, Arc::new(config), path, rng);
+            let sender = Sender::new(&mut cx, Tsn::new(1));
+            let control = Control::new(cx.paths.for_control());
+            Self { cx, sender, receiver: Receiver::new(&Config::rfc9260()), control, errors: 3 }
+        }
+
+        fn scope(&mut self) -> Scope<'_> {
+            let Self { cx, sender, receiver, control, errors } = self;
+            Scope { cx, sender, receiver, control, errors, encoding: Encoding::Rfc9260 }
+        }
+    }
+
+    #[test]
+    fn who_closes_first_sends_shutdown_until_it_is_answered() {
+        let mut owners = Owners::new();
+        let mut scope = owners.scope();
+        let mut shutdown = Shutdown::of_user(&scope);
+        assert!(shutdown.is_closed_by_user() && shutdown.state() == State::ShutdownPending);
+        shutdown.advance(&mut scope);
+        assert_eq!(shutdown.state(), State::ShutdownSent);
+        assert!(scope.control.is_due(Kind::Shutdown));
+        // A packet of the peer begins the wait anew; its data is answered with another SHUTDOWN.
+        scope.control.cancel(Kind::Shutdown);
+        scope.cx.set_now(scope.cx.now + Duration::from_millis(500));
+        let before = shutdown.timers().0;
+        shutdown.heard(&mut scope, true);
+        assert!(*scope.errors == 0 && shutdown.timers().0 > before && scope.control.is_due(Kind::Shutdown));
+        let (silent, rto) =
+            (shutdown.on_t2(&mut scope), scope.cx.paths.rto(&scope.cx.config, PathId::new(0)));
+        assert_eq!((silent, rto), (PathId::new(0), Duration::from_secs(2)), "it is backed off");
+        shutdown.repeat(&mut scope);
+        assert_eq!(shutdown.timers().0, Some(scope.cx.now + rto));
+        // Both have closed at the same time.
+        shutdown.on_shutdown(&mut scope);
+        assert_eq!(shutdown.state(), State::ShutdownAckSent);
+        assert!(scope.control.is_due(Kind::ShutdownAck) && !scope.control.is_due(Kind::Shutdown));
+        assert!(shutdown.on_t5(&scope), "nothing moves any more: the guard ends it");
+    }
+
+    #[test]
+    fn who_is_closed_has_no_guard_behind_shutdown_ack() {
+        let mut owners = Owners::new();
+        let mut scope = owners.scope();
+        let mut shutdown = Shutdown::of_peer(&scope, false);
+        assert!(shutdown.timers().1.is_some() && !shutdown.is_closed_by_user());
+        shutdown.user_closes();
+        assert!(shutdown.is_closed_by_user());
+        shutdown.advance(&mut scope);
+        assert_eq!((shutdown.state(), shutdown.timers().1), (State::ShutdownAckSent, None));
+        assert!(!shutdown.is_closed_by_user(), "it is no matter any more");
     }
 }

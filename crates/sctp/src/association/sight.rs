@@ -26,7 +26,7 @@ impl Association {
         });
         let since = self.watch.since().unwrap_or(self.cx.now);
         let (owes, unacknowledged) = (!self.sender.has_nothing_outstanding(), self.unacknowledged_chunks());
-        let waits = unacknowledged > 0 || (owes && self.sender.has_nothing_sent());
+        let waits = unacknowledged > 0 || (owes && self.sender.tables().has_nothing_sent());
         Sight { state: self.cx.state, since, latest: self.cx.latest(), t1, t2, t5, next, owes, waits }
     }
 
@@ -56,7 +56,8 @@ impl Association {
         let _ = now;
     }
 
-    /// Of an association that is up, the properties ask for a timer while data waits (P5): most have none that waits, or T3-rtx runs.
+    /// Whether the one property that can fail while an association is up, P5, holds without a closer look: it asks for a timer while data waits
+    /// for an acknowledgement. In most moments no data waits, or T3-rtx runs, and then nothing else has to be compared.
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[inline]
     fn is_plainly_well(&self, now: Instant) -> bool {

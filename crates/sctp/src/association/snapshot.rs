@@ -1,7 +1,6 @@
 //! All that statistics show, at once.
 
 use anabranch_base::Ecn;
-use anabranch_wire::ChecksumOut;
 
 use super::Association;
 use crate::config::Checksums;
@@ -62,10 +61,10 @@ impl Association {
     /// What the handshake came to: `None` before the peer has said anything.
     #[must_use]
     pub fn negotiated(&self) -> Option<Negotiated> {
-        let unknown = self.cx.state == State::CookieWait || self.peer_tag == 0;
-        let zero = self.cx.config.checksums == Checksums::Crc32c && self.checksum == ChecksumOut::Zero;
+        let unknown = self.cx.state == State::CookieWait || self.writer.tags().1 == 0;
+        let zero = self.cx.config.checksums == Checksums::Crc32c && self.writer.leaves_checksum_out();
         (!unknown).then(|| Negotiated {
-            outbound_streams: self.sender.streams(),
+            outbound_streams: self.sender.stream_map().streams(),
             inbound_streams: self.receiver.streams(),
             interleaving: self.interleaves(),
             reconfiguration: self.reconfigures(),
@@ -74,15 +73,15 @@ impl Association {
             sends_zero_checksum: zero,
             takes_zero_checksum: self.takes_zero_checksum,
             ecn: self.cx.ect != Ecn::NotEct,
-            adaptation: self.wishes.as_ref().and_then(|wishes| wishes.adaptation),
+            adaptation: self.seldom.as_ref().and_then(|seldom| seldom.adaptation),
         })
     }
 
     fn path_stats(&self, id: PathId, path: &Path, subflows: &[SubflowStats]) -> PathStats {
         let mut stats = PathStats {
             address: path.remote(),
-            primary: id == PathId::FIRST,
-            active: path.is_active(),
+            primary: self.cx.paths.is_primary(id),
+            active: path.reachability().is_active(),
             confirmed: path.is_confirmed(),
             packets_sent: 0,
             payload_bytes_sent: 0,
@@ -98,7 +97,7 @@ impl Association {
             messages_abandoned_sent: 0,
             out_of_order_received: 0,
             timeouts: 0,
-            errors: path.errors(),
+            errors: path.reachability().errors(),
             cwnd: self.sender.window_on(id),
             ssthresh: self.sender.ssthresh_on(id),
             flight: 0,

@@ -5,8 +5,11 @@ use anabranch_base::{Instant, rare};
 
 use super::Association;
 use super::phase::Phase;
-use crate::event::Timer;
+use super::shutdown::Shutdown;
+use crate::control::Kind;
+use crate::event::{CloseReason, Timer};
 use crate::ids::{PathId, SpaceId};
+use crate::scope::scope_of;
 use crate::sender::SenderTimer;
 
 /// A timer that has expired.
@@ -32,35 +35,35 @@ impl Association {
         match &self.phase {
             Phase::CookieWait(handshake) => {
                 rare();
-                visit(handshake.t1, Timer::T1Init, Expired::T1);
+                visit(handshake.t1(), Timer::T1Init, Expired::T1);
             }
             Phase::CookieEchoed(handshake) => {
                 rare();
-                visit(handshake.t1, Timer::T1Cookie, Expired::T1);
-                visit(handshake.probe, Timer::ControlProbe, Expired::ControlProbe);
+                visit(handshake.t1(), Timer::T1Cookie, Expired::T1);
+                visit(handshake.probe(), Timer::ControlProbe, Expired::ControlProbe);
             }
             _ => {}
         }
         self.sender.timers(|at, timer, which| visit(at, timer, Expired::Sender(which)));
-        self.receiver.timers(|at, timer, space| visit(at, timer, Expired::Sack(space)));
+        self.receiver.arrivals().timers(|at, timer, space| visit(at, timer, Expired::Sack(space)));
         if let Some(reconfig) = &self.reconfig {
             rare();
             visit(reconfig.timer(), Timer::Reconfiguration, Expired::Reconfiguration);
         }
         if !matches!(self.phase, Phase::Established) {
             rare();
-            let shutdown = self.phase.shutdown_timers();
-            visit(shutdown.t2, Timer::T2Shutdown, Expired::T2);
-            visit(shutdown.t5, Timer::T5ShutdownGuard, Expired::T5);
-            visit(shutdown.probe, Timer::ControlProbe, Expired::ControlProbe);
+            let (t2, t5, probe) = self.phase.shutdown().map(Shutdown::timers).unwrap_or_default();
+            visit(t2, Timer::T2Shutdown, Expired::T2);
+            visit(t5, Timer::T5ShutdownGuard, Expired::T5);
+            visit(probe, Timer::ControlProbe, Expired::ControlProbe);
         }
-        if let Some(wishes) = &self.wishes {
+        if let Some(seldom) = &self.seldom {
             rare();
-            visit(wishes.deadline, Timer::ShutdownDeadline, Expired::ShutdownDeadline);
+            visit(seldom.deadline, Timer::ShutdownDeadline, Expired::ShutdownDeadline);
         }
         self.cx.paths.for_each(|id, path| {
             visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
-            visit(path.search_timer(), Timer::PathMtu, Expired::PathMtu(id));
+            visit(path.size().search_timer(), Timer::PathMtu, Expired::PathMtu(id));
         });
     }
 
@@ -71,18 +74,55 @@ impl Association {
                 if let Some(path) = self.sender.on_timer(&mut self.cx, timer) {
                     self.count_error(path);
                 }
-                if self.sender.has_special() {
+                if self.sender.special().is_any() {
                     self.after_abandonment();
                 }
             }
-            Expired::Sack(space) => self.receiver.on_sack_timer(&self.cx, space),
-            Expired::Reconfiguration => self.on_reconfig_timer(),
-            Expired::T2 => self.on_t2(),
-            Expired::T5 => self.on_t5(),
+            Expired::Sack(space) => self.receiver.arrivals_mut().on_sack_timer(&self.cx, space),
+            Expired::Reconfiguration => {
+                let silent =
+                    self.reconfiguring().and_then(|(reconfig, mut scope)| reconfig.on_timer(&mut scope));
+                if let Some(path) = silent {
+                    self.count_error(path);
+                }
+            }
+            Expired::T2 => {
+                let silent = self.phase.shutdown_mut().map(|shutdown| shutdown.on_t2(&mut scope_of!(self)));
+                if let Some(path) = silent {
+                    self.count_error(path);
+                    self.in_shutdown(Shutdown::repeat);
+                }
+            }
+            Expired::T5 => {
+                if self.phase.shutdown_mut().is_some_and(|shutdown| shutdown.on_t5(&scope_of!(self))) {
+                    self.abort_with(CloseReason::ShutdownGuard, Vec::new());
+                }
+            }
             Expired::ControlProbe => self.on_control_probe(),
             Expired::ShutdownDeadline => self.on_shutdown_deadline(),
-            Expired::Heartbeat(path) => self.on_heartbeat_timer(path),
-            Expired::PathMtu(path) => self.on_mtu_timer(path),
+            Expired::Heartbeat(path) => {
+                if self.path_manager().on_heartbeat_timer(path) {
+                    self.count_error(path);
+                }
+                self.path_manager().begin_heartbeat_period(path);
+            }
+            Expired::PathMtu(path) => self.path_manager().on_mtu_timer(path),
+        }
+    }
+
+    /// No answer in two round trips: the chunk leaves once more. That is no error of the path, and no reason to back off; T1-cookie or
+    /// T2-shutdown expires when it would have.
+    fn on_control_probe(&mut self) {
+        if let Phase::CookieEchoed(handshake) = &mut self.phase {
+            handshake.probed();
+            self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
+            // DATA that rode with the first is not taken for lost: as in any probe, new data rides, or the last chunk once more.
+            self.sender.probe_every_lane(&mut self.cx);
+        }
+        if self.phase.shutdown().is_some() {
+            self.in_shutdown(Shutdown::on_probe);
+            // Whose SHUTDOWN COMPLETE was lost has forgotten the association, and takes nothing without a checksum (RFC 9653, 5.3).
+            self.writer.settle_checksum(&self.cx.config, false);
         }
     }
 
@@ -116,7 +156,9 @@ impl Association {
             done = place + 1;
         }
         // What was given up by now is not waited for any more.
-        self.advance_reconfig();
+        if let Some((reconfig, mut scope)) = self.reconfiguring() {
+            reconfig.advance(&mut scope);
+        }
     }
 
     /// The first timer from the place `from` of the table on that is due.

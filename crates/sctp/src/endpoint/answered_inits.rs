@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use anabranch_base::{Duration, Instant};
 
-/// What comes later was sent again by T1-init (RFC 9260, 16: RTO.Initial of 1 second), and its sender wants an answer.
+/// A copy that comes later was sent again by T1-init (RFC 9260, 16: RTO.Initial of 1 second), and its sender wants an answer.
 const COPIES_COME_WITHIN: Duration = Duration::from_secs(1);
 
 /// A stranger can have any number of INITs answered, and must not fill the memory.

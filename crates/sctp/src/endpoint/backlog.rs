@@ -13,7 +13,7 @@ use crate::incoming::{Incoming, IncomingId, Withdrawn};
 
 /// Verdicts that are remembered. Whoever echoes a cookie whose verdict was forgotten is asked about again.
 const MOST_VERDICTS: usize = 1024;
-/// What is kept of the packet that a cookie came in, bytes. Of a longer one the cookie alone is kept, and the peer sends its data again.
+/// Bytes that are kept of the packet that a cookie came in. Of a longer one the cookie alone is kept, and the peer sends its data again.
 const MOST_KEPT: usize = 4096;
 
 /// A cookie that was found good.
@@ -28,11 +28,11 @@ pub(super) struct Held {
     announced: bool,
     until: Instant,
     peer: Peer,
-    /// What `listen` had been given when it came.
+    /// The configuration that `listen` had been given when it came.
     pub(super) told: Arc<Config>,
 }
 
-/// What the user, or a limit, has decided.
+/// The decision of the user, or of a limit.
 #[derive(Clone, Debug)]
 struct Verdict {
     /// Our tag: the verdict is on one cookie, not on the peer.
@@ -42,7 +42,7 @@ struct Verdict {
     answer: Option<Vec<u8>>,
 }
 
-/// What becomes of a cookie that comes.
+/// The outcome of a cookie that comes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The cookie waits for the user.
@@ -57,7 +57,7 @@ pub(super) enum Place {
     Full,
 }
 
-/// How many may wait.
+/// The number of peers that may wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) in_all: usize,
@@ -129,7 +129,7 @@ impl Backlog {
         Place::Held
     }
 
-    /// What `listen` had been given when somebody came who waits: the INIT ACK has told of it, whatever it is given later.
+    /// The configuration that `listen` had been given when a peer came that waits: the INIT ACK has told of it, whatever it is given later.
     pub(super) fn told(&self, id: IncomingId) -> Option<&Config> {
         self.held.get(&id.0).map(|held| &*held.told)
     }
@@ -182,7 +182,7 @@ impl Backlog {
         Some(held)
     }
 
-    /// What further copies of a cookie are answered with, until it is stale; `None`: nothing.
+    /// Further copies of a cookie get this answer until it is stale; `None`: none.
     pub(super) fn judge(&mut self, held: &Held, answer: Option<Vec<u8>>) {
         if self.judged.len() >= MOST_VERDICTS {
             self.forget_verdict();
@@ -249,7 +249,7 @@ fn first_chunk(packet: &[u8]) -> usize {
     anabranch_wire::CommonHeader::LEN + usize::from(length).next_multiple_of(4)
 }
 
-/// What counts as one source: an IPv4 address, or the 64 bits of a network that one host of IPv6 has addresses of at will.
+/// The addresses that count as one source: an IPv4 address, or the 64 bits of a network that one host of IPv6 has addresses of at will.
 pub(super) fn network_of(address: IpAddr) -> (IpAddr, IpAddr) {
     match address {
         IpAddr::V4(_) => (address, address),

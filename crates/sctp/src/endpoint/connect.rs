@@ -7,8 +7,8 @@ use anabranch_base::Instant;
 
 use super::Endpoint;
 use crate::address::is_unicast;
-use crate::association::{Association, random_tag};
-use crate::config::{Config, SubflowLevel};
+use crate::association::Association;
+use crate::config::Config;
 use crate::error::ConnectError;
 use crate::event::AssociationId;
 
@@ -19,10 +19,9 @@ impl Endpoint {
     /// When a value of the configuration is not allowed ([`Config::validate`]), it asks for subflow level sf2007 and the endpoint does not
     /// allow private encodings, or the endpoint drains.
     pub fn listen(&mut self, config: Arc<Config>) -> Result<(), ConnectError> {
-        self.check_config(&config)?;
+        self.listening.check(&config)?;
         self.check_draining()?;
-        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
-        self.listening = Some(config);
+        self.listening.begin(config);
         Ok(())
     }
 
@@ -34,29 +33,23 @@ impl Endpoint {
         if port == 0 {
             return Err(ConnectError::PortZero);
         }
-        self.ports.get_or_insert_default().insert(port);
+        self.listening.open_port(port);
         Ok(())
     }
 
     /// Accepts no associations at a port any more that [`Endpoint::open_port`] has opened. Those that exist live on.
     pub fn close_port(&mut self, port: u16) {
-        if let Some(ports) = &mut self.ports {
-            ports.remove(&port);
-        }
+        self.listening.close_port(port);
     }
 
     /// Whether associations are accepted.
     #[must_use]
     pub fn is_listening(&self) -> bool {
-        self.listening.is_some()
+        self.listening.config().is_some()
     }
 
-    fn check_config(&mut self, config: &Arc<Config>) -> Result<(), ConnectError> {
-        self.validate(config)?;
-        if config.subflows.level == SubflowLevel::Sf2007 && !self.config.allow_private_encodings {
-            return Err(ConnectError::PrivateEncodings);
-        }
-        Ok(())
+    fn check_draining(&self) -> Result<(), ConnectError> {
+        if self.closing.is_draining() { Err(ConnectError::Draining) } else { Ok(()) }
     }
 
     /// Starts an association with `remote`, SCTP port `remote_port`.
@@ -90,7 +83,7 @@ impl Endpoint {
         if remote_port == 0 || local_port == 0 {
             return Err(ConnectError::PortZero);
         }
-        self.check_config(&config)?;
+        self.listening.check(&config)?;
         self.check_draining()?;
         if !is_unicast(remote.ip()) {
             return Err(ConnectError::NotUnicast(remote.ip()));
@@ -98,36 +91,13 @@ impl Endpoint {
         if self.registry.by_peer(remote.ip(), (remote_port, local_port)).is_some() {
             return Err(ConnectError::Exists);
         }
-        if local_port != self.config.port {
-            self.ports.get_or_insert_default();
-        }
-        self.takes_zero_checksum |= config.extensions.zero_checksum.is_some();
-        let tag = self.unused_tag();
-        let rng = self.fork_rng();
+        self.listening.note_caller(local_port, &config);
+        let tag = self.identities.unused_tag(&self.registry);
+        let rng = self.identities.fork();
         let ports = (local_port, remote_port);
         let id = self.registry.insert(|id| Association::connect(id, now, config, ports, remote, tag, rng));
         self.equip(id);
         self.settle(now, id.index);
         Ok(id)
-    }
-
-    /// An association begins its handshake anew.
-    pub(super) fn renew_tag(&mut self, index: u32) {
-        let tag = self.unused_tag();
-        self.registry.unmap(index);
-        if let Some(assoc) = self.registry.at_mut(index) {
-            assoc.renew_tag(tag);
-        }
-        self.registry.map(index);
-    }
-
-    // rfc9260:5.3.1-3
-    fn unused_tag(&mut self) -> u32 {
-        loop {
-            let tag = self.config.shard.tag(random_tag(&mut self.rng));
-            if self.registry.by_tag(tag).is_none() {
-                return tag;
-            }
-        }
     }
 }

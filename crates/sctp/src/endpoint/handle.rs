@@ -100,7 +100,7 @@ impl AssociationHandle<'_> {
         let moves = message.options.as_ref().is_some_and(|options| options.dscp.is_some());
         let sent = self.get().send(now, message);
         if moves || sent.is_ok() {
-            self.endpoint.queue(self.id.index);
+            self.endpoint.registry.queue(self.id.index);
         }
         sent
     }
@@ -135,7 +135,8 @@ impl AssociationHandle<'_> {
         stream: Option<u16>,
         reliability: Reliability,
     ) -> Result<(), SendError> {
-        self.get().set_reliability(stream, reliability)
+        let (sender, cx) = self.get().sending();
+        sender.set_reliability(cx, stream, reliability)
     }
 
     /// Whether the fate of every message is told that does not say otherwise ([`MessageOptions::fate`]).
@@ -154,7 +155,7 @@ impl AssociationHandle<'_> {
     ///
     /// [`MessageOptions::fate`]: crate::MessageOptions::fate
     pub fn tell_fates(&mut self, on: bool) {
-        self.get().tell_fates(on);
+        self.get().sending().0.special_mut().tell_fates(on);
     }
 
     /// Whether [`Event::SenderDry`] tells that nothing is left to be sent or acknowledged (RFC 6458, 6.1.9): at once where that is
@@ -175,7 +176,9 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::SenderDry`]: crate::Event::SenderDry
     pub fn tell_when_dry(&mut self, now: Instant, on: bool) {
-        self.command(now).tell_when_dry(now, on);
+        let (sender, cx) = self.command(now).sending();
+        cx.set_now(now);
+        sender.tell_when_dry(cx, on);
     }
 
     /// The next message; frees its place in the receive window.
@@ -183,12 +186,13 @@ impl AssociationHandle<'_> {
     pub fn receive(&mut self) -> Option<Received> {
         let association = self.get();
         // It is answered where it was made: a message is large.
-        let message = association.receive();
+        let (receiver, cx) = association.receiving();
+        let message = receiver.pop(cx);
         if message.is_none() {
-            self.endpoint.note_read(self.id);
+            self.endpoint.closing.note_read(&self.endpoint.registry, self.id);
         } else if association.owes_sack() {
             // What reading can set off is a window update.
-            self.endpoint.queue(self.id.index);
+            self.endpoint.registry.queue(self.id.index);
         }
         message
     }
@@ -225,13 +229,14 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::Readable`]: crate::Event::Readable
     pub fn receive_from(&mut self, stream: u16) -> Option<Received> {
-        let message = self.get().receive_from(stream);
-        self.endpoint.note_events(self.id.index);
+        let (receiver, cx) = self.get().receiving();
+        let message = receiver.pop_from(cx, stream);
+        self.endpoint.registry.note_events(self.id.index);
         if !self.get().has_unread() {
-            self.endpoint.note_read(self.id);
+            self.endpoint.closing.note_read(&self.endpoint.registry, self.id);
         }
         if self.owes_sack() {
-            self.endpoint.queue(self.id.index);
+            self.endpoint.registry.queue(self.id.index);
         }
         message
     }
@@ -241,7 +246,8 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When there is no such stream.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
-        self.get().set_stream_value(stream, value)
+        let (sender, cx) = self.get().sending();
+        sender.set_stream_value(cx, stream, value)
     }
 
     /// Asks for [`Event::BufferedLow`] each time what is buffered ([`Association::buffered_bytes`]) of a stream, or of all (`None`), falls
@@ -264,7 +270,8 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::BufferedLow`]: crate::Event::BufferedLow
     pub fn set_low_threshold(&mut self, stream: Option<u16>, bytes: Option<usize>) -> Result<(), SendError> {
-        self.get().set_low_threshold(stream, bytes)
+        let (sender, cx) = self.get().sending();
+        sender.set_low_threshold(cx, stream, bytes)
     }
 
     /// Says what the paths carry: IP packets of so many bytes, 576 to 65,535 (RFC 6458, 8.1.12: `spp_pathmtu`). Fragments of messages
@@ -276,14 +283,14 @@ impl AssociationHandle<'_> {
         if mtu < PathMtuError::LEAST {
             return Err(PathMtuError { mtu });
         }
-        self.command(now).set_path_mtu(now, mtu);
+        self.command(now).path_manager().set_path_mtu(now, mtu);
         Ok(())
     }
 
     /// Leaves it to discovery again what the paths carry, after [`AssociationHandle::set_path_mtu`] (RFC 6458, 8.1.12:
     /// `SPP_PMTUD_ENABLE`); how, says [`PathMtuConfig`](crate::config::PathMtuConfig).
     pub fn discover_path_mtu(&mut self, now: Instant) {
-        self.command(now).discover_path_mtu(now);
+        self.command(now).path_manager().discover_path_mtu(now);
     }
 
     /// Ends the association once everything has been delivered.
@@ -326,7 +333,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the association is ending, or has as many subflows as `max_subflows` allows.
     pub fn add_subflow(&mut self, now: Instant, spec: &SubflowSpec) -> Result<u8, SubflowError> {
-        self.command(now).add_subflow(now, spec)
+        self.command(now).subflow_manager().add_subflow(now, spec)
     }
 
     /// Closes a subflow; its streams move to subflow `to`. What it has in flight is acknowledged or sent again as before.
@@ -334,7 +341,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the association is ending, one of the subflows is not open, or they are the same.
     pub fn remove_subflow(&mut self, now: Instant, subflow: u8, to: u8) -> Result<(), SubflowError> {
-        self.command(now).remove_subflow(now, subflow, to)
+        self.command(now).subflow_manager().remove_subflow(now, subflow, to)
     }
 
     /// Joins a subflow to another: streams, flight and window ([`Association::alike`] says whether two are alike).
@@ -342,7 +349,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// As [`AssociationHandle::remove_subflow`].
     pub fn merge_subflows(&mut self, now: Instant, subflow: u8, into: u8) -> Result<(), SubflowError> {
-        self.command(now).merge_subflows(now, subflow, into)
+        self.command(now).subflow_manager().merge_subflows(now, subflow, into)
     }
 
     /// Moves a stream to the subflow with this code point, which is opened if there is none; answers its number. Messages
@@ -351,7 +358,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// As [`AssociationHandle::add_subflow`]; and when there is no such stream.
     pub fn set_stream_dscp(&mut self, now: Instant, stream: u16, dscp: Dscp) -> Result<u8, SubflowError> {
-        self.command(now).set_stream_dscp(now, stream, dscp)
+        self.command(now).subflow_manager().set_stream_dscp(now, stream, dscp)
     }
 
     /// Moves a stream to a subflow. Messages that wait move along as soon as a message that has begun to leave has left
@@ -360,7 +367,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When there is no such stream, the association is ending, or the subflow is not open.
     pub fn set_stream_subflow(&mut self, now: Instant, stream: u16, subflow: u8) -> Result<(), SubflowError> {
-        self.command(now).set_stream_subflow(now, stream, subflow)
+        self.command(now).subflow_manager().set_stream_subflow(now, stream, subflow)
     }
 
     /// Asks for a reset of streams (RFC 6525): ours, the peer's or both; all of them where none is listed. Messages given
@@ -377,7 +384,8 @@ impl AssociationHandle<'_> {
         direction: Direction,
         streams: &[u16],
     ) -> Result<(), ReconfigError> {
-        self.command(now).reset_streams(direction, streams)
+        let (reconfig, mut scope) = self.command(now).reconfigure()?;
+        reconfig.reset_streams(&mut scope, direction, streams)
     }
 
     /// Asks for a reset of all streams and both TSN spaces (RFC 6525, SSN/TSN reset). What was given before is delivered
@@ -389,7 +397,8 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::AssociationReset`]: crate::Event::AssociationReset
     pub fn reset_association(&mut self, now: Instant) -> Result<(), ReconfigError> {
-        self.command(now).reset_association(now)
+        let (reconfig, mut scope) = self.command(now).reconfigure()?;
+        reconfig.reset_association(&mut scope, now)
     }
 
     /// Asks for more streams, `outgoing` of ours and `incoming` of the peer's. They may be used once
@@ -400,7 +409,8 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::StreamsAdded`]: crate::Event::StreamsAdded
     pub fn add_streams(&mut self, now: Instant, outgoing: u16, incoming: u16) -> Result<(), ReconfigError> {
-        self.command(now).add_streams(outgoing, incoming)
+        let (reconfig, scope) = self.command(now).reconfigure()?;
+        reconfig.add_streams(&scope, outgoing, incoming)
     }
 
     /// SETPRIMARY (RFC 9260, 11.1.6): data shall go to an address. Data goes to the address of the handshake, so this is for
@@ -423,7 +433,7 @@ impl AssociationHandle<'_> {
         on: bool,
         interval: Option<Duration>,
     ) -> Result<(), PathError> {
-        self.command(now).change_heartbeat(now, address, on, interval)
+        self.command(now).path_manager().change_heartbeat(now, address, on, interval)
     }
 
     /// REQUESTHEARTBEAT (RFC 9260, 11.1.10): a HEARTBEAT leaves now, whether heartbeats are on or not.
@@ -431,7 +441,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the peer has no such address, or the association is not up.
     pub fn request_heartbeat(&mut self, now: Instant, address: IpAddr) -> Result<(), PathError> {
-        self.command(now).request_heartbeat(now, address)
+        self.command(now).path_manager().request_heartbeat(now, address)
     }
 
     /// SETFAILURETHRESHOLD (RFC 9260, 11.1.12): Path.Max.Retrans. Data goes on one path, so it is the association's.
@@ -439,7 +449,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the peer has no such address.
     pub fn set_failure_threshold(&mut self, address: IpAddr, threshold: u32) -> Result<(), PathError> {
-        self.get().set_failure_threshold(address, threshold)
+        self.get().path_manager().set_failure_threshold(address, threshold)
     }
 
     /// The UDP port of an address of the peer, 0 for none (RFC 6951, 6.1), until a packet comes from another.
@@ -447,7 +457,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// When the peer has no such address.
     pub fn set_encapsulation_port(&mut self, address: SocketAddr) -> Result<(), PathError> {
-        self.get().set_encapsulation_port(address)
+        self.get().path_manager().set_encapsulation_port(address)
     }
 
     /// SETPROTOCOLPARAMETERS (RFC 9260, 11.1.13): sets one value by its flat name. It counts at once: the bounds hold for the RTO
@@ -470,7 +480,7 @@ impl AssociationHandle<'_> {
     /// When there is no such value, it is not one of [`Config::changeable`], the text does not fit it, or the association is
     /// closed.
     pub fn set(&mut self, now: Instant, key: &str, value: &str) -> Result<(), ChangeError> {
-        let mut changed = (**self.configuration()).clone();
+        let mut changed = (*self.announced()).clone();
         changed.set(key, value)?;
         self.command(now).change(now, changed)
     }
@@ -495,7 +505,7 @@ impl AssociationHandle<'_> {
     /// # Errors
     /// As [`AssociationHandle::set`]; it names the first that cannot be changed.
     pub fn update(&mut self, now: Instant, change: impl FnOnce(&mut Config)) -> Result<(), ChangeError> {
-        let changed = (**self.configuration()).clone().with(change);
+        let changed = (*self.announced()).clone().with(change);
         self.command(now).change(now, changed)
     }
 
@@ -526,7 +536,7 @@ impl AssociationHandle<'_> {
     /// [`Event::SendFailed`]: crate::Event::SendFailed
     /// [`Event::StreamsReduced`]: crate::Event::StreamsReduced
     pub fn receive_unsent(&mut self) -> Option<Undelivered> {
-        let message = self.get().receive_unsent();
+        let message = self.get().handed_back_mut().pop_unsent();
         self.note_taken_back();
         message
     }
@@ -536,19 +546,19 @@ impl AssociationHandle<'_> {
     ///
     /// [`Event::SendFailed`]: crate::Event::SendFailed
     pub fn receive_unacknowledged(&mut self) -> Option<Undelivered> {
-        let message = self.get().receive_unacknowledged();
+        let message = self.get().handed_back_mut().pop_unacknowledged();
         self.note_taken_back();
         message
     }
 
     fn note_taken_back(&mut self) {
-        if !self.get().has_returned() {
-            self.endpoint.note_taken_back(self.id);
+        if self.handed_back().is_empty() {
+            self.endpoint.closing.note_taken_back(&self.endpoint.registry, self.id);
         }
     }
 
     /// The largest windows in the statistics count from now on.
     pub fn reset_peaks(&mut self) {
-        self.get().reset_peaks();
+        self.get().sending().0.reset_peaks();
     }
 }

@@ -19,21 +19,23 @@ impl Endpoint {
     /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (10, ICMP6).
     // rfc9260:10-1 rfc9260:10-4 rfc6951:5.5-1
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {
-        self.stats.icmp_received += 1;
+        self.stateless.count().icmp_received += 1;
         let Some((index, init)) = self.association_of(error) else {
-            self.stats.icmp_ignored += 1;
+            self.stateless.count().icmp_ignored += 1;
             return;
         };
         let Some(assoc) = self.registry.at_mut(index) else { return };
         let used = match error.kind {
-            IcmpKind::TooBig { mtu } => assoc.on_too_big(now, error.destination, mtu),
+            IcmpKind::TooBig { mtu } => assoc.path_manager().on_too_big(now, error.destination, mtu),
             IcmpKind::ProtocolUnreachable => {
                 assoc.on_nobody_there(now, init, CloseReason::ProtocolUnreachable)
             }
-            IcmpKind::Unreachable { code } => assoc.on_unreachable(now, error.destination, code),
+            IcmpKind::Unreachable { code } => {
+                assoc.path_manager().on_unreachable(now, error.destination, code)
+            }
             IcmpKind::PortUnreachable => assoc.on_port_unreachable(now, error, init),
         };
-        self.stats.icmp_ignored += u64::from(!used);
+        self.stateless.count().icmp_ignored += u64::from(!used);
         self.settle(now, index);
     }
 
@@ -45,7 +47,7 @@ impl Endpoint {
         let [a, b, c, d, tag @ ..] = *head;
         let (source, destination, tag) =
             (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]), u32::from_be_bytes(tag));
-        if !self.may_use(source) {
+        if !self.listening.may_use(source) {
             return None;
         }
         // "MUST use the payload of the ICMP message (v4 or v6) to locate the association" (10, ICMP5).

@@ -1,8 +1,8 @@
-//! How many INITs a second are answered, where the user sets a limit: an INIT ACK is larger than its INIT, and costs a signature.
+//! The number of INITs that are answered in a second, where the user sets a limit: an INIT ACK is larger than its INIT, and costs a signature.
 
 use anabranch_base::{Duration, Instant};
 
-/// What has not been used for so long is lost: a burst has at most the answers of a second.
+/// An allowance that has not been used for so long is lost: a burst has at most the answers of a second.
 const BURST: Duration = Duration::from_secs(1);
 
 /// Answers that may still be given.

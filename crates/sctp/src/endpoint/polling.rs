@@ -1,10 +1,19 @@
-//! What an endpoint gives out when it is asked: packets, events, and when it wants to be called next.
+//! An endpoint is asked for packets, events, and the time at which it wants to be called next, and driven by that.
 
-use anabranch_base::{Instant, Transmit};
+use anabranch_base::driver::Transport;
+use anabranch_base::{Instant, Meta, Transmit};
+use bytes::Bytes;
 
 use super::Endpoint;
 use crate::event::{AssociationId, Event, Timer};
 use crate::incoming::EndpointEvent;
+
+/// Packets that are to leave now: [`Endpoint::packets`].
+#[derive(Debug)]
+pub struct Packets<'a> {
+    endpoint: &'a mut Endpoint,
+    now: Instant,
+}
 
 impl Endpoint {
     /// Appends packets to `buf` and says where they go; `None` when nothing is to be sent now. One call gives up to
@@ -12,39 +21,30 @@ impl Endpoint {
     #[allow(clippy::inline_always, reason = "drivers ask twice for each packet; measured")]
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
-        if !self.replies.is_empty() {
-            if let Some(reply) = self.replies.pop(buf) {
+        if !self.stateless.is_empty() {
+            if let Some(reply) = self.stateless.pop(buf) {
                 return Some(reply);
             }
         }
-        while let Some(&index) = self.ready.front() {
+        while let Some(index) = self.registry.first_ready() {
             if let Some(assoc) = self.registry.at_mut(index) {
                 let transmit = assoc.poll_transmit(now, max_packets.max(1), buf);
                 // As a rule one packet was all, and that is known without asking for another.
                 let rests = transmit.is_none() || !assoc.wants_to_transmit();
                 if rests {
                     assoc.watch_at_rest(now);
-                    self.rest(index);
+                    self.registry.rest(index);
                 } else {
-                    self.note_events(index);
+                    self.registry.note_events(index);
                 }
                 if transmit.is_some() {
                     return transmit;
                 }
             } else {
-                self.rest(index);
+                self.registry.rest(index);
             }
         }
         None
-    }
-
-    /// The first of those that may have something to send has nothing more.
-    #[inline]
-    fn rest(&mut self, index: u32) {
-        self.ready.pop_front();
-        self.registry.set_ready(index, false);
-        self.note_events(index);
-        self.registry.reschedule(index);
     }
 
     /// Whether [`Endpoint::poll_transmit`] is to be asked: it may have something. A driver that shares an endpoint with its users asks
@@ -52,14 +52,14 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn has_ready(&self) -> bool {
-        !self.ready.is_empty() || !self.replies.is_empty()
+        self.registry.has_ready() || !self.stateless.is_empty()
     }
 
     /// Whether [`Endpoint::poll_event`] is to be asked: it may have something.
     #[must_use]
     #[inline]
     pub fn has_events(&self) -> bool {
-        !self.eventful.is_empty() || !self.ended.is_empty()
+        self.registry.has_events() || self.closing.has_ended()
     }
 
     /// The next event of any association.
@@ -71,55 +71,90 @@ impl Endpoint {
 
     #[inline(never)]
     fn pop_event(&mut self) -> Option<(AssociationId, Event)> {
-        if !self.ended.is_empty() {
-            self.free_ended();
+        if self.closing.has_ended() {
+            self.closing.free_ended(&mut self.registry);
         }
-        while let Some(&index) = self.eventful.front() {
-            if let Some((id, event, is_last)) = self.registry.pop_event(index) {
-                if is_last {
-                    self.eventful.pop_front();
-                }
-                if matches!(event, Event::Closed(_)) && !self.config.keep_closed {
-                    self.ended.push(id);
-                }
-                return Some((id, event));
-            }
-            self.eventful.pop_front();
-            self.registry.set_eventful(index, false);
+        let (id, event) = self.registry.pop_event()?;
+        if matches!(event, Event::Closed(_)) {
+            self.closing.note_closed(id);
         }
-        None
+        Some((id, event))
     }
 
-    /// What happened to the endpoint itself: who asks for an association where [`AcceptConfig::ask`] is set, and what became of
+    /// The next event of the endpoint itself: a peer asks for an association where [`AcceptConfig::ask`] is set, and what became of
     /// it; that all has ended after [`Endpoint::drain`]. To be asked like [`Endpoint::poll_event`].
     ///
     /// [`AcceptConfig::ask`]: crate::AcceptConfig::ask
     pub fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
-        if let Some(event) = self.forgotten.pop_front() {
+        if let Some(event) = self.closing.pop_forgotten() {
             return Some(event);
         }
-        let Some(waiting) = &mut self.incoming else { return self.pop_drained() };
-        if let Some((id, why)) = waiting.pop_gone() {
-            return Some(EndpointEvent::IncomingWithdrawn { id, why });
+        if let Some(event) = self.admission.pop_event() {
+            return Some(event);
         }
-        waiting.announce().map(EndpointEvent::Incoming).or_else(|| self.pop_drained())
+        self.closing.pop_drained(&self.registry, !self.stateless.is_empty())
     }
 
     /// When [`Endpoint::handle_timeout`] wants to be called, and why. Never late; it may be early, at the time a timer
     /// had before it was restarted, and then `handle_timeout` does nothing and the next answer is right.
     pub fn poll_timeout(&mut self) -> Option<(Instant, Timer)> {
-        for index in &self.ready {
-            self.registry.reschedule(*index);
-        }
+        self.registry.reschedule_ready();
         let next = self.registry.next_timeout();
-        if self.incoming.is_some() { self.or_end_of_waiting(next) } else { next }
-    }
-
-    #[cold]
-    fn or_end_of_waiting(&self, next: Option<(Instant, Timer)>) -> Option<(Instant, Timer)> {
-        match self.incoming.as_ref().and_then(|waiting| waiting.next_end()) {
+        match self.admission.next_end() {
             Some(end) if next.is_none_or(|(at, _)| end < at) => Some((end, Timer::Incoming)),
             _ => next,
         }
+    }
+
+    /// Packets that are to leave now, each with where it goes. Each has memory of its own; a driver that sends many at once, or again
+    /// into the same buffer, asks [`Endpoint::poll_transmit`]. What is not taken from the iterator leaves later.
+    ///
+    /// ```
+    /// # use anabranch_sctp::{Endpoint, Instant};
+    /// # fn example(endpoint: &mut Endpoint, now: Instant, socket: &std::net::UdpSocket) -> std::io::Result<()> {
+    /// for (transmit, packet) in endpoint.packets(now) {
+    ///     socket.send_to(&packet, transmit.destination)?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn packets(&mut self, now: Instant) -> Packets<'_> {
+        Packets { endpoint: self, now }
+    }
+}
+
+impl Iterator for Packets<'_> {
+    type Item = (Transmit, Bytes);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut packet = Vec::new();
+        let transmit = self.endpoint.poll_transmit(self.now, 1, &mut packet)?;
+        Some((transmit, packet.into()))
+    }
+}
+
+impl Transport for Endpoint {
+    #[inline]
+    fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
+        Self::handle_datagram(self, now, meta, bytes);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        Self::handle_timeout(self, now);
+    }
+
+    #[inline]
+    fn has_ready(&self) -> bool {
+        Self::has_ready(self)
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
+        Self::poll_transmit(self, now, max_packets, buf)
+    }
+
+    #[inline]
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        Self::poll_timeout(self).map(|(at, _)| at)
     }
 }

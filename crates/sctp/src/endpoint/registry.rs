@@ -1,7 +1,8 @@
-//! Where associations live: slots, the two maps that find them, and the heap of their timers.
+//! The associations of an endpoint: slots, the two maps that find them, the heap of their timers, and the queues of those that have something for
+//! the driver.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -33,7 +34,7 @@ impl Hasher for TagHasher {
     }
 }
 
-/// Where a peer is: an address of it, and both SCTP ports, its own first. No two associations have the same (RFC 9260, 1.3).
+/// The place of a peer: an address of it, and both SCTP ports, its own first. No two associations have the same (RFC 9260, 1.3).
 pub(super) type Peer = (IpAddr, (u16, u16));
 
 /// All peers at addresses from the first to the last.
@@ -70,6 +71,10 @@ pub(super) struct Registry {
     /// (time, slot): an entry is never later than its slot's next timeout; earlier ones are corrected when they
     /// come up. So restarting a timer, which happens with every SACK, costs nothing here.
     timers: BinaryHeap<Reverse<(Instant, u32, Timer)>>,
+    /// Associations that may have something to send, each once.
+    ready: VecDeque<u32>,
+    /// Associations that have events, each once.
+    eventful: VecDeque<u32>,
     open: usize,
     /// Associations that have closed and are not freed yet, where they are freed once they were read: what they hold counts as if they were
     /// open, or a peer that comes and goes could fill our memory behind a user who reads slowly. By source.
@@ -77,17 +82,6 @@ pub(super) struct Registry {
     /// Entries pushed into the heap so far, for the test that timers cost O(1) a packet.
     #[cfg(test)]
     pub(super) pushes: u64,
-}
-
-/// What is new about an association that was touched.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct News {
-    /// Whether the association has events, and was not queued for them.
-    pub(super) eventful: bool,
-    /// Whether the association has closed, and is still in the maps.
-    pub(super) ended: bool,
-    /// Whether the association may have something to send, and was not queued for it.
-    pub(super) ready: bool,
 }
 
 impl Registry {
@@ -120,7 +114,7 @@ impl Registry {
         // Tags of INIT ACKs are drawn without keeping state, so two associations may have the same one. The second
         // is found by its peer's address.
         self.by_tag.entry(assoc.tags().0).or_insert(index);
-        for address in assoc.shown_addresses() {
+        for address in assoc.confirmed_addresses() {
             self.by_peer.entry((address, assoc.ports())).or_insert(index);
         }
     }
@@ -136,7 +130,7 @@ impl Registry {
             self.by_tag.remove(&assoc.tags().0);
             self.last_tag = (0, 0);
         }
-        for address in assoc.shown_addresses() {
+        for address in assoc.confirmed_addresses() {
             let key = (address, assoc.ports());
             if self.by_peer.get(&key) == Some(&index) {
                 self.by_peer.remove(&key);
@@ -144,24 +138,38 @@ impl Registry {
         }
     }
 
-    /// Looks at a slot whose association was touched, and marks it as queued for what is new.
-    pub(super) fn look(&mut self, index: u32) -> News {
-        let Some(slot) = self.slots.get_mut(index as usize) else { return News::default() };
-        let Some(assoc) = slot.assoc.as_deref() else { return News::default() };
-        let eventful = !slot.eventful && assoc.has_events();
-        slot.eventful |= eventful;
-        let ended = slot.mapped && assoc.state() == State::Closed;
-        let wants = assoc.wants_to_transmit();
-        let ready = wants && !slot.ready;
-        slot.ready |= ready;
-        if !wants {
-            self.reschedule(index);
+    /// Changes the tag or the addresses of an association.
+    pub(super) fn remap(&mut self, index: u32, change: impl FnOnce(&mut Association)) {
+        self.unmap(index);
+        if let Some(assoc) = self.at_mut(index) {
+            change(assoc);
         }
-        News { eventful, ended, ready }
+        self.map(index);
+    }
+
+    /// Looks at a slot whose association was touched, and queues it where it has something new. True when the association has closed, and
+    /// is still in the maps.
+    pub(super) fn look(&mut self, index: u32) -> bool {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return false };
+        let Some(assoc) = slot.assoc.as_deref() else { return false };
+        if !slot.eventful && assoc.has_events() {
+            slot.eventful = true;
+            self.eventful.push_back(index);
+        }
+        let ended = slot.mapped && assoc.state() == State::Closed;
+        if !assoc.wants_to_transmit() {
+            self.reschedule(index);
+        } else if !slot.ready {
+            // Packets that leave may start timers: they are looked at when nothing is left to send.
+            slot.ready = true;
+            self.ready.push_back(index);
+        }
+        ended
     }
 
     /// Takes an association that has closed out of the maps. `lingers`: it is freed once it was read.
     // rfc9260:14.2-1
+    #[cold]
     pub(super) fn unmap_closed(&mut self, index: u32, lingers: bool) {
         self.unmap(index);
         self.open = self.open.saturating_sub(1);
@@ -242,6 +250,11 @@ impl Registry {
         self.slots.get(index as usize)?.assoc.as_deref()
     }
 
+    /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
+    pub(super) fn is_confirmed(&self, index: u32, address: IpAddr) -> bool {
+        self.at(index).is_some_and(|a| a.confirmed_addresses().any(|confirmed| confirmed == address))
+    }
+
     pub(super) fn at_mut(&mut self, index: u32) -> Option<&mut Association> {
         self.slots.get_mut(index as usize)?.assoc.as_deref_mut()
     }
@@ -285,38 +298,83 @@ impl Registry {
         self.slots.iter_mut().filter_map(|s| s.assoc.as_deref_mut())
     }
 
-    pub(super) fn is_ready(&self, index: u32) -> bool {
-        self.slots.get(index as usize).is_some_and(|s| s.ready)
-    }
-
-    pub(super) fn set_ready(&mut self, index: u32, ready: bool) {
-        if let Some(slot) = self.slots.get_mut(index as usize) {
-            slot.ready = ready;
-        }
-    }
-
-    /// Whether a slot has events and is not queued for them yet.
-    pub(super) fn has_new_events(&self, index: u32) -> bool {
-        self.slots
-            .get(index as usize)
-            .is_some_and(|s| !s.eventful && s.assoc.as_ref().is_some_and(|a| a.has_events()))
-    }
-
-    pub(super) fn set_eventful(&mut self, index: u32, eventful: bool) {
-        if let Some(slot) = self.slots.get_mut(index as usize) {
-            slot.eventful = eventful;
-        }
-    }
-
-    /// The next event, and whether it was the last: then the slot is no longer queued for them.
+    /// An association may have something to send.
     #[inline]
-    pub(super) fn pop_event(&mut self, index: u32) -> Option<(AssociationId, Event, bool)> {
-        let slot = self.slots.get_mut(index as usize)?;
-        let assoc = slot.assoc.as_mut()?;
-        let event = assoc.pop_event()?;
-        let is_last = !assoc.has_events();
-        slot.eventful &= !is_last;
-        Some((AssociationId { index, generation: slot.generation }, event, is_last))
+    pub(super) fn queue(&mut self, index: u32) {
+        if let Some(slot) = self.slots.get_mut(index as usize).filter(|slot| !slot.ready) {
+            slot.ready = true;
+            self.ready.push_back(index);
+        }
+    }
+
+    /// The first association that may have something to send.
+    #[inline]
+    pub(super) fn first_ready(&self) -> Option<u32> {
+        self.ready.front().copied()
+    }
+
+    /// Whether some association may have something to send.
+    #[inline]
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The first of those that may have something to send has nothing more.
+    #[inline]
+    pub(super) fn rest(&mut self, index: u32) {
+        self.ready.pop_front();
+        if let Some(slot) = self.slots.get_mut(index as usize) {
+            slot.ready = false;
+        }
+        self.note_events(index);
+        self.reschedule(index);
+    }
+
+    /// Queues an association for its events, where it has some and is not queued yet.
+    #[inline]
+    pub(super) fn note_events(&mut self, index: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else { return };
+        if !slot.eventful && slot.assoc.as_ref().is_some_and(|assoc| assoc.has_events()) {
+            slot.eventful = true;
+            self.eventful.push_back(index);
+        }
+    }
+
+    /// Whether some association may have events.
+    #[inline]
+    pub(super) fn has_events(&self) -> bool {
+        !self.eventful.is_empty()
+    }
+
+    /// The next event of any association.
+    #[inline]
+    pub(super) fn pop_event(&mut self) -> Option<(AssociationId, Event)> {
+        while let Some(&index) = self.eventful.front() {
+            if let Some(slot) = self.slots.get_mut(index as usize) {
+                if let Some(assoc) = &mut slot.assoc
+                    && let Some(event) = assoc.pop_event()
+                {
+                    slot.eventful = assoc.has_events();
+                    if !slot.eventful {
+                        self.eventful.pop_front();
+                    }
+                    return Some((AssociationId { index, generation: slot.generation }, event));
+                }
+                slot.eventful = false;
+            }
+            self.eventful.pop_front();
+        }
+        None
+    }
+
+    /// The heap will come up in time for those that may have something to send, too.
+    #[inline]
+    pub(super) fn reschedule_ready(&mut self) {
+        for place in 0..self.ready.len() {
+            if let Some(index) = self.ready.get(place).copied() {
+                self.reschedule(index);
+            }
+        }
     }
 
     /// Makes sure that the heap will come up in time for a slot.

@@ -10,7 +10,7 @@ use crate::cookie::Cookie;
 /// Ends that are remembered. Beyond so many within the life of a cookie, those forgotten count for every peer.
 const MOST: usize = 1 << 16;
 
-/// What a cookie is good for that would make a new association.
+/// The worth of a cookie that would make a new association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worth {
     /// An association.
@@ -83,7 +83,7 @@ impl SpentCookies {
         }
     }
 
-    /// What a cookie is good for that is not stale, when there is no association with its peer.
+    /// The worth of a cookie that is not stale, when there is no association with its peer.
     pub(super) fn worth(&mut self, now: Instant, cookie: &Cookie) -> Worth {
         self.prune(now);
         let ends = cookie.addresses.iter().filter_map(|address| self.ends.get(&(*address, cookie.ports())));

@@ -1,11 +1,14 @@
-use anabranch_base::{Dscp, Ecn, Meta, Rng};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use anabranch_base::{Dscp, Duration, Ecn, Meta, Rng};
 use anabranch_wire::chunk::{GapBlock, Init, InitKind, kind, sack};
 use anabranch_wire::param::Params;
-use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder};
+use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder, Tsn};
 use bytes::Bytes;
 
 use super::*;
-use crate::config::{InitialWindow, MaxBurst, SubflowLevel, SubflowSpec};
+use crate::config::{Config, InitialWindow, MaxBurst, SubflowLevel, SubflowSpec};
 use crate::cookie::Cookie;
 use crate::message::Message;
 use crate::state::State;
@@ -260,7 +263,7 @@ fn next_cookie(endpoint: &mut Endpoint, now: Instant) -> (Cookie, Vec<u8>) {
     assert_eq!(raw.kind, kind::INIT_ACK);
     let ack = Init::parse(raw).unwrap();
     let sealed = ack.params.iter().map(Result::unwrap).find(|param| param.kind == 7).unwrap().value;
-    (endpoint.keys.open(now, sealed).unwrap(), bytes)
+    (endpoint.admission.open_cookie(now, sealed).unwrap(), bytes)
 }
 
 /// "For a normal association INIT chunk ..., the Tie-Tags MUST be set to 0" (RFC 9260, 5.2.2). "For an endpoint that is in the COOKIE-ECHOED
@@ -293,7 +296,7 @@ fn cookies_have_tie_tags_from_cookie_echoed_on() {
         carry(&mut ends, 0);
         ends[0].handle_datagram(now, meta(1), &unexpected);
         let (cookie, _) = next_cookie(&mut ends[0], now);
-        let ties = ends[0].ties.tie_tags(ends[0].view(id).unwrap().tags());
+        let ties = ends[0].admission.tie_tags(ends[0].view(id).unwrap().tags());
         assert!(ties.0 != 0 && ties.1 != 0);
         assert_eq!((cookie.local_tie, cookie.peer_tie), ties, "{state:?}");
         carry(&mut ends, 1);

@@ -2,12 +2,13 @@
 //! path, or to one subflow, is no business of the others. Nothing moves from path to path by itself yet.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
-use anabranch_base::{Dscp, Ecn, Meta, Rng, TraceEvent};
+use anabranch_base::{Dscp, Duration, Ecn, Meta, Rng, TraceEvent};
 use bytes::Bytes;
 
 use super::*;
-use crate::config::{EcnMode, SubflowSpec};
+use crate::config::{Config, EcnMode, SubflowSpec};
 use crate::event::Direction;
 use crate::ids::PathId;
 use crate::message::Message;
@@ -197,7 +198,7 @@ fn a_subflow_on_a_path_is_a_lane() {
     assert!(world.ours().use_path(1, far));
     world.send(100);
     world.transmit();
-    assert!(!world.ours().use_path(1, PathId::FIRST), "not while data is under way");
+    assert!(!world.ours().use_path(1, PathId::new(0)), "not while data is under way");
     world.run(Duration::from_secs(5));
     assert_eq!(world.delivered, [100_000, 100_000]);
     // Each code point went to one address only.
@@ -242,7 +243,7 @@ fn heartbeats_and_timers_are_those_of_their_path() {
     assert!(!down, "both paths answer");
     // The far address falls silent: its path is lost, and the association goes on.
     world.lose[1] = u64::MAX;
-    assert!(world.ours().use_path(0, PathId::FIRST));
+    assert!(world.ours().use_path(0, PathId::new(0)));
     world.send(20);
     world.run(Duration::from_secs(5));
     assert_eq!(world.delivered, [40_000, 40_000]);
@@ -404,7 +405,7 @@ fn re_config_has_a_path() {
     );
     assert_eq!(world.errors(), [0, 2], "both errors are those of the far address");
     // Data has moved: the request does, when it is sent again.
-    assert!(world.ours().use_path(0, PathId::FIRST));
+    assert!(world.ours().use_path(0, PathId::new(0)));
     world.run(Duration::from_secs(5));
     assert_eq!((world.begun_with(NEAR, RE_CONFIG), world.begun_with(FAR, RE_CONFIG)), (1, 3));
     assert_eq!(world.errors()[0], 0);
@@ -431,9 +432,9 @@ fn each_path_has_an_mtu_of_its_own() {
         |world: &mut World| world.ours().status().paths.iter().map(|path| path.mtu).collect::<Vec<_>>();
     assert_eq!(mtus(&mut world), [1500, 1500]);
     let now = world.now;
-    assert!(world.ours().on_too_big(now, SocketAddr::from(FAR).ip(), 1000));
+    assert!(world.ours().path_manager().on_too_big(now, SocketAddr::from(FAR).ip(), 1000));
     assert_eq!(mtus(&mut world), [1500, 1000]);
-    assert!(world.ours().on_too_big(now, SocketAddr::from(NEAR).ip(), 1200));
+    assert!(world.ours().path_manager().on_too_big(now, SocketAddr::from(NEAR).ip(), 1200));
     assert_eq!(mtus(&mut world), [1200, 1000]);
     let length = 5000;
     for stream in 0..2 {

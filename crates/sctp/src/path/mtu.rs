@@ -1,16 +1,68 @@
-//! The size of packets that a path carries.
+//! The size of packets that a path carries, and how it becomes known.
+
+use std::net::SocketAddr;
 
 use anabranch_base::{Duration, Instant, SecretRng};
 use anabranch_wire::CommonHeader;
 
-use super::Path;
 use super::info::{HEARTBEAT_INFO_LEN, heartbeat_info};
 use super::search::{Search, SearchState};
-use super::size::{aligned, first_mtu, least, max_packet, sizes};
+use super::size::{Under, aligned, first_mtu, least, max_packet, sizes};
 use crate::config::{Config, MtuDiscovery, WindowUnit};
 use crate::ids::PathId;
 
-impl Path {
+/// Packets of which size a path carries, as far as is known.
+#[derive(Debug)]
+pub(crate) struct PathMtu {
+    /// Largest IP packet, bytes.
+    mtu: u16,
+    under: Under,
+    /// Largest SCTP packet, common header included, bytes.
+    max_packet: u32,
+    /// The search for the MTU, or what else is known of it; only where there is something.
+    search: Option<Box<Search>>,
+    /// A probe must leave.
+    probe_due: bool,
+    /// A probe would be due, but no data has left on the path yet: who sends none has no use for what a probe finds.
+    probe_waits: bool,
+    /// Whether packets of the size in use arrive is not known yet, or is in doubt.
+    awaits_packets: bool,
+}
+
+impl PathMtu {
+    /// As the path begins.
+    pub(super) fn new(config: &Config, remote: SocketAddr) -> Self {
+        let under = Under::of(remote);
+        let mtu = first_mtu(config, under);
+        Self {
+            mtu,
+            under,
+            max_packet: max_packet(config, under, mtu),
+            search: None,
+            probe_due: false,
+            probe_waits: false,
+            awaits_packets: false,
+        }
+    }
+
+    /// The peer is at another address now, or at another port: other headers may lie in front of SCTP.
+    pub(super) fn follow(&mut self, config: &Config, remote: SocketAddr) {
+        self.under = Under::of(remote);
+        self.max_packet = max_packet(config, self.under, self.mtu);
+    }
+
+    /// Whether the search wants to know of the packets that arrive.
+    #[inline]
+    pub(super) fn waits_for_packets(&self) -> bool {
+        self.awaits_packets
+    }
+
+    /// A probe must leave.
+    #[inline]
+    pub(crate) fn wants_probe(&self) -> bool {
+        self.probe_due
+    }
+
     /// Largest IP packet, bytes.
     #[inline]
     pub(crate) fn mtu(&self) -> u16 {
@@ -32,7 +84,7 @@ impl Path {
         self.max_packet - CommonHeader::LEN as u32
     }
 
-    /// What windows are counted in, bytes.
+    /// The unit of windows, bytes.
     pub(crate) fn window_unit(&self, config: &Config) -> u32 {
         match config.emulation.window_unit {
             WindowUnit::Pmdcs => self.pmdcs(),
@@ -41,20 +93,20 @@ impl Path {
     }
 
     /// The path carries IP packets of so many bytes from now on. True when packets have another size.
-    pub(crate) fn set_mtu(&mut self, config: &Config, mtu: u16) -> bool {
-        let max_packet = max_packet(config, self.remote, mtu);
+    pub(crate) fn set(&mut self, config: &Config, mtu: u16) -> bool {
+        let max_packet = max_packet(config, self.under, mtu);
         self.mtu = mtu;
         std::mem::replace(&mut self.max_packet, max_packet) != max_packet
     }
 
     /// The user has said what the path carries: its packets may be fragmented.
-    pub(crate) fn is_mtu_fixed(&self) -> bool {
+    pub(crate) fn is_fixed(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.state() == SearchState::Fixed)
     }
 
     /// The user says what the path carries.
-    pub(crate) fn fix_mtu(&mut self, config: &Config, mtu: u16) {
-        let sizes = sizes(config, self.remote);
+    pub(crate) fn fix(&mut self, config: &Config, mtu: u16) {
+        let sizes = sizes(config, self.under);
         self.search = Some(Box::new(Search::fixed(sizes, mtu)));
         (self.probe_due, self.probe_waits, self.awaits_packets) = (false, false, false);
     }
@@ -66,18 +118,17 @@ impl Path {
 
     /// The path is connected: where probes look for its MTU they begin. The size that is used now, if it is another.
     pub(crate) fn begin_search(&mut self, config: &Config) -> Option<u16> {
-        if config.path_mtu.discovery != MtuDiscovery::Probes || self.is_mtu_fixed() {
+        if config.path_mtu.discovery != MtuDiscovery::Probes || self.is_fixed() {
             return None;
         }
-        self.search = Some(Box::new(Search::new(sizes(config, self.remote))));
+        self.search = Some(Box::new(Search::new(sizes(config, self.under))));
         self.probe_waits = config.path_mtu.waits_for_data;
         self.with_search(|_| ())
     }
 
-    /// New DATA leaves on this path, which "can be used for updating path RTT" (8.3): what is sent again cannot.
+    /// New data leaves.
     #[inline]
-    pub(crate) fn mark_used(&mut self) {
-        self.used = true;
+    pub(super) fn mark_used(&mut self) {
         if self.probe_waits {
             self.let_probes_go();
         }
@@ -91,22 +142,22 @@ impl Path {
         self.with_search(|_| ());
     }
 
-    /// What the user has fixed is looked for again. The size that is used now, if it is another.
-    pub(crate) fn free_mtu(&mut self, config: &Config, connected: bool) -> Option<u16> {
-        if !self.is_mtu_fixed() {
+    /// The user does not fix the MTU any more: it is looked for again. The size that is used now, if it is another.
+    pub(crate) fn free(&mut self, config: &Config, connected: bool) -> Option<u16> {
+        if !self.is_fixed() {
             return None;
         }
         self.search = None;
         match config.path_mtu.discovery {
             MtuDiscovery::Probes if connected => self.begin_search(config),
-            MtuDiscovery::Probes => Some(first_mtu(config, self.remote)),
+            MtuDiscovery::Probes => Some(first_mtu(config, self.under)),
             MtuDiscovery::Off | MtuDiscovery::Icmp => Some(config.mtu),
         }
     }
 
     /// The user wants the MTU to become known in another way. The size that is used now, if it is another.
     pub(crate) fn change_discovery(&mut self, now: Instant, config: &Config, connected: bool) -> Option<u16> {
-        if self.is_mtu_fixed() {
+        if self.is_fixed() {
             return None;
         }
         self.end_search();
@@ -114,7 +165,7 @@ impl Path {
             MtuDiscovery::Probes if connected => self.begin_search(config),
             // What was found is kept, and may be too small by now.
             MtuDiscovery::Icmp if self.mtu < config.mtu => {
-                let (sizes, raise) = (sizes(config, self.remote), config.path_mtu.raise_timer);
+                let (sizes, raise) = (sizes(config, self.under), config.path_mtu.raise_timer);
                 self.search = Some(Box::new(Search::lowered(sizes, self.mtu, now, raise)));
                 None
             }
@@ -126,16 +177,9 @@ impl Path {
     /// No more probes.
     pub(crate) fn end_search(&mut self) {
         (self.probe_due, self.probe_waits, self.awaits_packets) = (false, false, false);
-        if !self.is_mtu_fixed() {
+        if !self.is_fixed() {
             self.search = None;
         }
-    }
-
-    /// No more heartbeats.
-    pub(crate) fn stop_heartbeats(&mut self) {
-        self.heartbeat_at = None;
-        self.forget_heartbeat();
-        self.end_search();
     }
 
     /// Runs something on the search; the size that is used then, if it is another.
@@ -164,13 +208,14 @@ impl Path {
         id: PathId,
         now: Instant,
         config: &Config,
+        rto: Duration,
         rng: &mut SecretRng,
     ) -> Option<([u8; HEARTBEAT_INFO_LEN], usize)> {
-        let wait = self.rtt.rto().max(config.path_mtu.probe_timer).max(Duration::from_secs(1));
+        let wait = rto.max(config.path_mtu.probe_timer).max(Duration::from_secs(1));
         let size = self.search.as_ref()?.due()?;
         let nonce = rng.u64();
         self.with_search(|search| search.sent(now, nonce, wait));
-        let len = max_packet(config, self.remote, size) as usize;
+        let len = max_packet(config, self.under, size) as usize;
         Some((heartbeat_info(id, nonce, now), len))
     }
 
@@ -210,7 +255,7 @@ impl Path {
     /// A packet of `len` bytes was lost again: those of its size may not arrive at all (RFC 8899, 4.3). The size that is used now, if it
     /// is another.
     pub(crate) fn packet_lost_again(&mut self, config: &Config, len: usize) -> Option<u16> {
-        let least = max_packet(config, self.remote, sizes(config, self.remote).min) as usize;
+        let least = max_packet(config, self.under, sizes(config, self.under).min) as usize;
         let too_long = len > least && len <= self.max_packet();
         self.with_search(|search| search.lost_again(if too_long { len } else { 0 }))
     }
@@ -223,10 +268,10 @@ impl Path {
     /// ICMP says that a packet was too big for a link that carries `mtu` bytes: whether it may be true, and the size that is used now,
     /// if it is another.
     pub(crate) fn too_big(&mut self, now: Instant, config: &Config, mtu: u32) -> Option<Option<u16>> {
-        let sizes = sizes(config, self.remote);
-        let mtu = u16::try_from(mtu).ok().filter(|mtu| *mtu >= least(self.remote))?;
-        let mtu = aligned(config, self.remote, mtu);
-        if self.is_mtu_fixed() {
+        let sizes = sizes(config, self.under);
+        let mtu = u16::try_from(mtu).ok().filter(|mtu| *mtu >= least(self.under))?;
+        let mtu = aligned(config, self.under, mtu);
+        if self.is_fixed() {
             return None;
         }
         match config.path_mtu.discovery {

@@ -1,16 +1,61 @@
-//! Errors in a row on a path, and whether it works (RFC 9260, 8.2).
+//! Errors in a row on a path, and whether it works (RFC 9260, 8.2); whether the peer is known to be there (5.4).
 
 use anabranch_base::{Duration, Instant};
 
-use super::Path;
+/// Whether a path leads to the peer.
+#[derive(Debug)]
+pub(crate) struct Reachability {
+    /// Path error counter; reset by what proves that the path works.
+    errors: u32,
+    /// When a T3-rtx was last counted as an error; 0 before the first.
+    error_at: Instant,
+    active: bool,
+    /// The peer is known to be there. "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT (5.4).
+    confirmed: bool,
+}
 
-impl Path {
+impl Reachability {
+    /// Of a path that has had no error.
+    pub(super) fn new(confirmed: bool) -> Self {
+        Self { errors: 0, error_at: Instant::ZERO, active: true, confirmed }
+    }
+
+    /// Errors in a row (8.2).
+    pub(crate) fn errors(&self) -> u32 {
+        self.errors
+    }
+
+    /// Whether the path answers.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// Whether the peer is known to be there (5.4).
+    #[inline]
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.confirmed
+    }
+
+    /// "When this match occurs, the address that the original HEARTBEAT was sent to is now considered CONFIRMED" (5.4). True
+    /// when it was not before.
+    pub(super) fn confirm(&mut self) -> bool {
+        !std::mem::replace(&mut self.confirmed, true)
+    }
+
+    /// A probe of an address that is not confirmed was not answered: "When probing UNCONFIRMED addresses ... the association
+    /// overall error count is not incremented" (5.4). False when the path has been silent long enough to be left alone: whoever
+    /// is there has nothing to do with us (RFC 5062, 6).
+    pub(super) fn probe_unanswered(&mut self, limit: u32) -> bool {
+        self.errors += 1;
+        self.errors <= limit
+    }
+
     /// Whether a T3-rtx that ran for `waited` until now says anything that was not counted yet.
     ///
     /// The RFC has one T3-rtx for each address, and counts "each time the T3-rtx timer expires" (8.2). Lanes have one each, and a
     /// silence of the path lets all of them expire: it is one error, or as many subflows as Association.Max.Retrans allows
     /// retransmissions would end the association at the first of them.
-    pub(crate) fn is_another_error(&mut self, now: Instant, waited: Duration, several: bool) -> bool {
+    pub(super) fn is_another_error(&mut self, now: Instant, waited: Duration, several: bool) -> bool {
         if several && self.error_at + waited > now {
             return false;
         }
@@ -20,7 +65,7 @@ impl Path {
 
     /// Counts an error (8.2); true when the path has gone down with it, as there were more than `limit` in a row.
     // rfc9260:8.2-1 rfc9260:8.2-2 rfc9260:8.3-4 rfc9260:8.3-5
-    pub(crate) fn count_error(&mut self, limit: u32) -> bool {
+    pub(super) fn count_error(&mut self, limit: u32) -> bool {
         // "the endpoint SHOULD continue sending HEARTBEAT chunks on this destination address but SHOULD stop increasing the
         // counter" (8.3).
         if !self.active {
@@ -33,7 +78,7 @@ impl Path {
 
     /// Something proves that the path works; true when it was down.
     // rfc9260:8.2-3 rfc9260:8.3-10
-    pub(crate) fn clear_errors(&mut self) -> bool {
+    pub(super) fn clear_errors(&mut self) -> bool {
         self.errors = 0;
         !std::mem::replace(&mut self.active, true)
     }

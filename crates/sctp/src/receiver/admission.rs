@@ -12,11 +12,12 @@
 //!   is a fragment, what there is of its message is handed over as a part, so the room is free again.
 
 use super::Receiver;
+use super::arrivals::Arrival;
 use super::inbound::Arrived;
-use super::inbound::growing::PIECE;
 use super::inbound::interleaved::Piece;
-use super::inbound::limits::{GAP, cost, packet_of_peer};
-use super::space::map::Arrival;
+use super::inbound::limits::{GAP, cost};
+use super::inbound::partial_message::PIECE;
+use super::window::packet_of_peer;
 use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::ids::SpaceId;
@@ -37,7 +38,7 @@ impl Receiver {
     /// What is held beyond one receive window, with the room that is kept for what the user can have at once, bytes: that much less
     /// may the sender keep. No more than a window, so that the sender has its buffers whatever is received.
     pub(crate) fn held_beyond_window(&self, cx: &Context) -> u64 {
-        let window = cx.config.limits.largest_receive_window() as usize;
+        let window = self.window.largest(&cx.config.limits) as usize;
         (self.memory() + self.limits(cx).reserve()).saturating_sub(window).min(window) as u64
     }
 
@@ -52,12 +53,12 @@ impl Receiver {
     /// not read gets no more room.
     pub(crate) fn lend_to_sender(&mut self, cx: &Context, bytes: u64) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let both = 2 * cx.config.limits.largest_receive_window() as usize;
+        let both = 2 * self.window.largest(&cx.config.limits) as usize;
         let limits = self.limits(cx);
         let needed = self.memory().max(self.inbound.held_back() + limits.gaps() + limits.reserve());
         let rest = both.saturating_sub(needed);
         self.lent_to_sender = bytes.min(u32::try_from(rest).unwrap_or(u32::MAX));
-        self.is_filling = self.memory() > cx.config.limits.receive_window as usize / 2;
+        self.is_filling = self.memory() > self.window.size() as usize / 2;
     }
 
     /// Whether there is buffer for a new chunk without a closer look, the common case: less than half of the window is held, with
@@ -65,7 +66,7 @@ impl Receiver {
     #[inline]
     pub(super) fn has_plenty(&self, cx: &Context, payload: usize) -> bool {
         let packets = payload + usize::from(packet_of_peer(&cx.config));
-        self.memory() + packets + 4 * PIECE <= cx.config.limits.receive_window as usize / 2
+        self.memory() + packets + 4 * PIECE <= self.window.size() as usize / 2
     }
 
     /// Whether there is buffer for a new chunk, or some can be made.
@@ -86,7 +87,7 @@ impl Receiver {
         self.is_filling = true;
         let at_once = self.gives_at_once(at, seq, arrival, data);
         let fills_hole = arrival == Arrival::FillsHole;
-        let opens_gap = arrival != Arrival::InOrder && self.neighbours(at, seq) == (false, false);
+        let opens_gap = arrival != Arrival::InOrder && self.arrivals.neighbours(at, seq) == (false, false);
         let chunk = Asked { len: data.payload.len(), at_once, opens_gap };
         loop {
             let fits = self.fits(cx, chunk, 0);
@@ -94,9 +95,9 @@ impl Receiver {
                 return true;
             }
             if fills_hole && self.encoding == Encoding::Rfc9260 {
-                let highest = self.spaces.get(at).map_or(0, |space| space.received.end().saturating_sub(1));
+                let highest = self.arrivals.highest(at);
                 if highest > seq && self.inbound.forget_orphan(highest) {
-                    self.count_as_missing(at, highest, highest + 1);
+                    self.arrivals.take_back(at, highest, highest + 1);
                     continue;
                 }
             }
@@ -106,7 +107,7 @@ impl Receiver {
             // What a message in the making needs to become whole is taken on top, too: others may wait for it, brought by
             // other subflows, and fill the buffer.
             let in_order = arrival == Arrival::InOrder;
-            let needed = self.fids.is_some() && !data.flags.beginning;
+            let needed = self.arrivals.has_floors() && !data.flags.beginning;
             let on_top = fills_hole || (in_order && (needed || (at_once && self.inbound.is_read())));
             return fits && on_top;
         }
@@ -135,9 +136,9 @@ impl Receiver {
     // rfc9260:6.2-26 rfc9260:6.2-27
     #[cold]
     fn take_back_behind(&mut self, cx: &Context, at: SpaceId, seq: u64, chunk: Asked) -> bool {
-        let is_first = self.spaces.get(at).is_some_and(|space| space.received.next() == seq);
+        let is_first = self.arrivals.next(at) == Some(seq);
         let on_top = is_first && chunk.at_once && self.inbound.is_read();
-        let renumbered = self.renumbered || self.fids.is_some() || self.encoding == Encoding::Sf2007;
+        let renumbered = self.renumbered || self.arrivals.has_floors() || self.encoding == Encoding::Sf2007;
         if at != SpaceId::FIRST || renumbered {
             return on_top;
         }
@@ -158,20 +159,11 @@ impl Receiver {
         while least > 0 || !self.fits(cx, chunk, 0) {
             let Some(last) = behind.pop() else { break };
             for (start, end) in self.inbound.take_back(&last) {
-                self.count_as_missing(at, start, end);
+                self.arrivals.take_back(at, start, end);
             }
             least = least.saturating_sub(1);
         }
         self.fits(cx, chunk, 0) || on_top
-    }
-
-    /// What came under the numbers `start..end` was dropped.
-    fn count_as_missing(&mut self, at: SpaceId, start: u64, end: u64) {
-        let Some(space) = self.spaces.get_mut(at) else { return };
-        space.received.forget(start, end);
-        if self.selects_gaps {
-            space.selection.get_or_insert_default().take_back(end - 1);
-        }
     }
 
     /// Whether the user can have a chunk as soon as it is here, or nothing is kept of it.
@@ -204,7 +196,7 @@ impl Receiver {
         data: &DataChunk<'a>,
     ) -> Arrived<'a> {
         let (before, after) =
-            if arrival == Arrival::InOrder { (true, false) } else { self.neighbours(at, seq) };
+            if arrival == Arrival::InOrder { (true, false) } else { self.arrivals.neighbours(at, seq) };
         Arrived {
             seq,
             tsn: data.tsn,
@@ -219,14 +211,6 @@ impl Receiver {
             after,
             payload: data.payload,
         }
-    }
-
-    /// Whether the numbers before and after have arrived. Before the first there is nothing to go on with.
-    #[inline(never)]
-    fn neighbours(&self, at: SpaceId, seq: u64) -> (bool, bool) {
-        let arrived =
-            |seq| self.spaces.get(at).is_some_and(|space| space.received.classify(seq) == Arrival::Duplicate);
-        (seq.checked_sub(1).is_none_or(arrived), arrived(seq + 1))
     }
 
     /// Whether what is charged is what a count gives, and within its bound: for tests, after every step of a life.

@@ -1,126 +1,227 @@
-//! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
+//! The chunks that have arrived, by sequence space, and when they are acknowledged.
 
-use super::Receiver;
-use super::inbound::growing::Inconsistent;
-use super::inbound::interleaved::Piece;
-use super::inbound::limits::Limits;
-use super::space::map::Arrival;
-use super::space::timing::{AckPolicy, PacketSummary};
-use super::standstill::STANDSTILL;
+mod acknowledge;
+mod asn;
+mod ecn;
+mod packet;
+mod peer_fids;
+mod space;
+
+use anabranch_base::{Instant, TraceEvent, rare};
+use anabranch_wire::Tsn;
+
 use crate::context::Context;
-use crate::encoding::{DataChunk, Encoding};
-use crate::event::Event;
-use crate::ids::{PathId, SpaceId, SubflowId};
-use crate::violation::Violation;
-use anabranch_base::{TraceEvent, rare};
+use crate::encoding::DataChunk;
+use crate::event::Timer;
+use crate::ids::{Id, PathId, SpaceId, SubflowId, Table, any_of};
+use crate::negotiation::fids::Fids;
+use asn::AsnMap;
+use space::ReceiveSpace;
+use space::timing::{AckPolicy, AckTiming};
 
-/// What is known of a packet while its chunks are read.
-#[derive(Debug, Default)]
-pub(crate) struct PacketRead {
-    /// Where it came from: its data is acknowledged there.
-    path: PathId,
-    /// The sequence space that the packet's data belongs to, and what it has brought for that.
-    pub(super) space: SpaceId,
-    pub(super) summary: PacketSummary,
-    /// What the packet brought for spaces that it has left.
-    had_data: bool,
-    had_new: bool,
+pub(in crate::receiver) use acknowledge::Carrier;
+pub(crate) use packet::PacketRead;
+pub(in crate::receiver) use space::map::Arrival;
+
+/// The sequence spaces of the peer: what came in each, and what is owed for it.
+#[derive(Debug)]
+pub(crate) struct Arrivals {
+    spaces: Table<SpaceId, ReceiveSpace>,
+    /// The peer has agreed that SACKs leave gap blocks out.
+    selects_gaps: bool,
+    /// FIDs under which the peer sends, where subflows have spaces of their own.
+    fids: Option<Box<Fids>>,
+    /// Association sequence numbers (encoding of 2007).
+    asn: Option<Box<AsnMap>>,
 }
 
-impl PacketRead {
-    /// Of a packet that came on a path.
-    pub(crate) fn on(path: PathId) -> Self {
-        Self { path, ..Self::default() }
-    }
-
-    /// Whether the packet has brought data, new or not.
-    pub(crate) fn has_data(&self) -> bool {
-        self.had_data || self.summary.has_data
-    }
-
-    /// Whether the packet has brought new data.
-    pub(crate) fn has_new(&self) -> bool {
-        self.had_new || self.summary.new
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self { spaces: Table::of(ReceiveSpace::new(0)), selects_gaps: false, fids: None, asn: None }
     }
 }
 
-/// What became of a data chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// Nothing more is to be said of it.
-    Done,
-    /// "it MUST acknowledge the reception of the DATA chunk following the normal procedure and immediately send an
-    /// ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).
-    NoSuchStream,
-}
+impl Arrivals {
+    /// Whether both sides have agreed that SACKs leave gap blocks out.
+    pub(crate) fn selects_gaps(&self) -> bool {
+        self.selects_gaps
+    }
 
-/// What becomes of a chunk for which there is not plenty of room.
-enum Entrance {
-    /// It is taken.
-    Open,
-    /// There is no room for it.
-    Shut,
-    /// Nothing that the peer can send would be of use any more: the association must be aborted.
-    Standstill,
-}
+    /// The peer's Initial TSN.
+    pub(crate) fn base(&self) -> Tsn {
+        self.spaces.first().map(ReceiveSpace::base).unwrap_or_default()
+    }
 
-impl Receiver {
-    /// Takes a DATA chunk of RFC 9260.
-    ///
-    /// # Errors
-    /// When the association must be aborted.
-    #[allow(
-        clippy::inline_always,
-        reason = "the loop over the chunks of a packet is its only caller; measured"
-    )]
+    /// The peer's INIT or INIT ACK said with which TSN it begins; it is told of a `window` of so many bytes.
+    pub(in crate::receiver) fn learn_peer(&mut self, initial_tsn: Tsn, window: u32) {
+        if let Some(space) = self.spaces.first_mut() {
+            space.set_base(initial_tsn);
+            space.timing.last_advertised = window;
+        }
+    }
+
+    /// The peer has restarted: nothing has arrived, and nothing beyond RFC 9260 is agreed on.
+    pub(in crate::receiver) fn restart(&mut self, initial_tsn: Tsn) {
+        let mut space = ReceiveSpace::new(0);
+        space.set_base(initial_tsn);
+        *self = Self { spaces: Table::of(space), ..Self::default() };
+    }
+
+    /// Extensions were agreed on: whether SACKs leave gap blocks out, under which FIDs the peer sends, and whether chunks have
+    /// association sequence numbers.
+    pub(in crate::receiver) fn adopt(&mut self, selects_gaps: bool, fids: Option<Fids>, has_asn: bool) {
+        self.selects_gaps = selects_gaps;
+        self.fids = fids.map(Box::new);
+        self.asn = has_asn.then(|| Box::new(AsnMap::new(self.base())));
+    }
+
+    /// Back to RFC 9260; spaces of other subflows are gone.
+    pub(in crate::receiver) fn forget_extensions(&mut self) {
+        self.forget_subflows();
+        self.selects_gaps = false;
+        self.asn = None;
+    }
+
+    /// Subflows have no spaces of their own any more.
+    pub(in crate::receiver) fn forget_subflows(&mut self) {
+        self.spaces.split_off_first();
+        self.fids = None;
+    }
+
+    /// TSNs go on with `next`, and nothing has arrived (SSN/TSN reset). The peer keeps the window that it was told.
+    pub(in crate::receiver) fn renumber(&mut self, next: Tsn) {
+        if let Some(space) = self.spaces.first_mut() {
+            let last_advertised = space.timing.last_advertised;
+            space.restart(next);
+            space.timing.last_advertised = last_advertised;
+        }
+    }
+
+    /// Looks at a chunk of the packet that is being read: its unwrapped number, and what it is, where it is new and may be taken. Of one
+    /// that is not nothing more is to be said. The receive window has `window` bytes.
+    // rfc9260:6.2-1 rfc9260:6.2-4 rfc9260:6.2-5 rfc9260:6.2-31
+    #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
     #[inline(always)]
-    pub(crate) fn take_plain(
+    pub(in crate::receiver) fn look(
         &mut self,
         cx: &mut Context,
         read: &mut PacketRead,
-        chunk: &DataChunk<'_>,
-    ) -> Result<Taken, Violation> {
-        let (seq, arrival) = match self.note_arrival(cx, read, chunk)? {
-            Ok(new) => new,
-            Err(taken) => return Ok(taken),
-        };
-        let ready = self.reassemble_plain(cx, seq, arrival, chunk);
-        tell_readable(cx, chunk.stream, ready)
+        data: &DataChunk<'_>,
+        window: u32,
+    ) -> Option<(u64, Arrival)> {
+        let space = self.spaces.get_mut(read.space)?;
+        read.summary.has_data = true;
+        // Before the peer's Initial TSN: not a TSN of this association.
+        let seq = space.unwrap(data.tsn)?;
+        read.summary.hole |= space.received.has_holes() && cx.config.emulation.sack_filled_hole;
+        let arrival = space.received.classify(seq);
+        if arrival == Arrival::Duplicate {
+            rare();
+            read.summary.duplicate = true;
+            space.timing.on_duplicate(data.tsn);
+            // The peer may not know: the SACK that reports it has its block.
+            if let Some(selection) = space.selection.as_mut().filter(|_| seq > space.received.next()) {
+                selection.note(seq);
+            }
+            cx.stats.duplicates_received += 1;
+            let event = TraceEvent::Received { seq, len: data.payload.len() as u32, duplicate: true };
+            cx.record(SubflowId::FIRST, read.path, event);
+            return None;
+        }
+        if arrival == Arrival::BeyondHole && seq >= space.reach(window) {
+            // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
+            cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
+            read.summary.immediate = true;
+            return None;
+        }
+        Some((seq, arrival))
     }
 
-    /// Takes a data chunk of another encoding, of the space that the packet has entered. Apart from DATA, so that each is
-    /// compiled for itself.
-    ///
-    /// # Errors
-    /// When the association must be aborted.
-    #[inline(never)]
-    pub(crate) fn take(
+    /// A new chunk of the packet that is being read is taken. Its stream `exists`, or its payload is thrown away.
+    #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
+    #[inline(always)]
+    pub(in crate::receiver) fn record(
         &mut self,
         cx: &mut Context,
         read: &mut PacketRead,
-        chunk: &DataChunk<'_>,
-    ) -> Result<Taken, Violation> {
-        let (seq, arrival) = match self.note_arrival(cx, read, chunk)? {
-            Ok(new) => new,
-            Err(taken) => return Ok(taken),
-        };
-        let ready = self.reassemble(cx, read.space, seq, arrival, chunk);
-        tell_readable(cx, chunk.stream, ready)
+        (seq, arrival): (u64, Arrival),
+        data: &DataChunk<'_>,
+        exists: bool,
+    ) {
+        let Some(space) = self.spaces.get_mut(read.space) else { return };
+        space.received.record(seq);
+        if self.fids.is_some() && space.received.end() == seq + 1 {
+            space.newest = Some(cx.now);
+        }
+        read.summary.new = true;
+        read.summary.hole |= space.received.has_holes();
+        read.summary.immediate |= data.flags.immediate && cx.config.sack.immediate_bit_obeyed;
+        cx.stats.payload_bytes_received_new += data.payload.len() as u64;
+        if arrival != Arrival::InOrder {
+            rare();
+            cx.stats.out_of_order_received += 1;
+            space.out_of_order = space.out_of_order.saturating_add(1);
+            if self.selects_gaps {
+                space.selection.get_or_insert_default().note(seq);
+            }
+            if let Some(streams) = cx.streams.as_mut().filter(|_| exists) {
+                streams.incoming(data.stream).out_of_order += 1;
+            }
+        }
+        let event = TraceEvent::Received { seq, len: data.payload.len() as u32, duplicate: false };
+        cx.record(SubflowId::FIRST, read.path, event);
     }
 
-    /// What follows in the packet belongs to that sequence space: what it brought for the one before is complete.
+    /// The peer gives up what is missing up to `cumulative`: "the data receiver MUST first update its cumulative TSN point to the value
+    /// carried in the FORWARD TSN chunk, and then MUST further advance its cumulative TSN point locally if possible" (RFC 3758, 3.6). The
+    /// number before which all counts as received; `None` where nothing has moved. The receive window has `window` bytes.
+    // rfc3758:3.6-2 rfc3758:3.6-3 rfc3758:3.6-4 rfc3758:3.6-5 rfc3758:3.6-6
+    pub(in crate::receiver) fn move_to(
+        &mut self,
+        cx: &Context,
+        read: &mut PacketRead,
+        at: SpaceId,
+        cumulative: Tsn,
+        window: u32,
+    ) -> Option<u64> {
+        self.enter_space(cx, read, at);
+        let space = self.spaces.get_mut(at)?;
+        // "for the purposes of sending a SACK, the receiver MUST follow the same rules as if a DATA chunk had been received".
+        read.summary.has_data = true;
+        let reach = space.reach(window);
+        let last = space.unwrap(cumulative).filter(|last| *last >= space.received.next());
+        let Some(floor) = last.map(|last| last + 1).filter(|floor| *floor <= reach) else {
+            // Out of date: "The receiver SHOULD send a SACK to its peer ... since such a duplicate may indicate the previous SACK was
+            // lost". Or further ahead than a peer can have sent that obeys the window: it moves nothing either.
+            read.summary.immediate = true;
+            return None;
+        };
+        read.summary.hole |= space.received.has_holes() && cx.config.emulation.sack_filled_hole;
+        space.received.advance_to(floor);
+        read.summary.new = true;
+        read.summary.hole |= space.received.has_holes();
+        Some(floor)
+    }
+
+    /// The chunks under the numbers `start..end` were dropped to make room: they count as not received.
+    pub(in crate::receiver) fn take_back(&mut self, at: SpaceId, start: u64, end: u64) {
+        let Some(space) = self.spaces.get_mut(at) else { return };
+        space.received.forget(start, end);
+        if self.selects_gaps {
+            space.selection.get_or_insert_default().take_back(end - 1);
+        }
+    }
+
+    /// The chunks that follow in the packet belong to that sequence space: what it brought for the one before is complete.
     pub(crate) fn enter_space(&mut self, cx: &Context, read: &mut PacketRead, at: SpaceId) {
         if read.space == at {
             return;
         }
-        if read.summary.has_data {
-            let summary = std::mem::take(&mut read.summary);
-            read.had_data |= summary.has_data;
-            read.had_new |= summary.new;
-            if let Some(space) = self.spaces.get_mut(read.space) {
-                space.path = read.path;
-                space.timing.on_packet(cx.now, summary, AckPolicy::of(&cx.config));
-            }
+        if let Some(summary) = read.leave_space()
+            && let Some(space) = self.spaces.get_mut(read.space)
+        {
+            space.path = Some(read.path);
+            space.timing.on_packet(cx.now, summary, AckPolicy::of(&cx.config));
         }
         read.space = at;
     }
@@ -131,168 +232,276 @@ impl Receiver {
     pub(crate) fn finish_packet(&mut self, cx: &Context, read: &PacketRead) {
         if read.summary.has_data {
             if let Some(space) = self.spaces.get_mut(read.space) {
-                space.path = read.path;
+                space.path = Some(read.path);
                 space.timing.on_packet(cx.now, read.summary, AckPolicy::of(&cx.config));
             }
         }
     }
 
-    /// Notes that a chunk has arrived: its unwrapped number where its message is to be delivered, or what became of it.
-    // rfc3758:3.6-1
-    // rfc9260:6.2-1 rfc9260:6.2-4 rfc9260:6.2-5 rfc9260:6.2-31
-    #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
-    #[inline(always)]
-    fn note_arrival(
-        &mut self,
-        cx: &mut Context,
-        read: &mut PacketRead,
-        data: &DataChunk<'_>,
-    ) -> Result<Result<(u64, Arrival), Taken>, Violation> {
-        if data.payload.is_empty() {
-            return Err(Violation::NoUserData(data.tsn));
-        }
-        let plenty = self.has_plenty(cx, data.payload.len());
-        let Some(mut space) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
-        read.summary.has_data = true;
-        let Some(seq) = space.unwrap(data.tsn) else {
-            // Before the peer's Initial TSN: not a TSN of this association.
-            return Ok(Err(Taken::Done));
-        };
-        read.summary.hole |= space.received.has_holes() && cx.config.emulation.sack_filled_hole;
-        let arrival = space.received.classify(seq);
-        let len = data.payload.len();
-        if arrival == Arrival::Duplicate {
-            rare();
-            read.summary.duplicate = true;
-            space.timing.on_duplicate(data.tsn);
-            // The peer may not know: the SACK that reports it has its block.
-            if let Some(selection) = space.selection.as_mut().filter(|_| seq > space.received.next()) {
-                selection.note(seq);
-            }
-            cx.stats.duplicates_received += 1;
-            let event = TraceEvent::Received { seq, len: len as u32, duplicate: true };
-            cx.record(SubflowId::FIRST, read.path, event);
-            return Ok(Err(Taken::Done));
-        }
-        if arrival == Arrival::BeyondHole && seq >= space.reach(cx.config.limits.receive_window) {
-            // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
-            cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
-            read.summary.immediate = true;
-            return Ok(Err(Taken::Done));
-        }
-        if let Some(resets) = &self.resets {
-            rare();
-            if read.space == SpaceId::FIRST && resets.comes_too_early(seq, data.stream) {
-                return Ok(Err(Taken::Done));
-            }
-        }
-        if !plenty {
-            rare();
-            match self.let_in(cx, read, data) {
-                Entrance::Open => {}
-                Entrance::Shut => return Ok(Err(Taken::Done)),
-                Entrance::Standstill => return Err(STANDSTILL),
-            }
-            let Some(again) = self.spaces.get_mut(read.space) else { return Ok(Err(Taken::Done)) };
-            space = again;
-        }
-        space.received.record(seq);
-        if self.fids.is_some() && space.received.end() == seq + 1 {
-            space.newest = Some(cx.now);
-        }
-        read.summary.new = true;
-        read.summary.hole |= space.received.has_holes();
-        read.summary.immediate |= data.flags.immediate && cx.config.sack.immediate_bit_obeyed;
-        cx.stats.payload_bytes_received_new += len as u64;
-        if arrival != Arrival::InOrder {
-            rare();
-            cx.stats.out_of_order_received += 1;
-            space.out_of_order = space.out_of_order.saturating_add(1);
-            if self.selects_gaps {
-                space.selection.get_or_insert_default().note(seq);
-            }
-            if let Some(streams) = cx.streams.as_mut().filter(|_| data.stream < self.streams) {
-                streams.incoming(data.stream).out_of_order += 1;
-            }
-        }
-        let event = TraceEvent::Received { seq, len: len as u32, duplicate: false };
-        cx.record(SubflowId::FIRST, read.path, event);
-        if data.stream >= self.streams {
-            rare();
-            return Ok(Err(Taken::NoSuchStream));
-        }
-        Ok(Ok((seq, arrival)))
+    /// Whether subflows have spaces of their own.
+    #[inline]
+    pub(in crate::receiver) fn are_several(&self) -> bool {
+        self.spaces.len() > 1
     }
 
-    /// Whether a new chunk is taken where a closer look at the room for it is needed. In a function of its own, and told in a byte, so that
-    /// those for which there is plenty do not pay for it.
+    /// Every space.
+    pub(in crate::receiver) fn ids(&self) -> impl Iterator<Item = SpaceId> + use<> {
+        self.spaces.ids()
+    }
+
+    /// Gaps between the numbers that have arrived, of all spaces.
+    #[inline]
+    pub(in crate::receiver) fn gaps(&self) -> usize {
+        match self.spaces.rows() {
+            [space] => space.received.gaps(),
+            spaces => gaps_of(spaces),
+        }
+    }
+
+    /// Gaps between the numbers that have arrived in a space.
+    pub(in crate::receiver) fn gaps_in(&self, at: SpaceId) -> usize {
+        self.spaces.get(at).map_or(0, |space| space.received.gaps())
+    }
+
+    /// The unwrapped number of a chunk of a space, and what it would be.
+    pub(in crate::receiver) fn classify(&self, at: SpaceId, tsn: Tsn) -> Option<(u64, Arrival)> {
+        let space = self.spaces.get(at)?;
+        let seq = space.unwrap(tsn)?;
+        Some((seq, space.received.classify(seq)))
+    }
+
+    /// Whether the numbers before and after have arrived. Before the first there is nothing to go on with.
     #[inline(never)]
-    fn let_in(&mut self, cx: &mut Context, read: &mut PacketRead, data: &DataChunk<'_>) -> Entrance {
-        let space = self.spaces.get(read.space);
-        let Some((space, seq)) = space.and_then(|space| Some((space, space.unwrap(data.tsn)?))) else {
-            return Entrance::Shut;
-        };
-        let arrival = space.received.classify(seq);
-        let is_taken = self.find_room(cx, read.space, seq, arrival, data);
-        if self.stands_still(cx, read.space, (seq, arrival), data, is_taken) {
-            return Entrance::Standstill;
-        }
-        if is_taken {
-            return Entrance::Open;
-        }
-        // "the receiver MUST immediately send back a SACK chunk with the current receive window".
-        cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
-        read.summary.immediate = true;
-        Entrance::Shut
+    pub(in crate::receiver) fn neighbours(&self, at: SpaceId, seq: u64) -> (bool, bool) {
+        let arrived =
+            |seq| self.spaces.get(at).is_some_and(|space| space.received.classify(seq) == Arrival::Duplicate);
+        (seq.checked_sub(1).is_none_or(arrived), arrived(seq + 1))
     }
 
-    /// Gives what came as DATA to reassembly.
-    #[allow(clippy::inline_always, reason = "used once; measured")]
-    #[inline(always)]
-    fn reassemble_plain(
-        &mut self,
-        cx: &Context,
-        seq: u64,
-        arrival: Arrival,
-        data: &DataChunk<'_>,
-    ) -> Result<bool, Inconsistent> {
-        let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
-        let (spaces, lent) = (&self.spaces, self.lent_to_sender);
-        self.inbound.add(&arrived, || Limits { config: &cx.config, spaces: spaces.rows(), lent })
+    /// The number that a space goes on with: the earliest that has not arrived.
+    pub(in crate::receiver) fn next(&self, at: SpaceId) -> Option<u64> {
+        self.spaces.get(at).map(|space| space.received.next())
     }
 
-    /// Gives what came in another encoding to reassembly: it numbers messages, or fragments, in its own way.
-    #[inline(never)]
-    fn reassemble(
-        &mut self,
-        cx: &Context,
-        space: SpaceId,
-        seq: u64,
-        arrival: Arrival,
-        data: &DataChunk<'_>,
-    ) -> Result<bool, Inconsistent> {
-        let arrived = (self.encoding == Encoding::Sf2007).then(|| self.arrived(space, seq, arrival, data));
-        let limits = Limits { config: &cx.config, spaces: self.spaces.rows(), lent: self.lent_to_sender };
-        if let Some(arrived) = arrived {
-            return self.inbound.add_of_space(space, &arrived, &limits);
+    /// That of each space.
+    pub(in crate::receiver) fn next_of_each(&self) -> Vec<u64> {
+        self.spaces.iter().map(|(_, space)| space.received.next()).collect()
+    }
+
+    /// The highest number that has arrived in a space.
+    pub(in crate::receiver) fn highest(&self, at: SpaceId) -> u64 {
+        self.spaces.get(at).map_or(0, |space| space.received.end().saturating_sub(1))
+    }
+
+    /// The unwrapped number of a TSN that has not come yet, or has come and something before it has not.
+    pub(in crate::receiver) fn awaited(&self, tsn: Tsn) -> Option<u64> {
+        let space = self.spaces.first()?;
+        space.unwrap(tsn).filter(|seq| *seq >= space.received.next())
+    }
+
+    /// The TSN that stands for an unwrapped number of the TSN space.
+    pub(in crate::receiver) fn tsn_of(&self, seq: u64) -> Option<Tsn> {
+        self.spaces.first().map(|space| space.tsn_of(seq))
+    }
+
+    /// New chunks of a space that came out of order.
+    pub(crate) fn out_of_order(&self, at: SpaceId) -> u64 {
+        self.spaces.get(at).map_or(0, |space| space.out_of_order.into())
+    }
+
+    /// An association sequence number has arrived (encoding of 2007).
+    pub(crate) fn record_asn(&mut self, asn: Tsn) {
+        if let Some(map) = &mut self.asn {
+            map.record(asn);
         }
-        self.inbound.add_piece(&Piece::of(space, seq, data), &limits)
+    }
+
+    /// The TSN that is expected next in a space.
+    pub(crate) fn next_tsn(&self, at: SpaceId) -> Tsn {
+        self.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.received.next()))
+    }
+
+    /// The TSN that a SHUTDOWN chunk acknowledges.
+    pub(crate) fn shutdown_cumulative(&self) -> Option<Tsn> {
+        match &self.asn {
+            Some(asn) => Some(asn.cumulative()),
+            None => self.cumulative(),
+        }
+    }
+
+    /// The last TSN of the association received in sequence.
+    pub(crate) fn cumulative(&self) -> Option<Tsn> {
+        self.spaces.first().map(ReceiveSpace::cumulative)
+    }
+
+    /// Whether an acknowledgement must leave now.
+    #[inline]
+    pub(crate) fn owes_sack(&self) -> bool {
+        any_of(self.spaces.rows(), |space| space.timing.is_due_now())
+    }
+
+    /// Whether an acknowledgement must leave now, or may ride with what leaves.
+    #[inline]
+    pub(crate) fn has_pending_sack(&self) -> bool {
+        any_of(self.spaces.rows(), |space| space.timing.is_pending())
+    }
+
+    /// The first space that owes an acknowledgement.
+    pub(crate) fn first_owing(&self) -> Option<SpaceId> {
+        self.spaces.rows().iter().position(|space| space.timing.is_due_now()).map(SpaceId::at)
+    }
+
+    /// The path on which the next acknowledgement leaves, where it matters.
+    // rfc9260:6.4-3 rfc9260:6.7-2
+    pub(crate) fn answer_path(&self) -> Option<PathId> {
+        self.first_owing().and_then(|at| self.spaces.get(at)).and_then(|space| space.path)
+    }
+
+    /// The window that the peer was told last of a space, bytes.
+    #[inline]
+    pub(in crate::receiver) fn told_window(&self, at: SpaceId) -> Option<u32> {
+        self.spaces.get(at).map(|space| space.timing.last_advertised)
+    }
+
+    /// Whether any data has ever come in a space.
+    pub(in crate::receiver) fn has_started(&self, at: SpaceId) -> bool {
+        self.spaces.get(at).is_some_and(|space| space.timing.has_started())
+    }
+
+    /// A window has grown enough to be told: a SACK of the space leaves at once.
+    pub(in crate::receiver) fn tell_window(&mut self, at: SpaceId) {
+        if let Some(space) = self.spaces.get_mut(at) {
+            space.timing.demand();
+        }
+    }
+
+    /// Asks for a SACK of the TSN space at once.
+    pub(crate) fn demand_sack(&mut self) {
+        if let Some(space) = self.spaces.first_mut() {
+            space.timing.demand();
+        }
+    }
+
+    /// The timers: `visit` is told of each, when it expires and what for.
+    pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SpaceId)) {
+        self.spaces.for_each(|at, space| visit(space.timing.timer(), Timer::Sack, at));
+    }
+
+    /// The delayed SACK of a space is due.
+    pub(crate) fn on_sack_timer(&mut self, cx: &Context, at: SpaceId) {
+        if let Some(space) = self.spaces.get_mut(at) {
+            space.timing.on_timeout(cx.now);
+        }
+    }
+
+    /// The peer has sent everything and knows that it has come. It may be gone as soon as it has our SHUTDOWN ACK: a SACK would find
+    /// nobody, and the ABORT in answer would take the place of a SHUTDOWN COMPLETE that was lost.
+    pub(crate) fn acknowledge_no_more(&mut self) {
+        for space in self.spaces.rows_mut() {
+            space.timing = AckTiming::default();
+        }
+    }
+
+    /// Ranges in the receive map looked at so far.
+    #[cfg(test)]
+    pub(crate) fn work(&self) -> u64 {
+        self.spaces.rows().first().map_or(0, |space| space.received.work())
     }
 }
 
-#[inline]
-fn tell_readable(
-    cx: &mut Context,
-    stream: u16,
-    ready: Result<bool, Inconsistent>,
-) -> Result<Taken, Violation> {
-    match ready {
-        Ok(true) => cx.tell(Event::Readable { stream }),
-        Ok(false) => {}
-        Err(inconsistent) => {
-            rare();
-            return Err(Violation::Protocol(inconsistent.0));
+#[inline(never)]
+fn gaps_of(spaces: &[ReceiveSpace]) -> usize {
+    spaces.iter().map(|space| space.received.gaps()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use anabranch_base::SecretRng;
+    use anabranch_wire::Mid;
+    use anabranch_wire::chunk::DataFlags;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::path::Path;
+
+    const WINDOW: u32 = 10_000;
+
+    fn context() -> Context {
+        let config = Arc::new(Config::rfc9260());
+        let path = Path::new(&config, "192.0.2.1:0".parse().expect("an address"));
+        Context::new(0, config, path, SecretRng::from_seed([1; 32]))
+    }
+
+    fn chunk(tsn: u32) -> DataChunk<'static> {
+        DataChunk {
+            flags: DataFlags::default(),
+            tsn: Tsn::new(tsn),
+            stream: 0,
+            mid: Mid::new(0),
+            fragment: 0,
+            ppid: 0,
+            payload: b"m",
         }
     }
-    Ok(Taken::Done)
+
+    /// A packet with those TSNs: what of it was new.
+    fn packet(arrivals: &mut Arrivals, cx: &mut Context, tsns: &[u32]) -> Vec<u64> {
+        let mut read = PacketRead::on(PathId::new(0));
+        let mut new = Vec::new();
+        for tsn in tsns {
+            let data = chunk(*tsn);
+            if let Some(arrival) = arrivals.look(cx, &mut read, &data, WINDOW) {
+                arrivals.record(cx, &mut read, arrival, &data, true);
+                new.push(arrival.0);
+            }
+        }
+        arrivals.finish_packet(cx, &read);
+        new
+    }
+
+    #[test]
+    fn chunks_are_new_once_and_acknowledged() {
+        let (mut arrivals, mut cx) = (Arrivals::default(), context());
+        arrivals.learn_peer(Tsn::new(100), WINDOW);
+        assert_eq!(packet(&mut arrivals, &mut cx, &[100, 102]), [0, 2]);
+        assert!(arrivals.owes_sack(), "a hole");
+        assert_eq!((arrivals.cumulative(), arrivals.gaps()), (Some(Tsn::new(100)), 1));
+        assert_eq!(packet(&mut arrivals, &mut cx, &[102, 101]), [1]);
+        assert_eq!((arrivals.cumulative(), arrivals.gaps()), (Some(Tsn::new(102)), 0));
+        assert_eq!((cx.stats.duplicates_received, cx.stats.out_of_order_received), (1, 2));
+    }
+
+    #[test]
+    fn a_number_that_no_honest_peer_has_reached_is_not_taken() {
+        let (mut arrivals, mut cx) = (Arrivals::default(), context());
+        arrivals.learn_peer(Tsn::new(100), WINDOW);
+        assert_eq!(packet(&mut arrivals, &mut cx, &[100 + (1 << 20)]), []);
+        assert!(arrivals.owes_sack());
+        assert_eq!(packet(&mut arrivals, &mut cx, &[99]), []);
+    }
+
+    #[test]
+    fn dropped_chunks_come_again() {
+        let (mut arrivals, mut cx) = (Arrivals::default(), context());
+        arrivals.learn_peer(Tsn::new(0), WINDOW);
+        packet(&mut arrivals, &mut cx, &[0, 5, 6]);
+        arrivals.take_back(SpaceId::FIRST, 6, 7);
+        assert_eq!(arrivals.highest(SpaceId::FIRST), 5);
+        assert_eq!(packet(&mut arrivals, &mut cx, &[6]), [6]);
+    }
+
+    #[test]
+    fn a_peer_gives_up_no_further_than_it_can_have_sent() {
+        let (mut arrivals, mut cx) = (Arrivals::default(), context());
+        arrivals.learn_peer(Tsn::new(0), WINDOW);
+        packet(&mut arrivals, &mut cx, &[0, 4]);
+        let mut read = PacketRead::on(PathId::new(0));
+        let mut up_to = |tsn| arrivals.move_to(&cx, &mut read, SpaceId::FIRST, Tsn::new(tsn), WINDOW);
+        assert_eq!(up_to(1 << 20), None);
+        assert_eq!(up_to(0), None, "out of date");
+        assert_eq!(up_to(3), Some(4));
+        assert_eq!(arrivals.next(SpaceId::FIRST), Some(5), "that had come");
+    }
 }

@@ -2,11 +2,11 @@
 
 mod delivery_order;
 mod giving_up;
-pub(super) mod growing;
 pub(super) mod interleaved;
 pub(super) mod limits;
 mod numbers;
 mod parked;
+pub(super) mod partial_message;
 mod progress;
 mod ready;
 mod reassembly;
@@ -21,11 +21,11 @@ use crate::message::Received;
 use crate::per_stream::PerStream;
 use crate::room::grow;
 use delivery_order::DeliveryOrder;
-use growing::{Inconsistent, PIECE};
 use interleaved::{Added, Finished, Interleaved, Piece};
 use limits::Limits;
 use numbers::Numbers;
 use parked::Parked;
+use partial_message::{Inconsistent, PIECE};
 use ready::Ready;
 pub(crate) use reassembly::Arrived;
 use reassembly::{Joined, Reassembly, Whole};
@@ -93,7 +93,7 @@ pub(crate) struct Inbound {
     ready: Ready,
     /// When and where the packet came that is being read: what becomes whole came with it.
     came_at: Instant,
-    came_on: PathId,
+    came_on: u8,
     /// Messages that were handed over in parts so far.
     in_parts: u32,
     /// User data held, in reassembly, in order or ready, bytes.
@@ -278,7 +278,7 @@ impl Inbound {
             Joined::Waits => {}
         }
         self.buffered_pieces += usize::from(chunk.beginning);
-        let is_long = limits.is_long(|| self.reassembly.grown(chunk.seq));
+        let is_long = limits.is_long(|| self.reassembly.held_of(chunk.seq));
         let held_back = self.reassembly.held() + self.streams.waiting.held() + limits.gaps();
         if is_long || held_back > limits.point() || self.is_crowded(limits) {
             self.hand_over(chunk.seq, is_long, limits);
@@ -319,14 +319,14 @@ impl Inbound {
     #[allow(clippy::inline_always, reason = "as above; measured")]
     #[inline(always)]
     fn came_now(&self, mut message: Received) -> Received {
-        (message.at, message.path) = (self.came_at, self.came_on.get());
+        (message.at, message.path) = (self.came_at, self.came_on);
         message
     }
 
     /// The packet that is being read came there and then.
     #[inline]
     pub(crate) fn begin_packet(&mut self, at: Instant, path: PathId) {
-        (self.came_at, self.came_on) = (at, path);
+        (self.came_at, self.came_on) = (at, path.get());
     }
 
     /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where that is long or messages in the
@@ -406,7 +406,7 @@ impl Inbound {
     fn is_long(&self, piece: &Piece<'_>, number: u64, limits: &Limits<'_>) -> bool {
         limits.is_long(|| {
             let numbered = self.numbered.as_ref();
-            numbered.map_or(0, |all| all.interleaved.grown(piece.stream, piece.unordered, number))
+            numbered.map_or(0, |all| all.interleaved.held_of(piece.stream, piece.unordered, number))
         })
     }
 
@@ -443,7 +443,7 @@ impl Inbound {
         let Joined::Whole(mut whole) = joined else {
             self.count_pieces(space, 1 + usize::from(chunk.beginning), 0);
             let of_space = || self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(index));
-            let is_long = limits.is_long(|| of_space().map_or(0, |reassembly| reassembly.grown(chunk.seq)));
+            let is_long = limits.is_long(|| of_space().map_or(0, |reassembly| reassembly.held_of(chunk.seq)));
             if is_long || self.is_pressed(limits) {
                 self.hand_over_of_space(space, chunk.seq);
             }

@@ -1,4 +1,4 @@
-//! What the user reads, and what that means for the window.
+//! The user reads messages, and the window follows.
 
 use anabranch_base::rare;
 
@@ -51,13 +51,13 @@ impl Receiver {
         }
         // "send a window update only if the window can be increased by at least a quarter of the receive buffer
         // size of the association" (6.2).
-        if self.smaller_window.is_some() {
+        if self.window.shrinks() {
             rare();
-            self.shrink_window(cx, message.len());
+            self.window.shrink(message.len());
         }
         if cx.config.limits.max_receive_window != 0 {
             rare();
-            self.tune_window(cx);
+            self.window.tune(cx, self.arrivals.has_floors());
         }
         if cx.state.receives_data() {
             self.offer_window(cx);

@@ -1,171 +1,202 @@
-//! What is free of the receive buffer: a_rwnd, and the a_fwnd of each subflow.
+//! The receive window: how large the receive buffer is. It begins as the configuration says. The user may choose another; and where the
+//! configuration lets it, it grows with what the user reads in a round trip, as those of Linux and FreeBSD do, up to a limit of the
+//! association and one of the endpoint, and shrinks when the endpoint has little left.
+
+mod tuning;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::Receiver;
-use super::inbound::limits::{GAP, Limits};
+use anabranch_base::Duration;
+
+use crate::config::{Config, LimitConfig};
 use crate::context::Context;
-use crate::encoding::Encoding;
-use crate::ids::SpaceId;
-use crate::receive_buffer::{Buffer, Use};
+use tuning::Tuning;
 
-impl Receiver {
-    /// Asks for a window update where the window has grown enough since the last SACK.
-    // rfc9260:6.2-6 rfc9260:6.2-11 rfc9260:6.2-12
+/// The largest IP packet that the peer is taken to send, bytes. It is the configured MTU and stays so: the MTU of a path is that of our
+/// own packets, which is found, lowered and raised meanwhile, while the peer's may be larger; and bounds on memory must not move
+/// with it.
+#[inline]
+pub(super) fn packet_of_peer(config: &Config) -> u16 {
+    config.mtu
+}
+
+/// The size of the receive buffer, and the reasons for which it changes.
+#[derive(Debug)]
+pub(crate) struct ReceiveWindow {
+    /// Bytes.
+    size: u32,
+    /// The size that it shrinks to as messages are read, bytes.
+    shrinks_to: Option<NonZeroU32>,
+    /// The round trip of the handshake, microseconds; 0: not known.
+    handshake_us: u32,
+    /// Where it may grow: from the first message on that is read.
+    tuning: Option<Box<Tuning>>,
+}
+
+impl ReceiveWindow {
+    /// Of so many bytes.
+    pub(super) fn new(size: u32) -> Self {
+        Self { size, shrinks_to: None, handshake_us: 0, tuning: None }
+    }
+
+    /// Bytes: a_rwnd while nothing is held.
     #[inline]
-    pub(super) fn offer_window(&mut self, cx: &Context) {
-        if self.spaces.len() > 1 {
-            self.update_windows(cx, self.advertised_window(cx));
-            return;
-        }
-        let Some(space) = self.spaces.first() else { return };
-        let whole = cx.config.limits.receive_window;
-        let enough = space.timing.last_advertised.saturating_add(whole / 4);
-        // Where the peer knows of most of the buffer not even an empty one would do: no need to count.
-        if enough <= whole && self.advertised_window(cx) >= enough {
-            if let Some(space) = self.spaces.first_mut() {
-                space.timing.demand();
-            }
-        }
+    pub(crate) fn size(&self) -> u32 {
+        self.size
     }
 
-    /// Whether subflows have parts of the receive buffer to themselves, which the peer was told with its size.
-    pub(crate) fn has_floors(&self) -> bool {
-        self.fids.is_some()
-    }
-
+    /// As large as it may grow, bytes.
     #[inline]
-    pub(super) fn limits<'a>(&'a self, cx: &'a Context) -> Limits<'a> {
-        Limits { config: &cx.config, spaces: self.spaces.rows(), lent: self.lent_to_sender }
+    pub(crate) fn largest(&self, limits: &LimitConfig) -> u32 {
+        self.size.max(limits.largest_receive_window())
     }
 
-    /// The user wants a receive window of so many bytes: "SHOULD notify the data sender in a timely manner of changes in its ability to
-    /// receive data" (6.2). A larger one is there at once and told when it is worth it; a smaller one
-    /// comes as messages are read.
-    pub(crate) fn change_window(&mut self, cx: &mut Context, wanted: u32) {
-        if cx.config.limits.max_receive_window != 0 {
-            // What the user chose while the association lives stays.
-            Arc::make_mut(&mut cx.config).limits.max_receive_window = 0;
-            self.tuning = None;
-        }
-        if wanted < cx.config.limits.receive_window {
+    /// The user wants so many bytes. A larger window is there at once, and true is the answer; a smaller one comes as messages are read.
+    pub(super) fn choose(&mut self, wanted: u32) -> bool {
+        // What the user chose while the association lives stays.
+        self.tuning = None;
+        if wanted < self.size {
             // A valid configuration wants 1,500 bytes at least.
-            self.smaller_window = NonZeroU32::new(wanted);
-            return;
+            self.shrinks_to = NonZeroU32::new(wanted);
+            return false;
         }
-        self.smaller_window = None;
-        Arc::make_mut(&mut cx.config).limits.receive_window = wanted;
-        if cx.state.receives_data() {
-            self.offer_window(cx);
-        }
+        self.shrinks_to = None;
+        self.size = wanted;
+        true
+    }
+
+    /// Whether it is to become smaller.
+    #[inline]
+    pub(super) fn shrinks(&self) -> bool {
+        self.shrinks_to.is_some()
     }
 
     /// So many bytes were read while the window is to become smaller. What the peer was offered is not taken back: the window shrinks
     /// by no more than a third of what is read, what is charged for messages falls by as much at least, and so a_rwnd never falls
     /// but for data that comes ("As DATA chunks are received and buffered, decrement a_rwnd", 6.2).
     #[inline(never)]
-    pub(super) fn shrink_window(&mut self, cx: &mut Context, read: usize) {
-        let Some(wanted) = self.smaller_window.map(NonZeroU32::get) else { return };
+    pub(super) fn shrink(&mut self, read: usize) {
+        let Some(wanted) = self.shrinks_to.map(NonZeroU32::get) else { return };
         let third = u32::try_from(read / 3).unwrap_or(u32::MAX);
-        let window = cx.config.limits.receive_window.saturating_sub(third).max(wanted);
-        Arc::make_mut(&mut cx.config).limits.receive_window = window;
-        if window == wanted {
-            self.smaller_window = None;
+        self.size = self.size.saturating_sub(third).max(wanted);
+        if self.size == wanted {
+            self.shrinks_to = None;
         }
-        if self.tuning.is_some() {
-            self.give_window_back(window);
+        if let Some(tuning) = &mut self.tuning {
+            tuning.give_back(self.size);
         }
     }
 
-    /// a_rwnd: what is free of the receive buffer.
-    // rfc9260:3.3.2-10 rfc9260:6.2-23 rfc9260:6.2-24 rfc9260:6.2-28
-    pub(crate) fn advertised_window(&self, cx: &Context) -> u32 {
-        let charged = self.inbound.buffered_bytes().max(self.limits(cx).charge(self.memory()));
-        cx.config.limits.receive_window.saturating_sub(u32::try_from(charged).unwrap_or(u32::MAX))
+    /// The round trip of the handshake: a side that never sends data learns of no other soon.
+    pub(crate) fn note_round_trip(&mut self, rtt: Duration) {
+        self.handshake_us = u32::try_from(rtt.as_nanos() / 1000).unwrap_or(u32::MAX);
     }
 
-    /// Memory that the peer makes us hold: what it sent and is not read, and the gaps between its TSNs (which cost
-    /// something even when the DATA was thrown away, as it is on streams that do not exist).
+    /// The round trip of the handshake, where it was measured.
+    pub(crate) fn handshake_round_trip(&self) -> Option<Duration> {
+        (self.handshake_us != 0).then(|| Duration::from_micros(self.handshake_us.into()))
+    }
+
+    /// The configuration with the receive window as large as it is by now.
+    pub(crate) fn announced(&self, config: &Arc<Config>) -> Arc<Config> {
+        if config.limits.receive_window == self.size {
+            return Arc::clone(config);
+        }
+        Arc::new((**config).clone().with(|config| config.limits.receive_window = self.size))
+    }
+
+    /// A HEARTBEAT was answered after so long: a side whose window grows, and that sends no data, learns of a round trip that has changed
+    /// by nothing else.
+    pub(crate) fn hear_round_trip(&mut self, cx: &Context, rtt: Duration) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.on_answer(cx.stats.payload_bytes_sent, rtt);
+        }
+    }
+
+    /// The user has read something: once a round trip the window follows how much it was. Where it `is_divided` between subflows it stays:
+    /// the peer was told of the parts in the handshake.
     #[inline]
-    pub(crate) fn memory(&self) -> usize {
-        let gaps = match self.spaces.rows() {
-            [space] => space.received.gaps(),
-            spaces => spaces.iter().map(|s| s.received.gaps()).sum(),
-        };
-        self.inbound.memory() + gaps * GAP
-    }
-
-    /// What a sequence space may still fill of the receive buffer.
-    pub(super) fn window_of(&self, cx: &Context, at: SpaceId) -> u32 {
-        if self.fids.is_some() { self.credit_of(cx, at) } else { self.advertised_window(cx) }
-    }
-
-    /// a_fwnd of a space: the part of the receive buffer that it may fill.
-    pub(crate) fn credit_of(&self, cx: &Context, at: SpaceId) -> u32 {
-        match self.use_of_buffer(cx) {
-            Some(buffer) => self.credit_in(cx, &buffer, at),
-            None => self.advertised_window(cx),
+    pub(super) fn tune(&mut self, cx: &mut Context, is_divided: bool) {
+        let rtt =
+            cx.paths.primary().and_then(|path| path.rtt().srtt()).or_else(|| self.handshake_round_trip());
+        let rtt = self.tuning.as_ref().and_then(|tuning| tuning.round_trip()).or(rtt);
+        if self.tuning.as_ref().is_none_or(|tuning| !tuning.is_within(cx.now, rtt)) {
+            self.tune_after(cx, rtt, is_divided);
         }
     }
 
-    /// How the receive buffer is divided: as our SF-CAP has told the peer.
-    fn buffer(cx: &Context) -> Buffer {
-        let config = &cx.config;
-        Buffer::new(
-            config.limits.receive_window,
-            config.subflows.buffer_floor,
-            usize::from(config.subflows.max_inbound),
-        )
-    }
-
-    fn use_of_buffer(&self, cx: &Context) -> Option<Use> {
-        let fids = self.fids.as_ref()?;
-        let open = self.spaces.iter().filter(|(_, space)| fids.epoch(space.fid).is_some());
-        Some(Self::buffer(cx).in_use(open.map(|(at, _)| self.charged_to(cx, at))))
-    }
-
-    fn credit_in(&self, cx: &Context, buffer: &Use, at: SpaceId) -> u32 {
-        u32::try_from(buffer.credit(self.charged_to(cx, at))).unwrap_or(u32::MAX)
-    }
-
-    /// What a space takes of the receive buffer, bytes.
-    fn charged_to(&self, cx: &Context, at: SpaceId) -> u64 {
-        // Bookkeeping counts as in a_rwnd: messages of a few bytes must not take the floors of others.
-        let gaps = self.spaces.get(at).map_or(0, |space| space.received.gaps());
-        let memory = self.inbound.memory_of(at) + gaps * GAP;
-        self.inbound.buffered_of(at).max(self.limits(cx).charge(memory)) as u64
-    }
-
-    /// The user has read: windows that have grown by a quarter are told to the peer. Who has a floor only, because others hold the
-    /// rest of the buffer, is told of a quarter of that: or it would have its floor once a probe, not once a round trip.
-    fn update_windows(&mut self, cx: &Context, window: u32) {
-        let floor = u32::try_from(Self::buffer(cx).floor).unwrap_or(u32::MAX);
-        let buffer = self.use_of_buffer(cx);
-        for at in self.spaces.ids() {
-            let limited = at != SpaceId::FIRST || self.encoding == Encoding::Sf2007;
-            // A peer that has sent nothing there knows what it was granted; and one that opens the FID later, with a number of its
-            // own, would take what is said of it now for an acknowledgement of what it never sent.
-            let used = self.spaces.get(at).is_some_and(|space| space.timing.has_started());
-            if limited && !used {
-                continue;
-            }
-            let now = buffer.as_ref().filter(|_| limited).map_or(window, |b| self.credit_in(cx, b, at));
-            // Subflow 0 is told what all may have. Where the others hold nothing it is as without them.
-            let floors = match &self.fids {
-                Some(_) if limited => floor,
-                Some(fids) if self.inbound.buffered_bytes() > self.inbound.buffered_of(SpaceId::FIRST) => {
-                    floor.saturating_mul(u32::from(fids.open()))
-                }
-                _ => 0,
-            };
-            if let Some(space) = self.spaces.get_mut(at) {
-                let told = space.timing.last_advertised;
-                let step = if told < floors { floor / 4 } else { cx.config.limits.receive_window / 4 };
-                if now > told && now >= told.saturating_add(step) {
-                    space.timing.demand();
-                }
-            }
+    #[inline(never)]
+    fn tune_after(&mut self, cx: &mut Context, rtt: Option<Duration>, is_divided: bool) {
+        if is_divided || self.shrinks() || !cx.state.receives_data() {
+            return;
         }
+        let (window, most) = (self.size, cx.config.limits.max_receive_window);
+        if most <= window && self.tuning.is_none() {
+            return;
+        }
+        let tuning = self.tuning.get_or_insert_with(|| {
+            let packet = packet_of_peer(&cx.config);
+            Box::new(Tuning::new(cx.now, window, most, packet, cx.budget.as_ref()))
+        });
+        let (read, sent) = (cx.stats.payload_bytes_delivered + 1, cx.stats.payload_bytes_sent);
+        let Some(wanted) = tuning.on_read(cx.now, rtt, read, window) else { return };
+        // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk" (8.3).
+        if cx.state.sends_data()
+            && tuning.asks(cx.now, read, sent, window.into())
+            && let Some(path) = cx.paths.primary_mut().filter(|path| path.heartbeat().is_on(&cx.config))
+        {
+            path.heartbeat_mut().measure();
+        }
+        let is_tight = cx.budget.as_ref().is_some_and(|budget| budget.is_tight());
+        let granted = tuning.grant(window, wanted, is_tight);
+        if granted > window {
+            self.size = granted;
+        } else if granted < window {
+            self.shrinks_to = NonZeroU32::new(granted);
+        }
+    }
+
+    /// The association has ended: what it had of the endpoint's limit is free for others.
+    pub(super) fn close(&mut self) {
+        self.tuning = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_larger_window_is_there_at_once_and_a_smaller_one_as_messages_are_read() {
+        let mut window = ReceiveWindow::new(10_000);
+        assert!(window.choose(20_000));
+        assert_eq!((window.size(), window.shrinks()), (20_000, false));
+        assert!(!window.choose(5000));
+        assert_eq!((window.size(), window.shrinks()), (20_000, true));
+        window.shrink(30_000);
+        assert_eq!((window.size(), window.shrinks()), (10_000, true));
+        window.shrink(30_000);
+        assert_eq!((window.size(), window.shrinks()), (5000, false));
+        window.shrink(30_000);
+        assert_eq!(window.size(), 5000);
+    }
+
+    #[test]
+    fn the_last_word_of_the_user_counts() {
+        let mut window = ReceiveWindow::new(10_000);
+        assert!(!window.choose(5000));
+        assert!(window.choose(12_000), "it does not shrink any more");
+        window.shrink(30_000);
+        assert_eq!((window.size(), window.shrinks()), (12_000, false));
+    }
+
+    #[test]
+    fn its_largest_size_is_what_it_may_grow_to_or_has() {
+        let mut limits = crate::config::Config::default().limits;
+        (limits.receive_window, limits.max_receive_window) = (4000, 16_000);
+        assert_eq!(ReceiveWindow::new(4000).largest(&limits), 16_000);
+        limits.max_receive_window = 0;
+        assert_eq!(ReceiveWindow::new(9000).largest(&limits), 9000);
     }
 }

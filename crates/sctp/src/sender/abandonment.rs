@@ -1,16 +1,34 @@
 //! Messages that are given up (RFC 3758, 3.5, A2 and A3; RFC 7496, 3).
 
-use super::Sender;
-use super::flight::{ChunkState, Counted, SentChunk};
-use super::loss_response::NewlyLost;
-use super::tickets::Ticket;
-use super::timer_kind::SenderTimer;
-use crate::config::FastRecovery;
+use super::flight::{ChunkState, Counted, Flight, SentChunk};
+use super::partial_reliability::PartialReliability;
+use super::reset_bounds::ResetBounds;
+use super::send_buffer::SendBuffer;
+use super::stream_map::StreamMap;
+use super::tables::Tables;
+use super::tickets::{MessageFates, Ticket};
 use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{Id, LaneId, SpaceId};
-use crate::stats::count_lost;
 use crate::stream::outbound::Removed;
+
+/// Everything that a sender of plain messages does not have.
+#[derive(Debug, Default)]
+pub(super) struct Special {
+    pub(super) fates: MessageFates,
+    pub(super) reliability: PartialReliability,
+}
+
+/// Where messages are that may be given up: in queues, in flight, or deferred.
+pub(super) struct Queues<'a> {
+    pub(super) tables: &'a mut Tables,
+    pub(super) map: &'a mut StreamMap,
+    pub(super) buffer: &'a mut SendBuffer,
+    /// Resets that FORWARD-TSN must mind.
+    pub(super) bounds: Option<&'a ResetBounds>,
+    /// Messages travel with identifiers.
+    pub(super) interleaves: bool,
+}
 
 /// What was given up together.
 #[derive(Default)]
@@ -35,80 +53,101 @@ impl GivenUp {
     fn of_lane(&self, lane: LaneId) -> Option<(u64, u64)> {
         self.lanes.get(lane.row()).copied().flatten()
     }
+
+    /// Chunks are gone from lanes.
+    fn settle_lanes(&self, tables: &mut Tables) {
+        for (id, lane) in tables.lanes.iter_mut() {
+            let Some(space) = tables.spaces.get(lane.space()) else { continue };
+            if let Some((first, last)) = self.of_lane(id) {
+                lane.loss.forget_abandoned(&space.flight, first, last);
+            }
+            if space.shared {
+                lane.loss.find_earliest(&space.flight);
+            }
+            if lane.in_flight.unacked() > 0 {
+                continue;
+            }
+            // "turn off the T3-rtx timer" (RFC 9260, 6.3.2, R2); it runs again for what the peer must be told.
+            lane.stop_t3();
+            lane.permits.given_up();
+        }
+    }
 }
 
-impl Sender {
-    /// Whether the lifetime of something has ended.
-    #[inline]
-    pub(crate) fn has_ended(&self, cx: &Context) -> bool {
-        self.special.as_ref().is_some_and(|special| special.next_end().is_some_and(|end| end <= cx.now))
+impl Special {
+    /// Notes what a SACK is about to acknowledge cumulatively. False where that was never sent: what only a FORWARD-TSN can make the
+    /// peer skip, and none has named.
+    pub(super) fn collect(&mut self, at: SpaceId, flight: &Flight, next_expected: u64) -> bool {
+        self.fates.begin_sack();
+        self.reliability.begin_sack();
+        let told = self.reliability.forward(at).told;
+        for seq in flight.first()..next_expected.min(flight.next()) {
+            let Some(chunk) = flight.get(seq) else { break };
+            self.fates.pass(chunk.fragment.ticket);
+            if chunk.state == ChunkState::Abandoned {
+                self.reliability.pass_abandoned();
+                if chunk.transmissions == 0 && seq >= told {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Gives up what has outlived its lifetime, but for what is only in flight: that may have arrived, and is given up when it would
     /// have to be sent again. So "the appropriate congestion adjustment" (RFC 3758, 3.5, F5) has been made by then.
     // rfc3758:4.1-3 rfc3758:4.1-4 rfc3758:4.1-5 rfc3758:4.1-6
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn end_lifetimes(&mut self, cx: &mut Context) {
+    pub(super) fn end_lifetimes(&mut self, queues: &mut Queues<'_>, cx: &mut Context) {
         let mut ended = Vec::new();
-        while let Some(number) = self.special.as_mut().and_then(|special| special.next_ended(cx.now)) {
-            let Some(ticket) = self.special.as_ref().and_then(|special| special.get(number)) else {
-                continue;
-            };
-            // What has left is kept until an INIT ACK says whether the peer skips it ([`Sender::after_marking`]).
+        while let Some(number) = self.fates.next_ended(cx.now) {
+            let Some(ticket) = self.fates.get(number) else { continue };
+            // What has left is kept until an INIT ACK says whether the peer skips it ([`Special::review_losses`]).
             let may = !(ticket.sent && cx.state.is_before_init_ack());
-            if may && (ticket.queued || self.is_lost(number)) {
+            if may && (ticket.queued || self.is_lost(queues.tables, number)) {
                 ended.push(number);
-            } else if let Some(special) = &mut self.special {
-                special.overdue.push(number);
+            } else {
+                self.reliability.note_overdue(number);
             }
         }
-        self.abandon(cx, &ended);
-        self.tell_if_dry(cx);
-        self.tell_writable(cx);
+        self.abandon(queues, cx, &ended);
     }
 
     /// What has outlived its lifetime in flight is given up once a SACK reports it missing: it is not worth to be waited for until it
     /// counts as lost. "The sending SCTP MAY evaluate the lifetime of messages at anytime" (RFC 3758, 4.1, TR5).
-    fn review_overdue(&mut self, cx: &mut Context) {
-        let Some(special) = self.special.as_mut().filter(|special| !special.overdue.is_empty()) else {
+    pub(super) fn review_overdue(&mut self, queues: &mut Queues<'_>, cx: &mut Context) {
+        let mut overdue = self.reliability.take_overdue();
+        if overdue.is_empty() {
             return;
-        };
-        let mut overdue = std::mem::take(&mut special.overdue);
+        }
         let mut ended = Vec::new();
         overdue.retain(|number| {
-            let ticket = self.special.as_ref().and_then(|special| special.get(*number));
             // The number may have been given to another message since.
-            if !ticket.is_some_and(|ticket| ticket.limit.has_passed(cx.now)) {
+            if !self.fates.get(*number).is_some_and(|ticket| ticket.limit.has_passed(cx.now)) {
                 return false;
             }
-            let missing = self.is_reported_missing(*number);
+            let missing = self.is_reported_missing(queues.tables, *number);
             if missing {
                 ended.push(*number);
             }
             !missing
         });
-        self.abandon(cx, &ended);
-        if let Some(special) = &mut self.special {
-            special.overdue.append(&mut overdue);
-        }
+        self.abandon(queues, cx, &ended);
+        self.reliability.keep_overdue(overdue);
     }
 
     /// Whether a SACK has reported a chunk of a message missing that is in flight still.
-    fn is_reported_missing(&self, number: u32) -> bool {
-        self.has_chunk(number, |chunk| chunk.state == ChunkState::InFlight && chunk.missing > 0)
+    fn is_reported_missing(&self, tables: &Tables, number: u32) -> bool {
+        self.has_chunk(tables, number, |chunk| chunk.state == ChunkState::InFlight && chunk.missing > 0)
     }
 
     /// Whether a chunk of a message is marked for retransmission.
-    fn is_lost(&self, number: u32) -> bool {
-        self.has_chunk(number, |chunk| chunk.state == ChunkState::Lost)
+    fn is_lost(&self, tables: &Tables, number: u32) -> bool {
+        self.has_chunk(tables, number, |chunk| chunk.state == ChunkState::Lost)
     }
 
-    fn has_chunk(&self, number: u32, wanted: impl Fn(&SentChunk) -> bool) -> bool {
-        let Some(ticket) = self.special.as_ref().and_then(|special| special.get(number)) else {
-            return false;
-        };
-        self.spaces.iter().any(|(at, space)| {
+    fn has_chunk(&self, tables: &Tables, number: u32, wanted: impl Fn(&SentChunk) -> bool) -> bool {
+        let Some(ticket) = self.fates.get(number) else { return false };
+        tables.spaces.iter().any(|(at, space)| {
             ticket.numbers_in(at, &space.flight).any(|seq| {
                 let chunk = space.flight.get(seq);
                 chunk.is_some_and(|chunk| chunk.fragment.ticket == number && wanted(chunk))
@@ -116,89 +155,19 @@ impl Sender {
         })
     }
 
-    /// Chunks may have been marked for retransmission, for whatever reason: what must not be sent again is given up. Whatever marks
-    /// chunks ends here, if not through [`Sender::on_timer`] or with a SACK ([`Sender::after_acknowledgement`]).
-    pub(crate) fn after_marking(&mut self, cx: &mut Context) {
-        // Before the INIT ACK nobody knows whether the peer skips anything, and nothing leaves.
-        if self.special.is_some() && !cx.state.is_before_init_ack() {
-            self.review_losses(cx);
-            self.tell_if_dry(cx);
-        }
-    }
-
-    /// A SACK for a space was read.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn after_acknowledgement(&mut self, cx: &mut Context, at: SpaceId) {
-        self.tell_delivered(cx);
-        self.review_watched(cx, at);
-        self.review_losses(cx);
-        self.review_overdue(cx);
-        if self.special.as_ref().is_some_and(|special| special.passes_abandoned) {
-            // The peer has answered, if not to data.
-            for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
-                lane.single_packet = false;
-                lane.open_burst();
-            }
-        }
-        self.advance_forwards(cx, false);
-        self.tell_if_dry(cx);
-    }
-
     /// Losses may have been found: what must not be sent again is given up.
-    fn review_losses(&mut self, cx: &mut Context) {
+    pub(super) fn review_losses(&mut self, queues: &mut Queues<'_>, cx: &mut Context) {
         let mut all = Vec::new();
-        for id in self.lanes.ids() {
-            self.review_lane(cx, id, &mut all);
+        for id in queues.tables.lanes.ids() {
+            self.review_lane(queues.tables, cx, id, &mut all);
         }
-        self.abandon(cx, &all);
-    }
-
-    /// Chunks that were given up in flight and turn out to be lost: the window shrinks as if they had to be sent again (RFC 3758, 3.5,
-    /// F5).
-    // rfc3758:3.5-20
-    fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
-        let reports = cx.config.congestion.fast_retransmit_threshold;
-        let (Some(special), Some(space)) = (&mut self.special, self.spaces.get(at)) else { return };
-        let mut cut = Vec::new();
-        for (id, seq) in special.watched_lost(at, &space.flight, &self.outcome, reports) {
-            let Some(lane) = self.lanes.get_mut(id) else { continue };
-            lane.chunks_lost = lane.chunks_lost.saturating_add(1);
-            if let Some(chunk) = self.spaces.get(at).and_then(|space| space.flight.get(seq)) {
-                count_lost(&mut cx.streams, chunk.fragment.stream);
-            }
-            // Those of one SACK are one loss to the window.
-            if cut.contains(&id) {
-                continue;
-            }
-            cut.push(id);
-            let first = self.spaces.get(at).map_or(0, |space| space.flight.first());
-            let first = if lane.loss.shares_space() { lane.earliest } else { first };
-            let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off && lane.in_recovery(first);
-            self.after_losses(cx, id, &NewlyLost::only(seq), recovers);
-        }
-    }
-
-    /// After a timer.
-    // rfc3758:3.5-14
-    pub(super) fn review_timer(&mut self, cx: &mut Context, timer: SenderTimer) {
-        match timer {
-            // "Any time the T3-rtx timer expires, on any destination, the sender SHOULD try to advance" (RFC 3758, 3.5, A5).
-            SenderTimer::T3(_) => {
-                self.review_losses(cx);
-                self.advance_forwards(cx, true);
-            }
-            SenderTimer::Loss(_) => self.review_losses(cx),
-            _ => {}
-        }
-        self.tell_if_dry(cx);
+        self.abandon(queues, cx, &all);
     }
 
     /// Adds what a lane must not send again.
-    fn review_lane(&self, cx: &Context, id: LaneId, all: &mut Vec<u32>) {
-        let Some(lane) = self.lanes.get(id).filter(|lane| lane.loss.any()) else { return };
-        let Some(space) = self.spaces.get(lane.space) else { return };
-        let Some(special) = &self.special else { return };
+    fn review_lane(&self, tables: &Tables, cx: &Context, id: LaneId, all: &mut Vec<u32>) {
+        let Some(lane) = tables.lanes.get(id).filter(|lane| lane.loss.any()) else { return };
+        let Some(space) = tables.spaces.get(lane.space()) else { return };
         for seq in lane.loss.marked() {
             let Some(chunk) = space.flight.get(seq) else { continue };
             let number = chunk.fragment.ticket;
@@ -206,7 +175,7 @@ impl Sender {
             if number == 0 || chunk.state != ChunkState::Lost || all.last() == Some(&number) {
                 continue;
             }
-            if special.forbids(number, cx.now, chunk.transmissions) {
+            if self.fates.forbids(number, cx.now, chunk.transmissions) {
                 all.push(number);
             }
         }
@@ -216,41 +185,46 @@ impl Sender {
     /// everything in flight.
     #[cold]
     #[inline(never)]
-    pub(super) fn abandon(&mut self, cx: &mut Context, numbers: &[u32]) {
+    pub(super) fn abandon(&mut self, queues: &mut Queues<'_>, cx: &mut Context, numbers: &[u32]) {
         let mut given_up = GivenUp::default();
         for number in numbers {
-            self.abandon_message(cx, *number, &mut given_up);
+            self.abandon_message(queues, cx, *number, &mut given_up);
         }
         if given_up.sent {
-            self.settle_lanes(&given_up);
-            self.advance_forwards(cx, false);
+            given_up.settle_lanes(queues.tables);
+            self.reliability.advance_forwards(queues.tables, queues.bounds, cx, false);
         }
     }
 
     /// Gives a message up, all of it: "if it is part of a fragmented message, all other TSN's within that fragmented message MUST be
     /// abandoned at the same time" (RFC 3758, 3.5, A3).
     // rfc3758:3.5-4
-    fn abandon_message(&mut self, cx: &mut Context, number: u32, given_up: &mut GivenUp) {
-        let Some(special) = &mut self.special else { return };
-        let Some(ticket) = special.close(number) else { return };
-        special.count(&ticket);
-        let subflow = self.subflow_of(ticket.stream);
-        if let Some(subflow) = self.subflows.get_mut(subflow) {
+    fn abandon_message(
+        &mut self,
+        queues: &mut Queues<'_>,
+        cx: &mut Context,
+        number: u32,
+        given_up: &mut GivenUp,
+    ) {
+        let Some(ticket) = self.fates.close(number) else { return };
+        self.reliability.count(&ticket);
+        let subflow = queues.map.subflow_of(ticket.stream);
+        if let Some(subflow) = queues.tables.subflows.get_mut(subflow) {
             let [unsent, sent] = &mut subflow.counters.abandoned;
             let count = if ticket.sent { sent } else { unsent };
             *count = count.saturating_add(1);
         }
-        self.note_gone();
+        queues.buffer.note_gone();
         if ticket.queued {
-            self.abandon_rest(cx, number, &ticket);
+            abandon_rest(queues, cx, number, &ticket);
         }
         if ticket.sent {
             given_up.sent = true;
             match ticket.at {
-                Some((at, ..)) => self.abandon_chunks(at, number, &ticket, given_up),
+                Some((at, ..)) => self.abandon_chunks(queues.tables, at, number, &ticket, given_up),
                 None => {
-                    for at in self.spaces.ids() {
-                        self.abandon_chunks(at, number, &ticket, given_up);
+                    for at in queues.tables.spaces.ids() {
+                        self.abandon_chunks(queues.tables, at, number, &ticket, given_up);
                     }
                 }
             }
@@ -261,39 +235,17 @@ impl Sender {
         }
     }
 
-    /// What has not left of it. Where a part has, the peer may have all of that part, and a FORWARD-TSN must name a TSN beyond: the
-    /// numbers that are kept for the rest, or one that nothing else will have.
-    fn abandon_rest(&mut self, cx: &Context, number: u32, ticket: &Ticket) {
-        let Some(Removed { begun: Some(mid), unordered }) = self.remove_queued(ticket.stream, number) else {
-            return;
-        };
-        let id = self.subflow_of(ticket.stream);
-        let Some(subflow) = self.subflows.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(subflow.space) else { return };
-        let mut end = SentChunk::reserved(subflow.lane, id);
-        end.state = ChunkState::Abandoned;
-        (end.fragment.stream, end.fragment.mid, end.fragment.unordered) = (ticket.stream, mid, unordered);
-        let kept = std::mem::take(&mut subflow.reserved);
-        subflow.begun = false;
-        if space.exclusive_subflow == Some(id) {
-            space.exclusive_subflow = None;
-        }
-        if kept.is_empty() {
-            space.flight.push_abandoned(end);
-        } else {
-            for seq in kept {
-                space.flight.abandon_reserved(seq, &end);
-            }
-        }
-        if !self.moves.is_empty() {
-            self.move_waiting_stream(cx, ticket.stream);
-        }
-    }
-
     /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
     // rfc3758:3.5-2
-    fn abandon_chunks(&mut self, at: SpaceId, number: u32, ticket: &Ticket, given_up: &mut GivenUp) {
-        let Some(space) = self.spaces.get_mut(at) else { return };
+    fn abandon_chunks(
+        &mut self,
+        tables: &mut Tables,
+        at: SpaceId,
+        number: u32,
+        ticket: &Ticket,
+        given_up: &mut GivenUp,
+    ) {
+        let Some(space) = tables.spaces.get_mut(at) else { return };
         for seq in ticket.numbers_in(at, &space.flight) {
             let Some(chunk) = space.flight.get(seq).filter(|chunk| chunk.fragment.ticket == number) else {
                 continue;
@@ -301,45 +253,43 @@ impl Sender {
             let (id, state, missing) = (chunk.lane, chunk.state, chunk.missing);
             let one = Counted::one(chunk);
             space.flight.abandon(seq);
-            let Some(lane) = self.lanes.get_mut(id) else { continue };
-            match state {
-                ChunkState::InFlight => {
-                    if let Some(special) = &mut self.special {
-                        special.watch(at, id, seq, missing);
-                    }
-                    lane.leave_flight(one);
-                    lane.unacked = lane.unacked.saturating_sub(1);
-                }
-                ChunkState::Lost => lane.unacked = lane.unacked.saturating_sub(1),
-                ChunkState::GapAcked | ChunkState::Reserved | ChunkState::Abandoned => {}
+            let Some(lane) = tables.lanes.get_mut(id) else { continue };
+            if state == ChunkState::InFlight {
+                self.reliability.watch(at, id, seq, missing);
             }
+            lane.given_up(seq, state, one);
             given_up.note(id, seq);
-            if lane.timed.is_some_and(|timed| timed.seq == seq) {
-                lane.timed = None;
-            }
         }
     }
+}
 
-    /// Chunks are gone from lanes.
-    fn settle_lanes(&mut self, given_up: &GivenUp) {
-        for (id, lane) in self.lanes.iter_mut() {
-            let Some(space) = self.spaces.get(lane.space) else { continue };
-            if let Some((first, last)) = given_up.of_lane(id) {
-                lane.loss.forget_abandoned(&space.flight, first, last);
-            }
-            if space.shared {
-                lane.earliest = lane.loss.earliest(&space.flight);
-            }
-            if lane.unacked > 0 {
-                continue;
-            }
-            // "turn off the T3-rtx timer" (RFC 9260, 6.3.2, R2); it runs again for what the peer must be told.
-            lane.t3 = None;
-            lane.cwnd_exempt_packet = false;
-            // The packet that T3-rtx owes has nothing to carry any more but new data.
-            if lane.single_packet {
-                lane.cwnd_exempt_new = lane.cwnd_exempt_new.max(1);
-            }
+/// What has not left of it. Where a part has, the peer may have all of that part, and a FORWARD-TSN must name a TSN beyond: the
+/// numbers that are kept for the rest, or one that nothing else will have.
+fn abandon_rest(queues: &mut Queues<'_>, cx: &Context, number: u32, ticket: &Ticket) {
+    let Some(Removed { begun: Some(mid), unordered }) =
+        queues.buffer.remove_queued(queues.tables, queues.map, queues.interleaves, ticket.stream, number)
+    else {
+        return;
+    };
+    let id = queues.map.subflow_of(ticket.stream);
+    let Some(subflow) = queues.tables.subflows.get_mut(id) else { return };
+    let Some(space) = queues.tables.spaces.get_mut(subflow.space) else { return };
+    let mut end = SentChunk::reserved(subflow.lane, id);
+    end.state = ChunkState::Abandoned;
+    (end.fragment.stream, end.fragment.mid, end.fragment.unordered) = (ticket.stream, mid, unordered);
+    let kept = std::mem::take(&mut subflow.reserved);
+    subflow.begun = false;
+    if space.exclusive_subflow == Some(id) {
+        space.exclusive_subflow = None;
+    }
+    if kept.is_empty() {
+        space.flight.push_abandoned(end);
+    } else {
+        for seq in kept {
+            space.flight.abandon_reserved(seq, &end);
         }
+    }
+    if queues.map.any_moves() {
+        queues.map.move_waiting_stream(queues.tables, cx, ticket.stream);
     }
 }

@@ -2,7 +2,7 @@
 //! (RFC 7496, 3.2).
 
 use super::Sender;
-use super::queue::send_buffer;
+use super::send_buffer::send_buffer;
 use super::tickets::{Limit, Ticket};
 use crate::config::SendBufferCounts;
 use crate::context::Context;
@@ -22,9 +22,9 @@ impl Sender {
         self.check_message(cx, &message)?;
         // Bit by bit: one branch for all of them.
         let rare = message.options.is_some()
-            | self.special.is_some()
-            | self.backpressure.is_some()
-            | self.deferred.is_some()
+            | self.special.is_any()
+            | self.buffer.is_watched()
+            | self.buffer.defers_any()
             | cx.streams.is_some();
         if rare { self.accept_rare(cx, message) } else { self.accept::<true>(cx, message) }
     }
@@ -42,8 +42,8 @@ impl Sender {
         if len > limit {
             return Err(SendError::TooLong { len, limit });
         }
-        if stream >= self.streams {
-            return Err(SendError::NoSuchStream { stream, streams: self.streams });
+        if stream >= self.stream_map.streams() {
+            return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
         }
         Ok(())
     }
@@ -64,92 +64,64 @@ impl Sender {
         message: Message,
     ) -> Result<MessageId, SendError> {
         let stream = message.stream;
-        if !PLAIN && self.backpressure.is_some() {
+        if !PLAIN && self.buffer.is_watched() {
             self.check_buffers(cx, &message)?;
         }
-        let id = self.subflow_of(stream);
+        let id = self.stream_map.subflow_of(stream);
         let mut ticket = 0;
-        if !PLAIN && (message.options.is_some() || self.special.is_some()) {
+        if !PLAIN && (message.options.is_some() || self.special.is_any()) {
             ticket = self.admit(cx, id, &message)?;
         }
-        let Some(mut subflow) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
-        let mut waiting = subflow.out.weight(self.weighs_all);
-        if let Some(deferred) = self.deferred.as_ref().filter(|_| !PLAIN) {
-            let (payload, messages) = (subflow.out.queued_bytes(), subflow.out.messages());
-            waiting =
-                Queued::weight(payload + deferred.bytes(), messages + deferred.messages(), self.weighs_all);
+        let Some(mut subflow) = self.tables.subflows.get_mut(id) else { return Err(SendError::Closing) };
+        let mut waiting = subflow.out.weight(self.buffer.weighs_all());
+        if !PLAIN && self.buffer.defers_any() {
+            let (payload, messages) = self.buffer.payload_and_messages(Some(subflow));
+            waiting = Queued::weight(payload, messages, self.buffer.weighs_all());
         }
         if waiting >= cx.config.limits.send_buffer {
-            let full = self.is_full(cx, id, &message, waiting);
-            let Some(again) = self.subflows.get_mut(id) else { return Err(SendError::Closing) };
+            let full = self.buffer.is_full(&self.tables, cx, id, &message, waiting);
+            let Some(again) = self.tables.subflows.get_mut(id) else { return Err(SendError::Closing) };
             if full {
-                again.writable_owed = true;
-                self.writable_owed = true;
+                self.buffer.refuse(again);
                 return Err(SendError::Full);
             }
             subflow = again;
         }
-        let deferred = if PLAIN { None } else { self.deferred.as_mut() };
         if let Some(table) = cx.streams.as_mut().filter(|_| !PLAIN) {
             let counters = table.outgoing(stream);
             counters.messages += 1;
             counters.payload_bytes += message.payload.len() as u64;
         }
-        let (message, number) = (Queued::new(message, ticket), MessageId(cx.stats.messages_accepted));
-        if let Some(deferred) = deferred.filter(|deferred| deferred.defers(stream)) {
-            deferred.push(message);
-            cx.stats.messages_accepted += 1;
-            if self.backpressure.is_some() {
-                self.note_accepted(cx, stream);
-            }
-            return Ok(number);
+        let (mut message, number) = (Queued::new(message, ticket), MessageId(cx.stats.messages_accepted));
+        if !PLAIN && self.buffer.defers_any() {
+            let Some(not_deferred) = self.buffer.hold_back(message) else {
+                cx.stats.messages_accepted += 1;
+                if self.buffer.is_watched() {
+                    self.buffer.note_accepted(&self.tables, cx, stream);
+                }
+                return Ok(number);
+            };
+            message = not_deferred;
         }
         subflow.out.push(message, number.0);
         cx.stats.messages_accepted += 1;
         let at = subflow.space;
         let lane_id = subflow.lane;
-        if let Some(lane) = self.lanes.get_mut(lane_id) {
-            if lane.unacked == 0 {
+        if let Some(lane) = self.tables.lanes.get_mut(lane_id) {
+            if lane.in_flight.unacked() == 0 {
                 // Who waits for a window is not idle: "Zero window probing does not affect the calculation of cwnd" (6.1 A).
-                let idle = !self.spaces.get(at).is_some_and(|space| space.probe.waits()) && lane.decay(cx);
+                let idle =
+                    !self.tables.spaces.get(at).is_some_and(|space| space.probe.waits()) && lane.decay(cx);
                 lane.open_burst();
                 if idle {
-                    self.couple_pause(cx, lane_id);
+                    self.coupling.couple_pause(&mut self.tables, cx, lane_id);
                 }
             }
         }
-        if !PLAIN && self.backpressure.is_some() {
-            self.note_accepted(cx, stream);
+        if !PLAIN && self.buffer.is_watched() {
+            self.buffer.note_accepted(&self.tables, cx, stream);
         }
         Ok(number)
-    }
-
-    /// Whether the send buffer of a subflow has no room for a stream, when so many bytes are in it.
-    #[cold]
-    #[inline(never)]
-    fn is_full(&self, cx: &Context, id: SubflowId, message: &Message, waiting: usize) -> bool {
-        let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-        let buffer = send_buffer(cx, lane);
-        waiting >= buffer && !self.has_minimum(cx, message, waiting, buffer)
-    }
-
-    /// Whether a message may be added to a send buffer that is full, as its stream has less than its minimum there. The minimums of all
-    /// streams are half of the buffer together, and a message longer than one is taken only while the buffer is exceeded by less
-    /// than that: one long message of another stream must not take what is left to short ones.
-    fn has_minimum(&self, cx: &Context, message: &Message, buffered: usize, buffer: usize) -> bool {
-        let (least, most) = (cx.config.limits.stream_send_minimum, buffer / 2);
-        let fits = message.payload.len() <= least || buffered < buffer.saturating_add(most);
-        let of_stream =
-            || self.subflows.rows().iter().map(|s| s.out.memory_on(message.stream)).sum::<usize>();
-        if !fits || self.is_tight || self.buffered_bytes(cx, Some(message.stream)).max(of_stream()) >= least {
-            return false;
-        }
-        let mut taken = self.deferred_bytes();
-        let mut waiting = self.subflows.rows().iter().flat_map(|subflow| subflow.out.waiting());
-        waiting.all(|bytes| {
-            taken = taken.saturating_add(bytes.min(least));
-            taken < most
-        })
     }
 
     /// Whether there is room for a message, where the send buffer counts more than what waits on its subflow. Less important messages
@@ -163,37 +135,40 @@ impl Sender {
         let most = limits.stream_send_buffer;
         let counts_all = limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
         if counts_all {
-            self.count_by_stream();
+            self.buffer.count_by_stream(&mut self.tables);
         }
-        let id = self.subflow_of(stream);
+        let id = self.stream_map.subflow_of(stream);
         let beyond = |bytes: usize, limit: usize| (bytes + 1).saturating_sub(limit);
-        let of_stream = if most == 0 { 0 } else { beyond(self.buffered_bytes(cx, Some(stream)), most) };
+        let of_stream = if most == 0 {
+            0
+        } else {
+            beyond(self.buffer.buffered_bytes(&self.tables, cx, Some(stream)), most)
+        };
         let of_all = if counts_all {
-            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-            beyond(self.buffered_bytes(cx, None), send_buffer(cx, lane))
+            let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
+            beyond(self.buffer.buffered_bytes(&self.tables, cx, None), send_buffer(cx, lane))
         } else {
             0
         };
         if of_stream == 0 && of_all == 0 {
             return Ok(());
         }
-        let wanted = self.reliability_of(cx, message)?;
+        let wanted = self.special.reliability_of(self.format.encoding(), cx, message)?;
         let Some(mut less) =
             self.less_important(wanted, |less, _| less >= of_stream, &[], |ticket| ticket.stream == stream)
         else {
-            self.backpressure.get_or_insert_default().full.insert(stream);
+            self.buffer.refuse_stream(stream);
             return Err(SendError::StreamFull { stream });
         };
         let of_all = of_all.saturating_sub(self.bytes_of_tickets(&less));
         let Some(others) = self.less_important(wanted, |less, _| less >= of_all, &less, |_| true) else {
-            let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-            let (all, buffer) = (self.buffered_bytes(cx, None), send_buffer(cx, lane));
-            if of_stream == 0 && self.has_minimum(cx, message, all, buffer) {
+            let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
+            let (all, buffer) = (self.buffer.buffered_bytes(&self.tables, cx, None), send_buffer(cx, lane));
+            if of_stream == 0 && self.buffer.has_minimum(&self.tables, cx, message, all, buffer) {
                 return Ok(());
             }
-            if let Some(subflow) = self.subflows.get_mut(id) {
-                subflow.writable_owed = true;
-                self.writable_owed = true;
+            if let Some(subflow) = self.tables.subflows.get_mut(id) {
+                self.buffer.refuse(subflow);
             }
             return Err(SendError::Full);
         };
@@ -210,32 +185,33 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn admit(&mut self, cx: &mut Context, id: SubflowId, message: &Message) -> Result<u32, SendError> {
-        let reliability = self.check_options(cx, message)?;
+        let reliability = self.special.check_options(self.format.encoding(), cx, message)?;
         if !self.make_room(cx, id, message, reliability) {
             return Ok(0);
         }
-        Ok(self.open_ticket(cx, message, reliability))
+        Ok(self.special.open_ticket(cx, message, reliability))
     }
 
     /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether
     /// there is room now.
     fn make_room(&mut self, cx: &mut Context, id: SubflowId, message: &Message, wanted: Reliability) -> bool {
-        let (mut payload, mut messages) =
-            self.deferred.as_ref().map_or((0, 0), |deferred| (deferred.bytes(), deferred.messages()));
-        if let Some(subflow) = self.subflows.get(id) {
-            payload += subflow.out.queued_bytes();
-            messages += subflow.out.messages();
-        }
-        let lane = self.subflows.get(id).and_then(|subflow| self.lanes.get(subflow.lane));
-        let (buffer, all) = (send_buffer(cx, lane), self.weighs_all);
+        let (payload, messages) = self.buffer.payload_and_messages(self.tables.subflows.get(id));
+        let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
+        let (buffer, all) = (send_buffer(cx, lane), self.buffer.weighs_all());
         let enough = |less: usize, fewer: usize| {
             let (payload, messages) = (payload.saturating_sub(less), messages.saturating_sub(fewer));
             Queued::weight(payload, messages, all) < buffer
         };
-        let Some(less) =
-            self.less_important(wanted, enough, &[], |ticket| self.subflow_of(ticket.stream) == id)
+        let Some(less) = self
+            .less_important(wanted, enough, &[], |ticket| self.stream_map.subflow_of(ticket.stream) == id)
         else {
-            return self.has_minimum(cx, message, Queued::weight(payload, messages, all), buffer);
+            return self.buffer.has_minimum(
+                &self.tables,
+                cx,
+                message,
+                Queued::weight(payload, messages, all),
+                buffer,
+            );
         };
         self.abandon(cx, &less);
         true
@@ -258,7 +234,7 @@ impl Sender {
             Reliability::Priority(value) => Some(value),
             _ => None,
         };
-        let candidates = self.special.as_ref()?.iter().filter_map(|(number, ticket)| match ticket.limit {
+        let candidates = self.special.get()?.fates.iter().filter_map(|(number, ticket)| match ticket.limit {
             Limit::Priority(theirs)
                 if !ticket.sent
                     && value.is_none_or(|value| theirs > value)
@@ -282,7 +258,41 @@ impl Sender {
 
     /// Bytes of messages with these tickets.
     fn bytes_of_tickets(&self, numbers: &[u32]) -> usize {
-        let Some(special) = &self.special else { return 0 };
-        numbers.iter().filter_map(|number| special.get(*number)).map(|ticket| ticket.len).sum()
+        let Some(special) = self.special.get() else { return 0 };
+        numbers.iter().filter_map(|number| special.fates.get(*number)).map(|ticket| ticket.len).sum()
+    }
+
+    /// `send` said Full and there is room again: tells the user once.
+    #[inline]
+    pub(crate) fn tell_writable(&mut self, cx: &mut Context) {
+        self.buffer.tell_writable(&mut self.tables, &self.stream_map, cx);
+    }
+
+    /// `send` has refused a message because others of its stream are under way with another code point: Writable is owed.
+    pub(crate) fn owe_idle(&mut self, stream: u16) {
+        self.buffer.owe_idle(&mut self.tables, &self.stream_map, stream);
+    }
+
+    /// The user wants to learn when what is buffered of a stream, or of all, has fallen to `threshold` or below; or not any more.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub(crate) fn set_low_threshold(
+        &mut self,
+        cx: &Context,
+        stream: Option<u16>,
+        threshold: Option<usize>,
+    ) -> Result<(), SendError> {
+        self.buffer.set_low_threshold(&mut self.tables, &self.stream_map, cx, stream, threshold)
+    }
+
+    /// Which streams must wait has changed, perhaps: messages that need not wait any more go on.
+    pub(crate) fn defer(&mut self, cx: &Context, all: bool, streams: Vec<u16>) {
+        self.buffer.defer(&mut self.tables, &self.stream_map, cx, all, streams);
+    }
+
+    /// The receiver holds so much more than one window, bytes.
+    pub(crate) fn reserve_for_receiver(&mut self, bytes: u64) {
+        self.buffer.reserve_for_receiver(bytes);
     }
 }

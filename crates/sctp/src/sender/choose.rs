@@ -8,14 +8,14 @@ use super::next::{First, Next};
 use super::scheduler::Candidate;
 use super::ssn;
 use crate::context::Context;
-use crate::ids::{LaneId, PathId, SubflowId};
+use crate::ids::{PathId, SubflowId};
 
 impl Sender {
     /// The subflow whose data the next packet carries, if any may leave.
     #[allow(clippy::inline_always, reason = "asked for every packet; measured")]
     #[inline(always)]
     pub(crate) fn choose(&mut self, cx: &Context) -> Option<Next> {
-        if self.subflows.len() == 1 {
+        if self.tables.subflows.len() == 1 {
             return self.may_send(cx, SubflowId::FIRST).map(|(next, _)| next);
         }
         self.choose_among(cx)
@@ -30,13 +30,13 @@ impl Sender {
     #[inline(never)]
     fn choose_among(&mut self, cx: &Context) -> Option<Next> {
         let mut candidates = self.scheduler.begin();
-        let one_flow = self.look_at_flights(cx);
-        for id in self.subflows.ids() {
+        let one_flow = self.coupling.look_at_flights(&mut self.tables, cx);
+        for id in self.tables.subflows.ids() {
             let Some((next, since)) = self.may_send(cx, id) else { continue };
-            if one_flow && matches!(next.first, First::New { .. }) && self.is_out(next.lane) {
+            if one_flow && matches!(next.first, First::New { .. }) && self.coupling.is_out(next.lane) {
                 continue;
             }
-            if let Some(subflow) = self.subflows.get(id) {
+            if let Some(subflow) = self.tables.subflows.get(id) {
                 candidates.push(Candidate { next, priority: subflow.priority, since });
             }
         }
@@ -50,19 +50,19 @@ impl Sender {
     #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
     #[inline(always)]
     fn may_send(&mut self, cx: &Context, id: SubflowId) -> Option<(Next, u64)> {
-        let subflow = self.subflows.get(id)?;
+        let subflow = self.tables.subflows.get(id)?;
         let (lane_id, at) = (subflow.lane, subflow.space);
-        let lane = self.lanes.get_mut(lane_id)?;
-        let path = lane.path;
+        let lane = self.tables.lanes.get_mut(lane_id)?;
+        let path = lane.path();
         let dscp = subflow.dscp;
         let next = |first| Next { subflow: id, path, lane: lane_id, space: at, first, dscp };
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
         if lane.loss.any() {
             rare();
-            let space = self.spaces.get(at)?;
+            let space = self.tables.spaces.get(at)?;
             if let Some(seq) = lane.loss.next_lost(&space.flight) {
                 let chunk = space.flight.get(seq).filter(|chunk| chunk.subflow == id)?;
-                let paced = lane.pacer.is_some() && !chunk.probe;
+                let paced = lane.has_pacer() && !chunk.probe;
                 let may = lane.may_retransmit() && !(paced && lane.must_wait(cx));
                 return may.then(|| (next(First::Lost(seq)), 0));
             }
@@ -70,29 +70,31 @@ impl Sender {
         if subflow.out.is_empty() || !lane.may_send_new() {
             return None;
         }
-        let (since, paced) = (subflow.out.waiting_since(), lane.pacer.is_some());
+        let (since, paced) = (subflow.out.waiting_since(), lane.has_pacer());
         if cx.config.congestion.nagle && self.waits_for_more(cx, id, path) {
             return None;
         }
-        if self.subflows.len() > 1 && !self.may_begin_or_go_on(cx, id) {
+        if self.tables.subflows.len() > 1
+            && !self.tables.may_begin_or_go_on(self.format, self.peer.bytes(), cx, id)
+        {
             return None;
         }
         let on = cx.paths.get(path)?;
-        let flight = &self.spaces.get(at)?.flight;
+        let flight = &self.tables.spaces.get(at)?.flight;
         if flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, flight) {
             return None;
         }
         // A wide open window needs no closer look.
-        if self.has_room(at, u64::from(on.mtu())) {
-            let waits = paced && self.waits_for_pacer(cx, lane_id);
+        if self.peer.has_room(&self.tables, at, u64::from(on.mtu())) {
+            let waits = paced && self.tables.waits_for_pacer(cx, lane_id);
             return (!waits).then(|| (next(First::New { roomy: true }), since));
         }
         rare();
         let room = on.max_packet() - CommonHeader::LEN;
         let next = next(First::New { roomy: false });
         let payload = self.next_new_payload(cx, &next, room, false)?;
-        let probe = !self.fits_peer_window(cx, at, payload);
-        let may = !paced || probe || !self.waits_for_pacer(cx, lane_id);
+        let probe = !self.peer.fits(&self.tables, cx, at, payload);
+        let may = !paced || probe || !self.tables.waits_for_pacer(cx, lane_id);
         may.then_some((next, since))
     }
 
@@ -100,30 +102,26 @@ impl Sender {
     /// when nothing is outstanding leaves, all of it.
     #[inline(never)]
     fn waits_for_more(&self, cx: &Context, id: SubflowId, path: PathId) -> bool {
-        let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.flushes) else { return false };
+        let Some(subflow) = self.tables.subflows.get(id).filter(|subflow| !subflow.flushes) else {
+            return false;
+        };
         // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
-        let (room, header) = (self.packet_room(cx, path), self.encoding.header_len());
+        let (room, header) = (self.format.packet_room(cx, path), self.format.header_len());
         let most = subflow.cut_at(cx.config.limits.most_payload(room));
-        self.has_data_in_flight()
+        self.tables.has_data_in_flight()
             && subflow.out.queued_bytes() < room
             && !subflow.out.fills(room + header, header, most)
-    }
-
-    /// Whether the pacer keeps the data of a lane back that may leave otherwise.
-    #[inline(never)]
-    fn waits_for_pacer(&mut self, cx: &Context, lane: LaneId) -> bool {
-        self.lanes.get_mut(lane).is_some_and(|lane| lane.must_wait(cx))
     }
 
     /// Length of the chunk that goes first, padding included.
     pub(crate) fn first_chunk_len(&self, cx: &Context, next: &Next) -> Option<usize> {
         let payload = match next.first {
-            First::Lost(seq) => self.spaces.get(next.space)?.flight.get(seq)?.fragment.payload.len(),
+            First::Lost(seq) => self.tables.spaces.get(next.space)?.flight.get(seq)?.fragment.payload.len(),
             First::New { .. } => {
-                let subflow = self.subflows.get(next.subflow)?;
-                subflow.out.peek(subflow.cut_at(self.max_payload(cx, next.path)))?
+                let subflow = self.tables.subflows.get(next.subflow)?;
+                subflow.out.peek(subflow.cut_at(self.format.max_payload(cx, next.path)))?
             }
         };
-        Some(padded(self.encoding.header_len() + payload))
+        Some(padded(self.format.header_len() + payload))
     }
 }

@@ -6,11 +6,13 @@
 //! with later numbers, whether the message is held up or not, as long as the peer's buffer has room for all of it. With one window for all, what holds up one holds up all: a
 //! message that has begun ends first. I-DATA and SF-DATA number fragments themselves and need neither.
 
-use super::Sender;
+use super::format::Format;
+use super::lane::Lane;
 use super::subflow::Subflow;
+use super::tables::Tables;
 use crate::config::Coupling;
 use crate::context::Context;
-use crate::ids::{LaneId, PathId, SpaceId, SubflowId};
+use crate::ids::SubflowId;
 use crate::state::State;
 
 /// Numbers that may be out at once while some are kept: a gap block cannot say more than 65,535.
@@ -18,26 +20,27 @@ const MOST_NUMBERS: usize = 60_000;
 /// A window of the peer, in bytes, from which on there is room for everybody.
 const SCARCE: u64 = 1 << 16;
 
-impl Sender {
+impl Tables {
     /// Whether a subflow, one of several, may send a new chunk as far as the messages of the others go.
     #[inline(never)]
-    pub(super) fn may_begin_or_go_on(&self, cx: &Context, id: SubflowId) -> bool {
+    pub(super) fn may_begin_or_go_on(&self, format: Format, rwnd: u64, cx: &Context, id: SubflowId) -> bool {
         let Some(subflow) = self.subflows.get(id) else { return false };
         if subflow.awaits_fid {
             return false; // what it took over from another may still be sent again
         }
         let Some(space) = self.spaces.get(subflow.space) else { return false };
-        if !self.encoding.needs_sequence() {
-            return subflow.begun || space.fid != 0 || self.may_begin_beside(cx, id, subflow);
+        if !format.encoding().needs_sequence() {
+            return subflow.begun || space.fid != 0 || self.may_begin_beside(rwnd, cx, id, subflow);
         }
         if space.exclusive_subflow.is_some_and(|exclusive| exclusive != id) {
             return false;
         }
-        let (most, next) = (self.max_payload_of(cx, subflow), subflow.out.peek(usize::MAX).unwrap_or(0));
+        let (most, next) =
+            (self.max_payload_of(format, cx, subflow), subflow.out.peek(usize::MAX).unwrap_or(0));
         let keeps = next > most && subflow.reserved.is_empty();
-        if self.peer_rwnd < SCARCE {
+        if rwnd < SCARCE {
             let lost = self.lost_of_others(subflow.lane, subflow.space);
-            if lost > 0 && lost * most as u64 >= self.peer_rwnd {
+            if lost > 0 && lost * most as u64 >= rwnd {
                 return false;
             }
         }
@@ -63,7 +66,7 @@ impl Sender {
                     self.subflows.iter().filter(|(other, s)| *other != id && s.space == subflow.space);
                 let promised: u64 =
                     begun.map(|(_, s)| (s.reserved.end - s.reserved.start) * most as u64).sum();
-                need as u64 + promised <= self.peer_rwnd
+                need as u64 + promised <= rwnd
             }
         }
     }
@@ -71,29 +74,22 @@ impl Sender {
     /// Whether there is room for a message of a subflow beside those that others under the same numbering have begun, where
     /// fragments number themselves: they need not stay together, but parts of many could fill the buffer, and none could end.
     // rfc8260:2.2.2-6
-    fn may_begin_beside(&self, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
+    fn may_begin_beside(&self, rwnd: u64, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
         // A wide open window needs no closer look.
-        if self.peer_rwnd >= self.subflows.len() as u64 * cx.config.limits.max_message as u64 {
+        if rwnd >= self.subflows.len() as u64 * cx.config.limits.max_message as u64 {
             return true;
         }
         let begun =
             self.subflows.iter().filter(|(other, s)| s.begun && *other != id && s.space == subflow.space);
         let promised: u64 = begun.map(|(_, s)| s.out.peek(usize::MAX).unwrap_or(0) as u64).sum();
         let need = subflow.out.peek(usize::MAX).unwrap_or(0) as u64;
-        promised == 0 || need + promised <= self.peer_rwnd
-    }
-
-    /// Chunks that other lanes of a space have to send again: the room in the peer's buffer is theirs first, for what is behind
-    /// them stays there until they come.
-    fn lost_of_others(&self, lane: LaneId, space: SpaceId) -> u64 {
-        let others = self.lanes.iter().filter(|(other, l)| *other != lane && l.space == space);
-        others.map(|(_, l)| u64::from(l.unacked.saturating_sub(l.flight_chunks))).sum()
+        promised == 0 || need + promised <= rwnd
     }
 
     /// Most payload of a chunk of a subflow, bytes.
-    fn max_payload_of(&self, cx: &Context, subflow: &Subflow) -> usize {
-        let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, |lane| lane.path);
-        subflow.cut_at(self.max_payload(cx, path)).max(1)
+    fn max_payload_of(&self, format: Format, cx: &Context, subflow: &Subflow) -> usize {
+        let path = self.lanes.get(subflow.lane).map_or(cx.paths.for_data(), Lane::path);
+        subflow.cut_at(format.max_payload(cx, path)).max(1)
     }
 
     /// What both sides speak has changed, and with it the header of a chunk: "When determining when to fragment, the SCTP implementation
@@ -101,16 +97,16 @@ impl Sender {
     /// message is cut to what fits now where fragments number themselves. The numbers that were kept for it are the first that it
     /// takes, and no longer have to be enough.
     // rfc9260:6.9-7
-    pub(super) fn cut_rests_anew(&mut self, cx: &Context) {
-        if self.encoding.needs_sequence() {
+    pub(super) fn cut_rests_anew(&mut self, format: Format, cx: &Context) {
+        if format.encoding().needs_sequence() {
             return;
         }
         for id in self.subflows.ids() {
             let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.reserved.is_empty()) else {
                 continue;
             };
-            let path = self.lanes.get(subflow.lane).map_or(PathId::FIRST, |lane| lane.path);
-            let most = self.max_payload(cx, path) as u16;
+            let path = self.lanes.get(subflow.lane).map_or(cx.paths.for_data(), Lane::path);
+            let most = format.max_payload(cx, path) as u16;
             if let Some(subflow) = self.subflows.get_mut(id) {
                 subflow.reserved_size = subflow.reserved_size.min(most);
             }
@@ -120,13 +116,13 @@ impl Sender {
     /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
     // rfc9260:3.3.1-12 rfc9260:6.9-11
     #[inline(never)]
-    pub(super) fn keep_contiguous(&mut self, cx: &Context, id: SubflowId) {
+    pub(super) fn keep_contiguous(&mut self, format: Format, cx: &Context, id: SubflowId) {
         let Some(subflow) = self.subflows.get(id) else { return };
         let (begun, at) = (subflow.begun, subflow.space);
         let needed = begun
-            && self.encoding.needs_sequence()
+            && format.encoding().needs_sequence()
             && self.subflows.rows().iter().filter(|other| other.space == at).count() > 1;
-        let most = self.max_payload_of(cx, subflow);
+        let most = self.max_payload_of(format, cx, subflow);
         let Some(space) = self.spaces.get_mut(at) else { return };
         let Some(subflow) = self.subflows.get_mut(id) else { return };
         if cx.config.subflows.coupling == Coupling::Shared {

@@ -16,6 +16,7 @@ use crate::ids::{LaneId, SubflowId};
 use crate::room;
 use crate::stream::outbound::Fragment;
 
+pub(in crate::sender) use chunk::CHUNK;
 pub(crate) use chunk::{ChunkState, Counted, SentChunk};
 pub(crate) use outcome::{AckOutcome, BogusSack, LaneAck, NotThere};
 

@@ -9,9 +9,14 @@ use anabranch_wire::chunk::i_forward_tsn::{self, IForwardTsn, Skipped};
 use anabranch_wire::chunk::sf_forward::{self, SfForward};
 use anabranch_wire::{CommonHeader, Mid, PacketBuilder, Ssn};
 
-use super::Sender;
 use super::flight::{ChunkState, SentChunk};
-use super::tickets::Forward;
+use super::format::Format;
+use super::forward_watch::watch_forward;
+use super::lane::Lane;
+use super::partial_reliability::{Forward, PartialReliability};
+use super::reset_bounds::{ResetBounds, forward_bound, is_of_before_reset};
+use super::space::SendSpace;
+use super::tables::Tables;
 use crate::context::Context;
 use crate::encoding::Framing;
 use crate::ids::{PathId, SpaceId};
@@ -62,123 +67,69 @@ fn earlier(a: Mid, b: Mid) -> Mid {
 /// By stream and order; empty where it does not matter.
 type Kept = BTreeMap<(u16, bool), Earliest>;
 
-impl Sender {
-    /// Whether a FORWARD-TSN must leave.
-    #[inline]
-    pub(crate) fn owes_forward(&self) -> bool {
-        self.special.as_ref().is_some_and(|special| special.owes_forward())
-    }
-
-    /// The path on which a FORWARD-TSN must leave, if one must.
-    #[cold]
-    pub(crate) fn forward_path(&self) -> Option<PathId> {
-        self.special.as_ref()?.forward_path()
-    }
-
+impl PartialReliability {
     /// After a SACK for a space (RFC 3758, 3.5, A4), or when something was given up: "If ... the 'Advanced.Peer.Ack.Point' is greater than
     /// the Cumulative TSN ACK carried in the received SACK, the data sender MUST send the data receiver a FORWARD TSN chunk" (RFC 3758,
     /// 3.5, C3).
     // rfc3758:3.5-7 rfc3758:3.5-16 rfc3758:3.5-17
-    pub(super) fn advance_forwards(&mut self, cx: &Context, timeout: bool) {
-        if self.special.is_none() {
-            return;
-        }
-        let kept = self.earliest_kept();
-        for at in self.spaces.ids() {
-            self.advance_forward(cx, at, &kept, timeout);
+    pub(super) fn advance_forwards(
+        &mut self,
+        tables: &mut Tables,
+        bounds: Option<&ResetBounds>,
+        cx: &Context,
+        timeout: bool,
+    ) {
+        let kept = earliest_kept(tables);
+        for at in tables.spaces.ids() {
+            self.advance_forward(tables, bounds, cx, at, &kept, timeout);
         }
     }
 
-    fn advance_forward(&mut self, cx: &Context, at: SpaceId, kept: &Kept, timeout: bool) {
-        let point = self.advanced_point(at, kept);
-        let Some(space) = self.spaces.get(at) else { return };
+    fn advance_forward(
+        &mut self,
+        tables: &mut Tables,
+        bounds: Option<&ResetBounds>,
+        cx: &Context,
+        at: SpaceId,
+        kept: &Kept,
+        timeout: bool,
+    ) {
+        let point = advanced_point(tables, bounds, at, kept);
+        let Some(space) = tables.spaces.get(at) else { return };
         // The T3-rtx that has it sent again (C5) runs on the lane of the chunk.
-        let lane = space.flight.get(space.flight.first()).and_then(|chunk| self.lanes.get(chunk.lane));
-        let path = lane.map_or(PathId::FIRST, |lane| lane.path);
-        let Some(special) = &mut self.special else { return };
-        let mut forward = special.forward(at);
+        let lane = space.flight.get(space.flight.first()).and_then(|chunk| tables.lanes.get(chunk.lane));
+        let path = lane.map_or(cx.paths.for_control(), Lane::path);
+        let mut forward = self.forward(at);
         if point <= space.flight.first() {
             forward.due = false;
-            return special.set_forward(at, forward);
+            return self.set_forward(at, forward);
         }
-        let srtt = self.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or(MOST_DELAY);
+        let srtt = tables.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or(MOST_DELAY);
         let waited = forward.told_at.is_none_or(|told| cx.now - told >= srtt.min(MOST_DELAY));
         // One that says more than the last leaves at once; the same again, when the peer has had time to answer.
         forward.due |= point > forward.told || waited || timeout;
-        forward.path = path;
-        special.set_forward(at, forward);
-        self.keep_t3(cx, at);
-    }
-
-    /// What is not given up, where that may keep another space from being skipped.
-    fn earliest_kept(&self) -> Kept {
-        let mut all = Kept::new();
-        let given_up = |chunk: &SentChunk| chunk.state == ChunkState::Abandoned;
-        let skips = |space: &super::SendSpace| space.flight.get(space.flight.first()).is_some_and(given_up);
-        if !self.has_several_spaces() || !self.spaces.rows().iter().any(skips) {
-            return all;
-        }
-        // Each chunk is looked at once, for all spaces: a peer can make us ask with every SACK.
-        for (at, space) in self.spaces.iter() {
-            for chunk in space.flight.iter().filter(|chunk| !given_up(chunk)) {
-                let (fragment, mid) = (&chunk.fragment, chunk.fragment.mid);
-                all.entry((fragment.stream, fragment.unordered))
-                    .and_modify(|earliest| earliest.note(at, mid))
-                    .or_insert(Earliest { mid, at, elsewhere: None });
-            }
-        }
-        all
-    }
-
-    /// One past the number to which a space may be skipped. A stream that has moved to another subflow may have earlier messages in
-    /// another space: the peer would take them for skipped, too, and must not be moved past what is not given up.
-    fn advanced_point(&self, at: SpaceId, kept: &Kept) -> u64 {
-        let Some(space) = self.spaces.get(at) else { return 0 };
-        let (first, end) = (space.flight.first(), space.flight.abandoned_to().min(self.forward_bound(at)));
-        if kept.is_empty() {
-            return end;
-        }
-        let waits = |seq: &u64| {
-            let Some(skipped) = space.flight.get(*seq).map(|chunk| &chunk.fragment) else { return false };
-            let earliest = kept.get(&(skipped.stream, skipped.unordered));
-            let earliest = earliest.and_then(|earliest| earliest.beside(at));
-            earliest.is_some_and(|mid| mid.signed_distance_from(skipped.mid) < 0)
-        };
-        (first..end).find(waits).unwrap_or(end)
-    }
-
-    /// "If a FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running" (RFC 3758, 3.5, C5).
-    // rfc3758:3.5-13
-    fn keep_t3(&mut self, cx: &Context, at: SpaceId) {
-        if !cx.state.sends_data() {
-            return;
-        }
-        let Some(space) = self.spaces.get(at) else { return };
-        if self.lanes.rows().iter().any(|lane| lane.space == at && lane.t3.is_some()) {
-            return;
-        }
-        let first = space.flight.get(space.flight.first()).map(|chunk| chunk.lane);
-        if let Some(lane) = first.and_then(|lane| self.lanes.get_mut(lane)) {
-            lane.arm_t3(cx);
-        }
+        forward.path = Some(path);
+        self.set_forward(at, forward);
+        tables.keep_t3(cx, at);
     }
 
     /// Writes what is due on a path, as much as fits. False when something is left for the next packet.
     // rfc3758:3.5-9 rfc3758:3.5-10 rfc3758:3.5-11 rfc3758:3.5-12 rfc8260:2.3.1-1 rfc8260:2.3.1-4 rfc8260:2.3.1-5
     #[cold]
     #[inline(never)]
-    pub(crate) fn write_forwards(
+    pub(super) fn write_forwards(
         &mut self,
+        tables: &mut Tables,
+        (bounds, format): (Option<&ResetBounds>, Format),
         cx: &Context,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
         path: PathId,
     ) -> bool {
-        let kept = self.earliest_kept();
-        for at in self.spaces.ids() {
-            let Some(special) = &self.special else { return true };
-            let forward = special.forward(at);
-            if !forward.due || forward.path != path {
+        let kept = earliest_kept(tables);
+        for at in tables.spaces.ids() {
+            let forward = self.forward(at);
+            if !forward.due || forward.path != Some(path) {
                 continue;
             }
             let room = limit.saturating_sub(packet.len());
@@ -188,112 +139,132 @@ impl Sender {
             }
             let alone = packet.len() <= CommonHeader::LEN;
             let length = packet.buffer().len();
-            let told = self.write_forward(cx, packet.buffer(), at, &kept, room);
+            let told = write_forward(tables, (bounds, format), cx, packet.buffer(), at, &kept, room);
             if told.is_some_and(|point| point < forward.told) && !alone {
                 // Beside other chunks it would say less than the last one did: the next packet has room for more.
                 packet.buffer().truncate(length);
                 return false;
             }
             if let Some(point) = told {
-                self.watch_forward(at, forward.told, point, alone);
+                watch_forward(tables, (bounds, format), at, forward.told, point, alone);
             }
             let told_at = if told.is_some() { Some(cx.now) } else { forward.told_at };
-            if let (Some(space), Some(end)) = (self.spaces.get_mut(at), told) {
+            if let (Some(space), Some(end)) = (tables.spaces.get_mut(at), told) {
                 space.flight.forwarded_to(end);
             }
-            let forward = Forward { due: false, told: told.unwrap_or(forward.told), told_at, path };
-            if let Some(special) = &mut self.special {
-                special.set_forward(at, forward);
-            }
-            self.keep_t3(cx, at);
+            let forward =
+                Forward { due: false, told: told.unwrap_or(forward.told), told_at, path: Some(path) };
+            self.set_forward(at, forward);
+            tables.keep_t3(cx, at);
         }
         true
     }
+}
 
-    /// Writes one for a space; one past the number that it names. "If the total size of the FORWARD TSN does NOT fit in a single
-    /// MTU, then the sender of the FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit" (RFC 3758, 3.5, C4).
-    // rfc3758:3.1-3
-    fn write_forward(
-        &self,
-        cx: &Context,
-        out: &mut Vec<u8>,
-        at: SpaceId,
-        kept: &Kept,
-        room: usize,
-    ) -> Option<u64> {
-        let space = self.spaces.get(at)?;
-        let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
-        let (header, entry) = match framing {
-            Framing::Data => (ForwardTsn::HEADER, ENTRY / 2),
-            Framing::IData => (IForwardTsn::HEADER, ENTRY),
-            Framing::Sf { .. } => (SfForward::HEADER, ENTRY),
-            Framing::Sf2007 { .. } => return None,
-        };
-        let most = room.checked_sub(header)? / entry;
-        // "Each stream SHOULD only be reported once" (RFC 3758, 3.5, C4), with the last message of it; in the order in which they were
-        // given up.
-        let mut places = BTreeMap::new();
-        let mut skipped: Vec<Skip> = Vec::new();
-        let first = space.flight.first();
-        let mut point = first;
-        for seq in first..self.advanced_point(at, kept) {
-            let Some(fragment) = space.flight.get(seq).map(|chunk| &chunk.fragment) else { break };
-            // DATA has no number for what is unordered.
-            let has_number = framing != Framing::Data || !fragment.unordered;
-            if has_number && !self.is_of_before_reset(at, seq, fragment.stream) {
-                let skip = Skip {
-                    stream: fragment.stream,
-                    unordered: fragment.unordered,
-                    mid: fragment.mid,
-                    ssn: fragment.ssn(),
-                };
-                let next = skipped.len();
-                let place = *places.entry((skip.stream, skip.unordered)).or_insert(next);
-                match skipped.get_mut(place) {
-                    Some(earlier) => *earlier = skip,
-                    None if next >= most => break,
-                    None => skipped.push(skip),
-                }
-            }
-            point = seq + 1;
-        }
-        if point == first {
-            return None;
-        }
-        let cumulative = space.tsn_of(point).sub(1);
-        if framing == Framing::Data {
-            let list: Vec<SkippedSsn> =
-                skipped.iter().map(|skip| SkippedSsn { stream: skip.stream, ssn: skip.ssn }).collect();
-            forward_tsn::emit(out, cumulative, &list);
-            return Some(point);
-        }
-        let list: Vec<Skipped> = skipped
-            .iter()
-            .map(|skip| Skipped { stream: skip.stream, unordered: skip.unordered, mid: skip.mid })
-            .collect();
-        match framing {
-            Framing::Sf { fid, epoch, .. } => {
-                sf_forward::emit(out, cx.config.subflows.codes.forward, fid, epoch, cumulative, &list);
-            }
-            _ => i_forward_tsn::emit(out, cumulative, &list),
-        }
-        Some(point)
+/// What is not given up, where that may keep another space from being skipped.
+fn earliest_kept(tables: &Tables) -> Kept {
+    let mut all = Kept::new();
+    let given_up = |chunk: &SentChunk| chunk.state == ChunkState::Abandoned;
+    let skips = |space: &SendSpace| space.flight.get(space.flight.first()).is_some_and(given_up);
+    if !tables.has_several_spaces() || !tables.spaces.rows().iter().any(skips) {
+        return all;
     }
+    // Each chunk is looked at once, for all spaces: a peer can make us ask with every SACK.
+    for (at, space) in tables.spaces.iter() {
+        for chunk in space.flight.iter().filter(|chunk| !given_up(chunk)) {
+            let (fragment, mid) = (&chunk.fragment, chunk.fragment.mid);
+            all.entry((fragment.stream, fragment.unordered))
+                .and_modify(|earliest| earliest.note(at, mid))
+                .or_insert(Earliest { mid, at, elsewhere: None });
+        }
+    }
+    all
+}
 
-    /// The peer has answered the request to reset streams of ours; they (all, if none is listed) count from 0 if it has performed it.
-    pub(crate) fn reset_is_answered(&mut self, cx: &Context, streams: &[u16], performed: bool) {
-        if performed {
-            self.reset_numbering(streams);
-        }
-        let first = self.spaces.first().map_or(0, |space| space.flight.first());
-        let Some(bounds) = &mut self.reset_bounds else { return };
-        bounds.performed.retain(|(end, _)| *end > first);
-        if let Some(end) = bounds.unanswered.take().filter(|end| performed && *end > first) {
-            bounds.performed.push((end, streams.to_vec()));
-        }
-        if bounds.performed.is_empty() {
-            self.reset_bounds = None;
-        }
-        self.advance_forwards(cx, false);
+/// One past the number to which a space may be skipped. A stream that has moved to another subflow may have earlier messages in
+/// another space: the peer would take them for skipped, too, and must not be moved past what is not given up.
+fn advanced_point(tables: &Tables, bounds: Option<&ResetBounds>, at: SpaceId, kept: &Kept) -> u64 {
+    let Some(space) = tables.spaces.get(at) else { return 0 };
+    let (first, end) = (space.flight.first(), space.flight.abandoned_to().min(forward_bound(bounds, at)));
+    if kept.is_empty() {
+        return end;
     }
+    let waits = |seq: &u64| {
+        let Some(skipped) = space.flight.get(*seq).map(|chunk| &chunk.fragment) else { return false };
+        let earliest = kept.get(&(skipped.stream, skipped.unordered));
+        let earliest = earliest.and_then(|earliest| earliest.beside(at));
+        earliest.is_some_and(|mid| mid.signed_distance_from(skipped.mid) < 0)
+    };
+    (first..end).find(waits).unwrap_or(end)
+}
+
+/// Writes one for a space; one past the number that it names. "If the total size of the FORWARD TSN does NOT fit in a single
+/// MTU, then the sender of the FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit" (RFC 3758, 3.5, C4).
+// rfc3758:3.1-3
+fn write_forward(
+    tables: &Tables,
+    (bounds, format): (Option<&ResetBounds>, Format),
+    cx: &Context,
+    out: &mut Vec<u8>,
+    at: SpaceId,
+    kept: &Kept,
+    room: usize,
+) -> Option<u64> {
+    let space = tables.spaces.get(at)?;
+    let framing = format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
+    let (header, entry) = match framing {
+        Framing::Data => (ForwardTsn::HEADER, ENTRY / 2),
+        Framing::IData => (IForwardTsn::HEADER, ENTRY),
+        Framing::Sf { .. } => (SfForward::HEADER, ENTRY),
+        Framing::Sf2007 { .. } => return None,
+    };
+    let most = room.checked_sub(header)? / entry;
+    // "Each stream SHOULD only be reported once" (RFC 3758, 3.5, C4), with the last message of it; in the order in which they were
+    // given up.
+    let mut places = BTreeMap::new();
+    let mut skipped: Vec<Skip> = Vec::new();
+    let first = space.flight.first();
+    let mut point = first;
+    for seq in first..advanced_point(tables, bounds, at, kept) {
+        let Some(fragment) = space.flight.get(seq).map(|chunk| &chunk.fragment) else { break };
+        // DATA has no number for what is unordered.
+        let has_number = framing != Framing::Data || !fragment.unordered;
+        if has_number && !is_of_before_reset(bounds, at, seq, fragment.stream) {
+            let skip = Skip {
+                stream: fragment.stream,
+                unordered: fragment.unordered,
+                mid: fragment.mid,
+                ssn: fragment.ssn(),
+            };
+            let next = skipped.len();
+            let place = *places.entry((skip.stream, skip.unordered)).or_insert(next);
+            match skipped.get_mut(place) {
+                Some(earlier) => *earlier = skip,
+                None if next >= most => break,
+                None => skipped.push(skip),
+            }
+        }
+        point = seq + 1;
+    }
+    if point == first {
+        return None;
+    }
+    let cumulative = space.tsn_of(point).sub(1);
+    if framing == Framing::Data {
+        let list: Vec<SkippedSsn> =
+            skipped.iter().map(|skip| SkippedSsn { stream: skip.stream, ssn: skip.ssn }).collect();
+        forward_tsn::emit(out, cumulative, &list);
+        return Some(point);
+    }
+    let list: Vec<Skipped> = skipped
+        .iter()
+        .map(|skip| Skipped { stream: skip.stream, unordered: skip.unordered, mid: skip.mid })
+        .collect();
+    match framing {
+        Framing::Sf { fid, epoch, .. } => {
+            sf_forward::emit(out, cx.config.subflows.codes.forward, fid, epoch, cumulative, &list);
+        }
+        _ => i_forward_tsn::emit(out, cumulative, &list),
+    }
+    Some(point)
 }

@@ -1,51 +1,62 @@
 //! What a FORWARD-TSN says is looked at once more, from what is in flight, where debug assertions or the feature `watched`
 //! are on.
 
-use super::Sender;
 #[cfg(any(debug_assertions, feature = "watched"))]
 use super::flight::{ChunkState, SentChunk};
+use super::format::Format;
+use super::reset_bounds::ResetBounds;
+#[cfg(any(debug_assertions, feature = "watched"))]
+use super::reset_bounds::is_of_before_reset;
+use super::tables::Tables;
 use crate::ids::SpaceId;
 #[cfg(any(debug_assertions, feature = "watched"))]
 use crate::properties::{self, ForwardSight};
 
-impl Sender {
-    /// A FORWARD-TSN for a space was written. It names all numbers below `point`; the last one named those below `before`. `alone`:
-    /// nothing else is in its packet, which had no more room.
-    #[inline]
-    pub(super) fn watch_forward(&self, at: SpaceId, before: u64, point: u64, alone: bool) {
-        #[cfg(any(debug_assertions, feature = "watched"))]
-        if let Some(space) = self.spaces.get(at) {
-            let (first, end) = (space.flight.first(), space.flight.next());
-            let kept = (first..point.min(end)).find(|seq| self.is_kept(at, *seq));
-            let sight = ForwardSight { before, point, alone, acknowledged: first, sent: end, kept };
-            let said = properties::forward(&sight);
-            assert!(said.is_ok(), "{said:?}: {sight:?} in {at:?}");
-        }
-        #[cfg(not(any(debug_assertions, feature = "watched")))]
-        let _ = (at, before, point, alone);
-    }
-
-    /// Whether a chunk, or another one of its message, is not given up; or an earlier message of its stream in another space.
+/// A FORWARD-TSN for a space was written. It names all numbers below `point`; the last one named those below `before`. `alone`:
+/// nothing else is in its packet, which had no more room.
+#[inline]
+pub(super) fn watch_forward(
+    tables: &Tables,
+    (bounds, format): (Option<&ResetBounds>, Format),
+    at: SpaceId,
+    before: u64,
+    point: u64,
+    alone: bool,
+) {
     #[cfg(any(debug_assertions, feature = "watched"))]
-    fn is_kept(&self, at: SpaceId, seq: u64) -> bool {
-        let Some(chunk) = self.spaces.get(at).and_then(|space| space.flight.get(seq)) else { return false };
-        if chunk.state != ChunkState::Abandoned {
-            return true;
-        }
-        let fragment = &chunk.fragment;
-        // DATA has no number for what is unordered, and streams that were reset count from 0 again.
-        let numbered = !fragment.unordered || self.numbering.identifies();
-        if !numbered || self.is_of_before_reset(at, seq, fragment.stream) {
-            return false;
-        }
-        let waits_for_it = |here: bool, other: &SentChunk| {
-            let of = &other.fragment;
-            let ahead = of.mid.signed_distance_from(fragment.mid);
-            // A number that is kept has no fragment yet.
-            !matches!(other.state, ChunkState::Abandoned | ChunkState::Reserved)
-                && (of.stream, of.unordered) == (fragment.stream, fragment.unordered)
-                && if here { ahead == 0 } else { ahead <= 0 }
-        };
-        self.spaces.iter().any(|(id, space)| space.flight.iter().any(|other| waits_for_it(id == at, other)))
+    if let Some(space) = tables.spaces.get(at) {
+        let (first, end) = (space.flight.first(), space.flight.next());
+        let kept = (first..point.min(end)).find(|seq| is_kept(tables, (bounds, format), at, *seq));
+        let sight = ForwardSight { before, point, alone, acknowledged: first, sent: end, kept };
+        let said = properties::forward(&sight);
+        assert!(said.is_ok(), "{said:?}: {sight:?} in {at:?}");
     }
+    #[cfg(not(any(debug_assertions, feature = "watched")))]
+    let _ = (tables, bounds, format, at, before, point, alone);
+}
+
+/// Whether a chunk, or another one of its message, is not given up; or an earlier message of its stream in another space.
+#[cfg(any(debug_assertions, feature = "watched"))]
+fn is_kept(tables: &Tables, (bounds, format): (Option<&ResetBounds>, Format), at: SpaceId, seq: u64) -> bool {
+    let Some(chunk) = tables.spaces.get(at).and_then(|space| space.flight.get(seq)) else {
+        return false;
+    };
+    if chunk.state != ChunkState::Abandoned {
+        return true;
+    }
+    let fragment = &chunk.fragment;
+    // DATA has no number for what is unordered, and streams that were reset count from 0 again.
+    let numbered = !fragment.unordered || format.encoding().identifies_messages();
+    if !numbered || is_of_before_reset(bounds, at, seq, fragment.stream) {
+        return false;
+    }
+    let waits_for_it = |here: bool, other: &SentChunk| {
+        let of = &other.fragment;
+        let ahead = of.mid.signed_distance_from(fragment.mid);
+        // A number that is kept has no fragment yet.
+        !matches!(other.state, ChunkState::Abandoned | ChunkState::Reserved)
+            && (of.stream, of.unordered) == (fragment.stream, fragment.unordered)
+            && if here { ahead == 0 } else { ahead <= 0 }
+    };
+    tables.spaces.iter().any(|(id, space)| space.flight.iter().any(|other| waits_for_it(id == at, other)))
 }

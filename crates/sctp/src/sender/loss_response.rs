@@ -1,102 +1,97 @@
-//! What follows when chunks are found lost, by a SACK or because of the time: flight, windows and recovery (RFC 9260, 7.2.4).
+//! What follows for a lane when chunks are found lost, by a SACK or because of the time: flight, window and recovery (RFC 9260, 7.2.4).
 
-use anabranch_base::{Ecn, Instant, TraceEvent};
+use anabranch_base::Ecn;
 use anabranch_transport::congestion::{Base, Congestion};
 
-use super::Sender;
 use super::coupling::Lost;
-use super::flight::{Counted, SentChunk};
+use super::ecn::EcnSender;
+use super::effect::{Effect, NewlyLost};
+use super::flight::{AckOutcome, Counted, LaneAck, NotThere};
 use super::lane::Fall;
+use super::tables::Scope;
 use crate::config::{FastRecovery, RttSampling};
 use crate::context::Context;
-use crate::ids::LaneId;
+use crate::ids::Id;
+use crate::stats::count_lost;
 
-/// Chunks that were found lost together.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NewlyLost {
-    /// What leaves the flight.
-    pub(super) all: Counted,
-    /// The first and the last of them.
-    pub(super) earliest: u64,
-    pub(super) highest: u64,
-    /// What the SACK that showed it has acknowledged, bytes of the flight; `None` where time has shown it.
-    pub(super) newly: Option<u64>,
-    /// What of that had been acknowledged and taken back before, bytes.
-    pub(super) again: u32,
-    /// When the latest of them left that had left before.
-    pub(super) resent_at: Option<Instant>,
-}
-
-impl NewlyLost {
-    /// One chunk; what leaves the flight with it is still to be added.
-    pub(super) fn only(seq: u64) -> Self {
-        Self { all: Counted::default(), earliest: seq, highest: seq, newly: None, again: 0, resent_at: None }
+impl Scope<'_> {
+    /// Chunks of the lane are marked to leave again: "marked for retransmission" is not in flight any more, and is charged again when
+    /// it leaves: 6.2.1 C, "add the data size of those chunks to the rwnd". Its memory is kept all the same, and other lanes must
+    /// not fill its room with new data. Nothing else takes what is to leave again out of a flight; what is given up is
+    /// "finally acked" (RFC 3758, 3.5, A2), and the peer's next window speaks of that. So many bytes are free.
+    pub(super) fn take_out_of_flight(&mut self, cx: &Context, marked: Counted) -> u64 {
+        self.lane.in_flight.marked_lost(marked);
+        let freed = marked.charged(cx.config.emulation.rwnd_counts_headers);
+        self.space.allowance.give_back(freed);
+        freed
     }
 
-    /// Adds a chunk to those that were found lost together, in the order of their numbers.
-    pub(super) fn note(together: &mut Option<Self>, seq: u64, chunk: &SentChunk) {
-        let lost = together.get_or_insert_with(|| Self::only(seq));
-        lost.all.add(chunk);
-        lost.highest = seq;
-        if chunk.transmissions > 1 {
-            lost.resent_at = lost.resent_at.max(Some(chunk.sent_at));
-        }
+    /// Chunks were found lost, or are taken for it, whatever has said so. So many bytes are free.
+    pub(super) fn lose(&mut self, cx: &Context, lost: Counted) -> u64 {
+        self.lane.loss.count_more(lost.chunks);
+        self.take_out_of_flight(cx, lost)
     }
-}
 
-impl Sender {
     /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
     // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
-    pub(super) fn after_losses(&mut self, cx: &mut Context, id: LaneId, lost: &NewlyLost, in_recovery: bool) {
+    #[inline(never)]
+    pub(super) fn after_losses(
+        &mut self,
+        cx: &mut Context,
+        ecn: &EcnSender,
+        lost: &NewlyLost,
+        in_recovery: bool,
+    ) -> Effect {
         let &NewlyLost { all, earliest, highest, newly, again, resent_at } = lost;
         let rule = cx.config.congestion.fast_recovery;
-        let Some(lane) = self.lanes.get(id) else { return };
+        let lane = &*self.lane;
         // RecoverFS has what the SACK acknowledges, too (RFC 9937, 6.2): prr_delivered begins with it.
-        let mut fall = Fall { prior: lane.flight + newly.unwrap_or(0), most: lane.controller.window() };
-        self.lose(cx, id, all);
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get(lane.space) else { return };
+        let mut fall = Fall { prior: lane.in_flight.bytes() + newly.unwrap_or(0), most: lane.window.cwnd() };
+        let freed = self.lose(cx, all);
+        let Self { lane, space, counters, .. } = self;
         let sent_at = space.flight.get(highest).map_or(cx.now, |chunk| chunk.sent_at);
-        let (subflow, path) = (lane.subflow, lane.path);
         cx.stats.fast_retransmits = cx.stats.fast_retransmits.saturating_add(1);
-        if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.counters.fast_retransmits = subflow.counters.fast_retransmits.saturating_add(1);
+        if let Some(counters) = counters {
+            counters.fast_retransmits = counters.fast_retransmits.saturating_add(1);
         }
         // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): what left after T3-rtx has expired,
         // while the window grows from one packet, and is lost speaks of the network since then. In Fast Recovery the window does not grow.
         let lost_again = cx.config.congestion.lost_again_cuts
-            && lane.after_timeout
-            && !lane.controller.is_model()
-            && lane.recovery.as_ref().is_some_and(|recovery| resent_at > Some(recovery.since));
+            && lane.recovery.is_after_timeout()
+            && !lane.window.is_model()
+            && lane.recovery.since().is_some_and(|since| resent_at > Some(since));
         let cut = match rule {
             FastRecovery::Off => true,
             FastRecovery::UntilExit => {
-                let first = if space.shared { lane.earliest } else { space.flight.first() };
-                lost_again || !(in_recovery || lane.after_timeout && lane.is_below_exit(first))
+                let first = lane.loss.first(&space.flight);
+                lost_again
+                    || !(in_recovery
+                        || lane.recovery.is_after_timeout() && lane.recovery.is_below_exit(first))
             }
-            FastRecovery::PerWindow => lane.recovery_exit.is_none_or(|exit| highest > exit),
+            FastRecovery::PerWindow => !lane.recovery.is_below_exit(highest),
         };
         // "Zero window probing does not affect the calculation of cwnd" (6.1 A).
         let probe = space.probe.in_flight && all.chunks == 1 && earliest == space.flight.first();
         let cut = cut && !probe;
         // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
         // with every SACK that marks.
-        lane.cwnd_exempt_packet = cut || rule != FastRecovery::UntilExit;
-        lane.awaiting_sack = cx.config.emulation.hold_after_fast_retransmit;
+        let packet = cut || rule != FastRecovery::UntilExit;
+        lane.permits.found_lost(packet, cx.config.emulation.hold_after_fast_retransmit);
         if cut {
             if fall.prior > fall.most {
                 // What the peer has taken back is in flight again, and no window has let it leave.
-                let taken_back: u64 = space.flight.taken_back(id, true).map(|(_, chunk)| chunk.size()).sum();
+                let taken_back: u64 =
+                    space.flight.taken_back(self.id, true).map(|(_, chunk)| chunk.size()).sum();
                 fall.most = fall.most.max(fall.prior.saturating_sub(taken_back + u64::from(again)));
             }
             // "reduced only once in response to a series of dropped and/or CE packets from a single window of data" (RFC 3168, 6.1.2).
             // A mark of L4S stands for less than a loss, and a model counts both.
-            let once = cx.ect == Ecn::Ect0 && !lane.controller.is_model();
-            let reduced = self.ecn.as_ref().is_some_and(|ecn| ecn.has_reduced(id, highest));
+            let once = cx.ect == Ecn::Ect0 && !lane.window.is_model();
+            let reduced = ecn.has_reduced(self.id, highest);
             if lost_again {
-                lane.controller.on_congestion(Congestion::LostAgain(Base::CWND));
+                lane.window.cut(Congestion::LostAgain(Base::CWND));
             } else if !(once && reduced) {
-                lane.controller.on_congestion(Congestion::FastRetransmit(Base::CWND));
+                lane.window.cut(Congestion::FastRetransmit(Base::CWND));
             }
             let exit = lane.loss.newest(&space.flight);
             lane.begin_recovery(cx, exit, Some(fall));
@@ -105,14 +100,89 @@ impl Sender {
             }
             // 6.3.1, C5: nothing sent before a retransmission is timed any more.
             if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
-                lane.timed = None;
+                lane.round_trip.stop_timing();
             }
             lane.open_burst();
             cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
         }
         let event = Congestion::FastRetransmit(Base::CWND);
-        self.couple_loss(cx, id, &Lost { cut, sent_at, event });
-        cx.record(subflow, path, TraceEvent::FastRetransmit { seq: earliest });
-        self.record_window(cx, id);
+        let lost = Some((Lost { cut, sent_at, event }, earliest));
+        Effect { freed: Some(freed), lost, ..Effect::default() }
+    }
+
+    /// 7.2.4: missing reports, marking, and the cut.
+    pub(super) fn detect_losses(
+        &mut self,
+        cx: &mut Context,
+        ecn: &EcnSender,
+        outcome: &AckOutcome,
+    ) -> Option<Effect> {
+        let ack = outcome.lanes.get(self.id.row())?;
+        let Self { lane, space, .. } = self;
+        let rule = cx.config.congestion.fast_recovery;
+        let first = lane.loss.first(&space.flight);
+        let advanced = if space.shared { ack.acked_chunks > 0 } else { outcome.advanced };
+        let in_recovery = rule != FastRecovery::Off && lane.recovery.is_at(first);
+        let limit = lane.loss.limit(
+            &space.flight,
+            ack.highest_newly_acked,
+            outcome.highest_acked,
+            in_recovery && advanced,
+        );
+        self.report_missing(cx, ecn, limit?, in_recovery, ack)
+    }
+
+    /// Reports everything below `limit` as missing that is: apart from the common way, which has nothing to report.
+    #[inline(never)]
+    fn report_missing(
+        &mut self,
+        cx: &mut Context,
+        ecn: &EcnSender,
+        limit: u64,
+        in_recovery: bool,
+        ack: &LaneAck,
+    ) -> Option<Effect> {
+        let Self { lane, space, .. } = self;
+        let mut together = None;
+        lane.loss.report(&mut space.flight, limit, |seq, chunk| {
+            NewlyLost::note(&mut together, seq, chunk);
+            count_lost(&mut cx.streams, chunk.fragment.stream);
+            lane.window.chunk_lost(cx.now, chunk.sent_at, chunk.size());
+        });
+        let mut lost = together?;
+        (lost.newly, lost.again) = (Some(ack.delivered()), ack.again);
+        Some(self.after_losses(cx, ecn, &lost, in_recovery))
+    }
+
+    /// What was acknowledged and is evidently not there leaves again at once; T3-rtx runs ([`Scope::acknowledge`]). Nothing else may come that
+    /// would show it to be lost, as a peer in SHUTDOWN-SENT has little to acknowledge. It is no sign of congestion: the network
+    /// has delivered it. As a fast retransmission that happens once to each chunk, so nobody draws more by taking back again and again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send_what_is_not_there(&mut self, cx: &Context, what: NotThere) -> Effect {
+        let Self { lane, space, .. } = self;
+        let mine = space.flight.taken_back(self.id, what == NotThere::All);
+        let mine: Vec<u64> =
+            mine.filter(|(_, chunk)| !chunk.fast_retransmitted).map(|(seq, _)| seq).collect();
+        let mut all = Counted::default();
+        for seq in mine {
+            if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
+                all.add(chunk);
+            }
+        }
+        Effect::freed(self.take_out_of_flight(cx, all))
+    }
+
+    /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
+    /// (`Sender::after_marking`).
+    // rfc9260:6.3.3-2
+    pub(super) fn mark_all_lost(&mut self, cx: &mut Context) -> u64 {
+        let Self { lane, space, .. } = self;
+        let mut all = Counted::default();
+        lane.loss.mark_lane(&mut space.flight, self.id, |chunk| {
+            all.add(chunk);
+            count_lost(&mut cx.streams, chunk.fragment.stream);
+        });
+        self.lose(cx, all)
     }
 }

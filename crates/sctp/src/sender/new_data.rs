@@ -5,10 +5,10 @@ use anabranch_base::{Instant, TraceEvent, TraceRecord, rare};
 use anabranch_wire::PacketBuilder;
 
 use super::Sender;
-use super::flight::{ChunkState, Flight, SentChunk};
-use super::lane::{Lane, TimedChunk};
+use super::flight::{CHUNK, ChunkState, Flight, SentChunk};
+use super::lane::Lane;
 use super::next::{First, Next};
-use super::peer_buffer::{CHUNK, WINDOW_HEADER};
+use super::peer_window::WINDOW_HEADER;
 use super::ssn;
 use super::subflow::Subflow;
 use crate::config::ImmediateBit;
@@ -75,12 +75,15 @@ impl Sender {
         next: &Next,
     ) {
         let before = packet.len();
-        let Some(lane) = self.lanes.get(next.lane) else { return };
-        let paced_from = lane.pacer.is_some().then_some(lane.flight);
-        let begins = cx.config.congestion.nagle && !self.has_data_in_flight();
+        let Some(lane) = self.tables.lanes.get(next.lane) else { return };
+        let paced_from = lane.has_pacer().then_some(lane.in_flight.bytes());
+        let begins = cx.config.congestion.nagle && !self.tables.has_data_in_flight();
         let lost = if lane.loss.any() {
             rare();
-            self.write_lost(cx, packet, limit, next)
+            let how = (self.special.get(), self.format);
+            let (chunks, charged) = self.tables.write_lost(how, cx, packet, limit, next);
+            self.peer.charge(charged);
+            chunks
         } else {
             0
         };
@@ -89,7 +92,7 @@ impl Sender {
             let is_new = new > 0;
             cx.stats.packets_sent += 1;
             cx.stats.packets_sent_unique += u64::from(is_new);
-            if let Some(subflow) = self.subflows.get_mut(next.subflow) {
+            if let Some(subflow) = self.tables.subflows.get_mut(next.subflow) {
                 subflow.counters.packets_sent += 1;
                 subflow.counters.packets_sent_unique += u64::from(is_new);
                 self.scheduler.sent(next.subflow, subflow.weight, (packet.len() - before) as u64);
@@ -98,20 +101,20 @@ impl Sender {
                     subflow.flushes = (subflow.flushes | begins) & !subflow.out.is_empty();
                 }
             }
-            if let Some(lane) = self.lanes.get_mut(next.lane) {
+            if let Some(lane) = self.tables.lanes.get_mut(next.lane) {
                 if is_new {
                     lane.count_new_packet();
                 }
                 if let Some(flight_before) = paced_from {
                     rare();
                     lane.count_paced(cx, flight_before);
-                    if lane.controller.is_model() {
-                        self.tell_model(cx, next.lane, flight_before);
+                    if lane.window.is_model() {
+                        self.tables.tell_model(cx, next.lane, flight_before);
                     }
                 }
             }
         }
-        self.tell_writable(cx);
+        self.buffer.tell_writable(&mut self.tables, &self.stream_map, cx);
     }
 
     /// New chunks, while they fit and may leave; how many.
@@ -123,7 +126,7 @@ impl Sender {
         limit: usize,
         next: &Next,
     ) -> u32 {
-        if self.subflows.len() > 1 || self.spaces.len() > 1 {
+        if self.tables.subflows.len() > 1 || self.tables.spaces.len() > 1 {
             return self.write_new_asking(cx, packet, limit, next);
         }
         let run = self.write_run(cx, packet, limit, next, None);
@@ -139,7 +142,7 @@ impl Sender {
         limit: usize,
         next: &Next,
     ) -> u32 {
-        let several = self.subflows.len() > 1;
+        let several = self.tables.subflows.len() > 1;
         // What was asked when the packet's data was chosen need not be asked again for its first chunk.
         let (mut decided, mut roomy) = match next.first {
             First::New { roomy } => (true, roomy && several),
@@ -148,31 +151,34 @@ impl Sender {
         let mut chunks = 0;
         loop {
             if chunks > 0 && cx.config.emulation.fills_past_cwnd {
-                if let Some(lane) = self.lanes.get_mut(next.lane) {
+                if let Some(lane) = self.tables.lanes.get_mut(next.lane) {
                     // Until this packet ends.
-                    lane.cwnd_exempt_new = lane.cwnd_exempt_new.max(1);
+                    lane.permits.add_new();
                 }
             }
             let room = limit.saturating_sub(packet.len());
-            if several && !std::mem::take(&mut decided) && !self.may_begin_or_go_on(cx, next.subflow) {
+            if several
+                && !std::mem::take(&mut decided)
+                && !self.tables.may_begin_or_go_on(self.format, self.peer.bytes(), cx, next.subflow)
+            {
                 break;
             }
             let roomy = std::mem::take(&mut roomy);
             let Some(payload) = self.next_new_payload(cx, next, room, roomy) else { break };
-            let probes = !roomy && !self.fits_peer_window(cx, next.space, payload);
-            let last_sent = self.lanes.get(next.lane).and_then(|lane| lane.last_sent);
+            let probes = !roomy && !self.peer.fits(&self.tables, cx, next.space, payload);
+            let last_sent = self.tables.lanes.get(next.lane).and_then(|lane| lane.window.last_sent());
             if probes {
-                self.begin_probe(cx, next.space);
+                self.tables.begin_probe(cx, next.space);
             }
             let run = self.write_run(cx, packet, limit, next, Some(payload));
             chunks += run.chunks;
             if probes {
-                self.probe_has_left(cx, next, last_sent);
+                self.tables.probe_has_left(cx, next, last_sent);
             }
             if several {
-                self.keep_contiguous(cx, next.subflow);
-                if let Some(stream) = run.ended.filter(|_| !self.moves.is_empty()) {
-                    self.move_waiting_stream(cx, stream);
+                self.tables.keep_contiguous(self.format, cx, next.subflow);
+                if let Some(stream) = run.ended.filter(|_| self.stream_map.any_moves()) {
+                    self.stream_map.move_waiting_stream(&mut self.tables, cx, stream);
                 }
             }
             if !run.undecided {
@@ -194,19 +200,19 @@ impl Sender {
         next: &Next,
         mut first: Option<usize>,
     ) -> Run {
-        let alone = self.subflows.len() == 1 && self.spaces.len() == 1;
+        let alone = self.tables.subflows.len() == 1 && self.tables.spaces.len() == 1;
         let mut run = Run { undecided: !alone, ..Run::default() };
         let header_charge = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let established = cx.state != State::CookieEchoed;
         let pending = cx.state == State::ShutdownPending;
-        let whole_packet = self.packet_room(cx, next.path);
+        let whole_packet = self.format.packet_room(cx, next.path);
         let most = cx.config.limits.most_payload(whole_packet);
-        let mut left = self.retention_left(cx);
-        let Some(subflow) = self.subflows.get_mut(next.subflow) else { return Run::default() };
-        let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
-        let Some(lane) = self.lanes.get_mut(next.lane) else { return Run::default() };
-        let Some(space) = self.spaces.get_mut(next.space) else { return Run::default() };
-        let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let mut left = self.buffer.retention_left(&self.tables, cx);
+        let Some(subflow) = self.tables.subflows.get_mut(next.subflow) else { return Run::default() };
+        let cut = Cut::of(subflow, self.format.header_len(), most, whole_packet);
+        let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return Run::default() };
+        let Some(space) = self.tables.spaces.get_mut(next.space) else { return Run::default() };
+        let framing = self.format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
             return Run::default();
@@ -228,7 +234,7 @@ impl Sender {
             {
                 break;
             }
-            let open = self.peer_rwnd;
+            let open = self.peer.bytes();
             let fragment = subflow.out.pop(&mut self.numbering, |whole| {
                 if let Some(decided) = first.take() {
                     return Some(decided.min(whole));
@@ -240,8 +246,7 @@ impl Sender {
             let Some(mut fragment) = fragment else { break };
             match framing {
                 Framing::Sf2007 { .. } => {
-                    fragment.number = self.next_asn.get();
-                    self.next_asn = self.next_asn.next();
+                    fragment.number = self.numbering.take_asn().get();
                 }
                 Framing::IData if cx.config.emulation.quirks.fsn_from_second => {
                     fragment.number = fragment.number.wrapping_sub(1);
@@ -254,10 +259,7 @@ impl Sender {
             framing.emit(&fragment, space.tsn_of(seq), immediate, packet.buffer());
             let len = fragment.payload.len() as u64;
             let (stream, ending) = (fragment.stream, fragment.ending);
-            if let Some(backpressure) = &mut self.backpressure {
-                rare();
-                backpressure.left(stream);
-            }
+            self.buffer.chunk_left(stream);
             subflow.begun = !ending;
             let chunk = SentChunk {
                 fragment,
@@ -269,7 +271,7 @@ impl Sender {
                 transmissions: 1,
                 fast_retransmitted: false,
                 lost_by_timeout: false,
-                overhead: lane.overhead_of(len),
+                overhead: lane.in_flight.overhead_of(len),
                 probe: false,
                 too_long: false,
                 acked_at: 0,
@@ -279,7 +281,7 @@ impl Sender {
             space.allowance.take(len + header_charge);
             // Bookkeeping counts as it comes: a flight of small messages is mostly that, and the next SACK would be too late.
             left = left.saturating_sub(len + CHUNK);
-            self.peer_rwnd = self.peer_rwnd.saturating_sub(len + header_charge).min(left);
+            self.peer.charge_new(len + header_charge, left);
             let (at, association) = (cx.now, cx.association);
             cx.trace.record(|| {
                 let event = TraceEvent::Sent { seq, len: len as u32, retransmit: None };
@@ -295,9 +297,13 @@ impl Sender {
             }
         }
         if run.chunks > 0 {
-            if let Some(special) = &mut self.special {
+            if let Some(special) = self.special.get_mut() {
                 rare();
-                special.have_left(next.space, &space.flight, last + 1 - u64::from(run.chunks)..last + 1);
+                special.fates.have_left(
+                    next.space,
+                    &space.flight,
+                    last + 1 - u64::from(run.chunks)..last + 1,
+                );
             }
             count_run(cx, subflow, u64::from(run.chunks), bytes, (packet.len() - before) as u64);
             if let Some(path) = cx.paths.get_mut(next.path) {
@@ -306,9 +312,11 @@ impl Sender {
             if cx.config.needs_loss_timer() {
                 rare();
                 let first_of_all = last + 1 == u64::from(run.chunks);
-                self.sent_with_loss_timer(cx, next.lane, first_of_all);
+                if let Some(mut scope) = self.tables.scope(next.lane) {
+                    scope.sent_with_loss_timer(cx, first_of_all);
+                }
             }
-            self.note_retention_left(cx, left);
+            self.buffer.note_retention_left(&self.tables, cx, left);
         }
         run
     }
@@ -323,12 +331,12 @@ impl Sender {
         room: usize,
         roomy: bool,
     ) -> Option<usize> {
-        let whole_packet = self.packet_room(cx, next.path);
+        let whole_packet = self.format.packet_room(cx, next.path);
         let most = cx.config.limits.most_payload(whole_packet);
-        let subflow = self.subflows.get(next.subflow)?;
-        let cut = Cut::of(subflow, self.encoding.header_len(), most, whole_packet);
-        let lane = self.lanes.get_mut(next.lane)?;
-        let space = self.spaces.get(next.space)?;
+        let subflow = self.tables.subflows.get(next.subflow)?;
+        let cut = Cut::of(subflow, self.format.header_len(), most, whole_packet);
+        let lane = self.tables.lanes.get_mut(next.lane)?;
+        let space = self.tables.spaces.get(next.space)?;
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
             return None;
@@ -337,7 +345,9 @@ impl Sender {
             return None;
         }
         let payload = cut.payload(subflow.out.peek(usize::MAX)?, room)?;
-        let may = roomy || self.fits_peer_window(cx, next.space, payload) || self.window_probe(cx, next);
+        let may = roomy
+            || self.peer.fits(&self.tables, cx, next.space, payload)
+            || self.tables.window_probe(cx, next);
         may.then_some(payload)
     }
 }
@@ -388,24 +398,13 @@ fn into_flight(
     established: bool,
 ) {
     let seq = kept.unwrap_or(flight.next());
-    lane.on_sent(cx.now, chunk.size(), chunk.overhead);
-    if let Some(recovery) = &mut lane.recovery {
-        rare();
-        recovery.on_sent(chunk.size(), None);
-    }
-    lane.unacked += 1;
+    lane.sent(cx.now, seq, chunk.size(), chunk.overhead);
     match kept {
         None => flight.push(chunk),
         Some(seq) => flight.fill(seq, chunk),
     }
-    if lane.loss.sent(seq) {
-        lane.earliest = seq;
-    }
-    if lane.timed.is_none() {
-        lane.timed = Some(TimedChunk { seq, sent_at: cx.now });
-    }
     // "if the T3-rtx timer of that address is not currently running, the sender MUST start that timer" (RFC 9260, 6.1).
-    if established && lane.t3.is_none() {
+    if established && lane.t3().is_none() {
         lane.arm_t3(cx);
     }
 }

@@ -8,11 +8,13 @@ use anabranch_base::Instant;
 use anabranch_wire::{CommonHeader, padded};
 
 use super::Sender;
-use super::flight::{AckOutcome, ChunkState, Counted, SentChunk};
+use super::effect::Effect;
+use super::flight::{ChunkState, Counted, LaneAck, SentChunk};
+use super::format::Format;
+use super::tables::Scope;
 use crate::context::Context;
-use crate::event::Event;
-use crate::ids::{Id, LaneId, PathId, Table};
-use crate::path::Path;
+use crate::ids::PathId;
+use crate::path::{Path, Paths};
 use crate::stats::count_lost;
 
 /// Packets that were lost again. Short chunks were bundled in them: those that left at the same time filled one after the other.
@@ -40,93 +42,18 @@ impl LostAgain {
         self.longest = self.longest.max(self.chunks);
     }
 
-    pub(super) fn any(&self) -> bool {
-        self.at.is_some()
+    /// The most that was in one, bytes of chunks; 0 where none was lost.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
     }
 }
 
 /// Bytes of chunks that a packet of a path has room for.
-pub(super) fn room_of(paths: &Table<PathId, Path>, id: PathId) -> usize {
+pub(super) fn room_of(paths: &Paths, id: PathId) -> usize {
     paths.get(id).map_or(0, Path::max_packet).saturating_sub(CommonHeader::LEN)
 }
 
 impl Sender {
-    /// Discovery has found what a path carries.
-    pub(crate) fn use_found_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
-        self.use_mtu(cx, id, mtu);
-        cx.tell_if_read(Event::PathMtu { path: id.get(), mtu });
-    }
-
-    /// A path carries IP packets of so many bytes from now on.
-    pub(crate) fn use_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
-        let config = &cx.config;
-        if cx.paths.get_mut(id).is_some_and(|path| path.set_mtu(config, mtu)) {
-            self.path_mtu_changed(cx, id);
-        }
-    }
-
-    /// T3-rtx of a lane has expired, and nothing is marked yet: the packets that were lost once more may be too long for the path
-    /// (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
-    pub(super) fn suspect_lost_sizes(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get(id) else { return };
-        if cx.paths.get(lane.path).is_none_or(|path| !path.is_searched()) {
-            return;
-        }
-        let Some(space) = self.spaces.get(lane.space) else { return };
-        let (header, room) = (self.encoding.header_len(), room_of(&cx.paths, lane.path));
-        let mut lost = LostAgain::default();
-        for chunk in space.flight.of_lane(id).filter_map(|seq| space.flight.get(seq)) {
-            // T3-rtx expired before it was sent again, and now once more.
-            if chunk.state == ChunkState::InFlight && chunk.lost_by_timeout {
-                lost.add(chunk, header, room);
-            }
-        }
-        self.suspect_black_hole(cx, id, &lost);
-    }
-
-    /// Packets were lost again on a lane.
-    #[cold]
-    pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, lost: &LostAgain) {
-        let Some(id) = self.lanes.get(id).map(|lane| lane.path) else { return };
-        let (config, len) = (&cx.config, CommonHeader::LEN + lost.longest);
-        if let Some(mtu) = cx.paths.get_mut(id).and_then(|path| path.packet_lost_again(config, len)) {
-            self.use_found_mtu(cx, id, mtu);
-        }
-    }
-
-    /// Data of a lane was acknowledged, and the search for the MTU of its path waits for packets of some size.
-    #[cold]
-    pub(super) fn note_sizes_that_arrived(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
-        let (Some(lane), Some(ack)) = (self.lanes.get(id), outcome.lanes.get(id.row())) else { return };
-        if ack.acked_chunks == 0 {
-            return;
-        }
-        let (once, resent) =
-            (self.packet_of(ack.longest_once as usize), self.packet_of(ack.longest_resent as usize));
-        let (now, config) = (cx.now, &cx.config);
-        if let Some(path) = cx.paths.get_mut(lane.path) {
-            path.packets_arrived(now, config, once, resent);
-        }
-    }
-
-    /// The packet of one chunk with so many bytes of payload, common header included, bytes.
-    pub(super) fn packet_of(&self, payload: usize) -> usize {
-        CommonHeader::LEN + padded(self.encoding.header_len() + payload)
-    }
-
-    /// The packets of a path have another size: what windows are counted in. "An update to the PLPMTU (or MPS) MUST NOT increase the
-    /// congestion window measured in bytes" (RFC 8899, 3), and a smaller one is no sign of congestion.
-    pub(crate) fn path_mtu_changed(&mut self, cx: &Context, id: PathId) {
-        let Some(path) = cx.paths.get(id) else { return };
-        let (unit, pmdcs) = (path.window_unit(&cx.config), path.pmdcs());
-        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.path == id) {
-            lane.resize(unit, pmdcs);
-        }
-        if let Some(coupler) = &mut self.coupler {
-            coupler.resize(u64::from(unit));
-        }
-    }
-
     /// The network has said that packets larger than the path now carries did not arrive: chunks that fill such packets leave again
     /// at once, but for what must not leave again. That is no sign of congestion: what may leave is what cwnd has room for once they are out
     /// of the flight, and no more (RFC 9260, 6.1 B).
@@ -135,23 +62,27 @@ impl Sender {
     /// by then it was acknowledged if it has arrived. It may be fragmented on its way by now (6.9), and as a rule needs no
     /// other size; where routers do not fragment, and a hop behind the first has said less, missing reports and T3-rtx find it, too.
     pub(crate) fn resend_too_long(&mut self, cx: &mut Context, id: PathId) {
-        for lane in self.lanes.ids() {
-            if self.lanes.get(lane).is_some_and(|lane| lane.path == id) {
-                self.resend_too_long_of(cx, lane);
+        for lane in self.tables.lanes.ids() {
+            if self.tables.lanes.get(lane).is_some_and(|lane| lane.path() == id) {
+                if let Some(mut scope) = self.tables.scope(lane) {
+                    let freed = scope.resend_too_long(cx, self.format);
+                    self.settle(cx, lane, &Effect::freed(freed));
+                }
             }
         }
         self.after_marking(cx);
     }
+}
 
-    fn resend_too_long_of(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let room = room_of(&cx.paths, lane.path);
+impl Scope<'_> {
+    fn resend_too_long(&mut self, cx: &mut Context, format: Format) -> u64 {
+        let Self { lane, space, .. } = self;
+        let room = room_of(&cx.paths, lane.path());
         // What was just sent again lets queues grow: the last round trip may be longer than the usual one.
-        let round_trip = lane.srtt(cx).max(lane.last_rtt()).unwrap_or_else(|| lane.rto(cx));
-        let header = self.encoding.header_len();
+        let round_trip = lane.srtt(cx).max(lane.round_trip.last()).unwrap_or_else(|| lane.rto(cx));
+        let header = format.header_len();
         let mut all = Counted::default();
-        for seq in space.flight.of_lane(id).collect::<Vec<_>>() {
+        for seq in space.flight.of_lane(self.id).collect::<Vec<_>>() {
             let leaves_again = space.flight.get(seq).is_some_and(|chunk| {
                 let fits = padded(header + chunk.fragment.payload.len()) <= room;
                 let just_left = chunk.too_long && cx.now < chunk.sent_at + round_trip;
@@ -168,6 +99,32 @@ impl Sender {
                 count_lost(&mut cx.streams, chunk.fragment.stream);
             }
         }
-        self.lose(cx, id, all);
+        self.lose(cx, all)
+    }
+
+    /// T3-rtx has expired, and nothing is marked yet: the longest packet that was lost once more, bytes of chunks. It may be too long for
+    /// the path (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
+    pub(super) fn lost_sizes(&self, cx: &Context, format: Format) -> usize {
+        let (header, room) = (format.header_len(), room_of(&cx.paths, self.lane.path()));
+        let mut lost = LostAgain::default();
+        for chunk in self.space.flight.of_lane(self.id).filter_map(|seq| self.space.flight.get(seq)) {
+            // T3-rtx expired before it was sent again, and now once more.
+            if chunk.state == ChunkState::InFlight && chunk.lost_by_timeout {
+                lost.add(chunk, header, room);
+            }
+        }
+        lost.longest()
+    }
+}
+
+/// Data of a lane on a path was acknowledged, and the search for the MTU of that path waits for packets of some size.
+#[cold]
+pub(super) fn note_sizes_that_arrived(cx: &mut Context, path: PathId, format: Format, ack: Option<&LaneAck>) {
+    let Some(ack) = ack.filter(|ack| ack.acked_chunks > 0) else { return };
+    let (once, resent) =
+        (format.packet_of(ack.longest_once as usize), format.packet_of(ack.longest_resent as usize));
+    let (now, config) = (cx.now, &cx.config);
+    if let Some(path) = cx.paths.get_mut(path) {
+        path.size_mut().packets_arrived(now, config, once, resent);
     }
 }

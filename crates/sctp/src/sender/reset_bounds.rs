@@ -5,6 +5,8 @@
 //! ones. So until the answer has come the point goes no further than to the reset, where a FORWARD-TSN that comes late is out of date;
 //! and afterwards old messages are passed without being named.
 
+use crate::ids::SpaceId;
+
 /// The resets whose numbers may still be in flight.
 #[derive(Debug, Default)]
 pub(super) struct ResetBounds {
@@ -20,4 +22,15 @@ impl ResetBounds {
         let covers = |streams: &[u16]| streams.is_empty() || streams.contains(&stream);
         self.performed.iter().any(|(end, streams)| seq < *end && covers(streams))
     }
+}
+
+/// How far a FORWARD-TSN may reach for the sake of resets.
+pub(super) fn forward_bound(bounds: Option<&ResetBounds>, at: SpaceId) -> u64 {
+    let unanswered = bounds.and_then(|bounds| bounds.unanswered);
+    unanswered.filter(|_| at == SpaceId::FIRST).unwrap_or(u64::MAX)
+}
+
+/// Whether the peer knows a message's number no more.
+pub(super) fn is_of_before_reset(bounds: Option<&ResetBounds>, at: SpaceId, seq: u64, stream: u16) -> bool {
+    at == SpaceId::FIRST && bounds.is_some_and(|bounds| bounds.is_old(seq, stream))
 }

@@ -1,81 +1,77 @@
 //! Chunks that are sent again.
 
 use anabranch_base::{RetransmitReason, TraceEvent};
-use anabranch_wire::{PacketBuilder, padded};
+use anabranch_wire::PacketBuilder;
 
-use super::Sender;
+use super::abandonment::Special;
 use super::flight::ChunkState;
+use super::format::Format;
 use super::next::{First, Next};
-use super::peer_buffer::WINDOW_HEADER;
+use super::peer_window::WINDOW_HEADER;
+use super::tables::Tables;
 use crate::config::RttSampling;
 use crate::context::Context;
 use crate::state::State;
 
-impl Sender {
-    /// Chunks marked for retransmission, while they fit and may leave; how many.
+impl Tables {
+    /// Chunks marked for retransmission, while they fit and may leave: how many, and what the peer's window is charged for them.
     #[inline(never)]
     pub(super) fn write_lost(
         &mut self,
+        (special, format): (Option<&Special>, Format),
         cx: &mut Context,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
         next: &Next,
-    ) -> u32 {
-        let mut chunks = 0;
+    ) -> (u32, u64) {
+        let (mut chunks, mut charged) = (0, 0);
         // The first was decided on when the packet's data was chosen.
         let mut decided = match next.first {
             First::Lost(seq) => Some(seq),
             First::New { .. } => None,
         };
         // Of the path, whatever fragments are to be from now on (`max_fragment`).
-        let empty = self.encoding.header_len() + self.packet_room(cx, next.path);
+        let empty = format.header_len() + format.packet_room(cx, next.path);
         loop {
             let room = limit.saturating_sub(packet.len());
             let Some(seq) = decided.take().or_else(|| self.next_lost(next)) else { break };
             // "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP
             // fragmentation MUST be used" (6.9): a chunk that fits no packet any more leaves in one of its own.
-            if !self.fits(next, seq, room) && room < empty {
+            if !self.fits(format, next, seq, room) && room < empty {
                 break;
             }
-            self.retransmit(cx, next, seq, packet.buffer());
+            charged += self.retransmit((special, format), cx, next, seq, packet.buffer());
             chunks += 1;
         }
         if chunks > 0 {
             if let Some(lane) = self.lanes.get_mut(next.lane) {
-                lane.cwnd_exempt_packet = false;
+                lane.permits.marked_left();
             }
         }
-        chunks
+        (chunks, charged)
     }
 
-    /// The marked chunk to send next, when it may leave. A packet carries data of one subflow.
-    fn next_lost(&mut self, next: &Next) -> Option<u64> {
-        let lane = self.lanes.get_mut(next.lane)?;
-        let space = self.spaces.get(next.space)?;
-        let seq = lane.loss.next_lost(&space.flight)?;
-        let mine = space.flight.get(seq)?.subflow == next.subflow;
-        (mine && lane.may_retransmit()).then_some(seq)
-    }
-
-    fn fits(&self, next: &Next, seq: u64, room: usize) -> bool {
-        let chunk = self.spaces.get(next.space).and_then(|space| space.flight.get(seq));
-        let header = self.encoding.header_len();
-        chunk.is_some_and(|chunk| padded(header + chunk.fragment.payload.len()) <= room)
-    }
-
+    /// Sends a chunk again; what the peer's window is charged for it.
     // rfc9260:6.1-19 rfc9260:6.1-20 rfc9260:6.3.1-5
-    fn retransmit(&mut self, cx: &mut Context, next: &Next, seq: u64, out: &mut Vec<u8>) {
+    fn retransmit(
+        &mut self,
+        (special, format): (Option<&Special>, Format),
+        cx: &mut Context,
+        next: &Next,
+        seq: u64,
+        out: &mut Vec<u8>,
+    ) -> u64 {
         let established = cx.state != State::CookieEchoed;
-        let Some(lane) = self.lanes.get_mut(next.lane) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let framing = self.encoding.framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let Some(lane) = self.lanes.get_mut(next.lane) else { return 0 };
+        let Some(space) = self.spaces.get_mut(lane.space()) else { return 0 };
+        let framing = format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let tsn = space.tsn_of(seq);
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;
-        let Some(chunk) = space.flight.get_mut(seq) else { return };
-        // Whatever marked it has asked whether it may leave again ([`Sender::after_marking`]).
+        let Some(chunk) = space.flight.get_mut(seq) else { return 0 };
+        // Whatever marked it has asked whether it may leave again (`Sender::after_marking`).
         debug_assert!(
-            self.special.as_ref().is_none_or(|special| special.may_leave_again(
+            special.is_none_or(|special| special.fates.may_leave_again(
                 chunk.fragment.ticket,
                 cx.now,
                 chunk.transmissions
@@ -92,7 +88,7 @@ impl Sender {
             RetransmitReason::Timeout
         } else if chunk.probe {
             RetransmitReason::Probe
-        } else if lane.cwnd_exempt_packet {
+        } else if lane.permits.lets_marked() {
             RetransmitReason::FastRetransmit
         } else {
             RetransmitReason::Recovery
@@ -105,36 +101,21 @@ impl Sender {
         let on_wire = (out.len() - before) as u64;
         let len = chunk.fragment.payload.len();
         let stream = chunk.fragment.stream;
-        match &mut lane.rack {
-            None => lane.loss.retransmitted(seq, eligible),
-            Some(rack) => {
-                rack.resent(cx.now, seq);
-                lane.loss.retransmitted(seq, false);
-            }
-        }
-        let last_sent = lane.last_sent;
-        lane.on_sent(cx.now, size, overhead);
-        if let Some(recovery) = &mut lane.recovery {
-            recovery.on_sent(size, Some(seq));
-        }
-        // 6.3.1, C5: a chunk sent before this retransmission is not timed any more.
+        let last_sent = lane.window.last_sent();
         let through = cx.config.timers.rtt_sampling == RttSampling::ThroughLoss;
-        if lane.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {
-            lane.timed = None;
-        }
+        lane.sent_again(cx.now, seq, (size, overhead), eligible, through);
         // "If the timer for that address is already running, the sender MUST restart the timer if the earliest ...
         // outstanding DATA chunk sent to that address is being retransmitted" (6.1).
         let restarts = earliest && !cx.config.emulation.quirks.t3_runs_on;
-        if established && (lane.t3.is_none() || restarts) {
+        if established && (lane.t3().is_none() || restarts) {
             lane.arm_t3(cx);
         }
         if space.probe.in_flight {
-            lane.last_sent = last_sent;
+            lane.sent_probe(last_sent);
             lane.stretch_t3(cx, space.probe.backoff);
         }
         let charged = len as u64 + if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         space.allowance.take(charged);
-        self.peer_rwnd = self.peer_rwnd.saturating_sub(charged);
         cx.stats.chunks_sent += 1;
         cx.stats.reasons.count(reason);
         if let Some(table) = &mut cx.streams {
@@ -147,5 +128,6 @@ impl Sender {
             subflow.counters.chunk_bytes_sent += on_wire;
         }
         cx.record(owner, next.path, TraceEvent::Sent { seq, len: len as u32, retransmit: Some(reason) });
+        charged
     }
 }

@@ -131,7 +131,7 @@ mod tests {
     fn candidate(subflow: u8, priority: u8, since: u64) -> Candidate {
         let next = Next {
             subflow: SubflowId::new(subflow),
-            path: PathId::FIRST,
+            path: PathId::new(0),
             lane: LaneId::at(usize::from(subflow)),
             space: SpaceId::FIRST,
             first: First::New { roomy: true },

@@ -1,16 +1,10 @@
 //! The sequence spaces of subflows: made when the handshake or the peer opens their FIDs.
 
-use std::collections::BTreeMap;
-
-use anabranch_wire::{Mid, Tsn};
+use anabranch_wire::Tsn;
 
 use super::Sender;
 use super::allowance::Allowance;
-use super::credit::Credit;
-use super::ecn_state::EcnState;
-use super::flight::{ChunkState, Counted, SentChunk};
 use super::lane::counted_header;
-use super::space::SendSpace;
 use super::subflow::Life;
 use crate::config::Coupling;
 use crate::context::Context;
@@ -22,102 +16,23 @@ impl Sender {
     /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
     /// then what was sent leaves again on subflow 0.
     pub(crate) fn adopt(&mut self, cx: &Context, agreed: &Extensions) {
-        self.encoding = Encoding::of(agreed);
-        if self.numbering.identify(self.encoding.identifies_messages()) {
-            self.number_unordered();
+        self.format.speak(Encoding::of(agreed));
+        if self.numbering.identify(self.format.encoding().identifies_messages()) {
+            self.tables.number_unordered(&mut self.numbering);
         }
         self.resettable = agreed.reconfiguration;
-        self.partial_reliability = agreed.partial_reliability;
-        self.credit = match (&agreed.sf, agreed.sf2007) {
-            (_, Some((ours, _))) => Some(Box::new(Credit::of_sf2007(ours))),
-            (Some(sf), None) => Some(Box::new(Credit::new(sf))),
-            (None, None) => None,
-        };
-        self.ecn = agreed.ecn.then(|| Box::new(EcnState::new(agreed)));
-        self.next_asn = self.base();
-        let header = counted_header(&cx.config, self.encoding);
-        for id in self.lanes.ids() {
-            let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.chunk_header != header) else {
-                continue;
-            };
-            lane.chunk_header = header;
-            // What is in flight is counted with the header that it will have when it leaves again.
-            let Some(space) = self.spaces.get_mut(lane.space) else { continue };
-            for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == id) {
-                let before = Counted::one(chunk);
-                chunk.overhead = lane.overhead_of(chunk.fragment.payload.len() as u64);
-                if chunk.state == ChunkState::InFlight {
-                    lane.recount(before, Counted::one(chunk));
-                }
-            }
-        }
-        self.cut_rests_anew(cx);
-    }
-
-    /// Messages have identifiers from now on, and what left as DATA leaves again with them. DATA has none for unordered messages; with
-    /// I-DATA those of a stream count for themselves, from 0, and every fragment has that of its message (RFC 8260, 2.1): in the order
-    /// in which they left first, and what only leaves now goes on behind.
-    fn number_unordered(&mut self) {
-        let mut of_streams: BTreeMap<u16, Mid> = BTreeMap::new();
-        for space in self.spaces.rows_mut() {
-            let unordered =
-                |chunk: &&mut SentChunk| chunk.fragment.unordered && chunk.state != ChunkState::Reserved;
-            for chunk in space.flight.iter_mut().map(|(_, chunk)| chunk).filter(unordered) {
-                let fragment = &mut chunk.fragment;
-                if fragment.beginning || !of_streams.contains_key(&fragment.stream) {
-                    of_streams.insert(fragment.stream, self.numbering.take(fragment.stream, true));
-                }
-                fragment.mid = of_streams[&fragment.stream];
-            }
-        }
-        for subflow in self.subflows.rows_mut() {
-            of_streams.iter().for_each(|(stream, mid)| subflow.out.number_begun(*stream, *mid));
-        }
-    }
-
-    /// The peer does not skip what we would give up, though its INIT or INIT ACK said so: from now on nothing may be.
-    pub(crate) fn forget_partial_reliability(&mut self) {
-        self.partial_reliability = false;
-    }
-
-    /// The FIDs that we have open, besides 0.
-    pub(crate) fn open_fids(&self) -> Vec<u8> {
-        self.credit.as_ref().map_or_else(Vec::new, |credit| credit.fids.each().collect())
-    }
-
-    /// A space for a FID: both halves of a space have the same place in their tables.
-    pub(crate) fn add_space(&mut self, fid: u8) -> SpaceId {
-        self.spaces.push(SendSpace::new(fid, Tsn::new(0)))
-    }
-
-    /// We may send under a FID, from `initial` on.
-    pub(crate) fn open_space(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
-        let initial_credit = self.credit.as_ref().map_or(0, |credit| credit.initial);
-        if let Some(ecn) = &mut self.ecn {
-            // The peer counts the packets of this incarnation from 0 on.
-            self.lanes.iter().filter(|(_, lane)| lane.space == at).for_each(|(id, _)| ecn.forget_lane(id));
-        }
-        let Some(space) = self.spaces.get_mut(at) else { return };
-        space.flight.restart();
-        space.base = initial;
-        space.epoch = epoch;
-        space.allowance = if self.encoding == Encoding::Sf2007 {
-            Allowance::UNLIMITED
-        } else {
-            Allowance { window: u64::from(initial_credit) }
-        };
-    }
-
-    /// What the peer grants a FID at first, where nothing was sent under it yet (encoding of 2007).
-    pub(crate) fn set_initial_credit(&mut self, at: SpaceId, a_fwnd: u32) {
-        if let Some(space) = self.spaces.get_mut(at).filter(|space| space.flight.next() == 0) {
-            space.allowance = Allowance { window: u64::from(a_fwnd) };
-        }
+        self.special.adopt(agreed.partial_reliability);
+        self.peer.adopt(agreed);
+        self.ecn.adopt(agreed);
+        self.numbering.begin_asn(self.tables.base());
+        let header = counted_header(&cx.config, self.format.encoding());
+        self.tables.count_headers(header);
+        self.tables.cut_rests_anew(self.format, cx);
     }
 
     /// The first number of a FID.
     pub(crate) fn initial_of(&self, at: SpaceId) -> Tsn {
-        self.spaces.get(at).map_or(Tsn::new(0), |space| space.base)
+        self.tables.spaces.get(at).map_or(Tsn::new(0), |space| space.base)
     }
 
     /// Moves a subflow into the space of its FID, if it has one, and nothing of it is under way elsewhere.
@@ -125,39 +40,28 @@ impl Sender {
         if cx.config.subflows.coupling == Coupling::Shared {
             return;
         }
-        let Some(at) = self.space_of(id.get()) else { return };
-        let under_way = self.has_in_flight(id);
-        let Some(subflow) = self.subflows.get_mut(id) else { return };
-        let Some(lane) = self.lanes.get_mut(subflow.lane) else { return };
+        let Some(at) = self.tables.space_of(id.get()) else { return };
+        let under_way = self.tables.has_in_flight(id);
+        let Some(subflow) = self.tables.subflows.get_mut(id) else { return };
+        let Some(lane) = self.tables.lanes.get_mut(subflow.lane) else { return };
         subflow.awaits_fid = false;
         if subflow.life != Life::Open || under_way {
             return;
         }
         subflow.space = at;
-        lane.space = at;
-        lane.timed = None;
-        lane.end_recovery();
-        lane.loss.restart();
-        if let Some(ecn) = &mut self.ecn {
-            ecn.forget_lane(subflow.lane);
-        }
-        self.share_spaces();
-    }
-
-    /// Whether anything of a subflow is not acknowledged cumulatively: the peer may still take back what gap blocks have
-    /// acknowledged (6.2.1), and a SACK that was overtaken looks the same. It looks at everything: for rare events only.
-    pub(super) fn has_in_flight(&self, id: SubflowId) -> bool {
-        self.spaces.rows().iter().any(|space| space.flight.iter().any(|chunk| chunk.subflow == id))
+        lane.settle_in(at);
+        self.ecn.forget_lane(subflow.lane);
+        self.tables.share_spaces();
     }
 
     /// The last number of a space that is acknowledged cumulatively.
     pub(crate) fn acknowledged_tsn(&self, at: SpaceId) -> Tsn {
-        self.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.flight.first()).sub(1))
+        self.tables.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.flight.first()).sub(1))
     }
 
     /// The number of the next chunk of the TSN space, unwrapped and as a TSN.
     pub(crate) fn next_tsn(&self) -> (u64, Tsn) {
-        self.spaces.first().map_or((0, Tsn::new(0)), |space| {
+        self.tables.spaces.first().map_or((0, Tsn::new(0)), |space| {
             let next = space.flight.next();
             (next, space.tsn_of(next))
         })
@@ -165,11 +69,29 @@ impl Sender {
 
     /// Whether a chunk of the TSN space at or beyond `seq` is acknowledged cumulatively.
     pub(crate) fn is_acknowledged(&self, seq: u64) -> bool {
-        self.spaces.first().is_some_and(|space| space.flight.first() > seq)
+        self.tables.spaces.first().is_some_and(|space| space.flight.first() > seq)
     }
 
     /// Bytes of a chunk that must ride with every packet of data.
     pub(crate) fn keep_room_beside_data(&mut self, bytes: u16) {
-        self.beside_data = bytes;
+        self.format.keep_room_beside_data(bytes);
+    }
+
+    /// We may send under a FID, from `initial` on.
+    pub(crate) fn open_space(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
+        let initial_credit = self.peer.initial_credit();
+        // The peer counts the packets of this incarnation from 0 on.
+        for (id, _) in self.tables.lanes.iter().filter(|(_, lane)| lane.space() == at) {
+            self.ecn.forget_lane(id);
+        }
+        let Some(space) = self.tables.spaces.get_mut(at) else { return };
+        space.flight.restart();
+        space.base = initial;
+        space.epoch = epoch;
+        space.allowance = if self.format.encoding() == Encoding::Sf2007 {
+            Allowance::UNLIMITED
+        } else {
+            Allowance { window: u64::from(initial_credit) }
+        };
     }
 }

@@ -5,7 +5,6 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::space::WindowProbe;
 use crate::context::Context;
-use crate::ids::SpaceId;
 
 impl Sender {
     /// All streams are numbered anew, or those that are listed (stream reset).
@@ -21,19 +20,17 @@ impl Sender {
     /// An SSN/TSN reset was performed: "new data MUST be sent from the Receiver's Next TSN" (RFC 6525, 5.2.7, H5).
     pub(crate) fn reset_all(&mut self, cx: &mut Context, base: Tsn) {
         self.numbering.begin_anew(&[]);
-        self.forget_special();
+        self.special.forget_numbers();
         if let Some(table) = &mut cx.streams {
             table.forget_numbers();
         }
-        if let Some(ecn) = &mut self.ecn {
-            ecn.forget_numbers();
-        }
-        if let Some(space) = self.spaces.first_mut() {
+        self.ecn.forget_numbers();
+        if let Some(space) = self.tables.spaces.first_mut() {
             space.flight.restart();
             space.probe = WindowProbe::default();
             space.base = base;
         }
-        for lane in self.lanes.rows_mut() {
+        for lane in self.tables.lanes.rows_mut() {
             // What waits for a number would wait for one of before.
             lane.forget_numbers();
             lane.loss.restart();
@@ -42,35 +39,21 @@ impl Sender {
 
     /// Whether all messages of some streams (none listed: of all) that may have numbers have left.
     pub(crate) fn have_left(&self, streams: &[u16]) -> bool {
-        let queued = self.subflows.rows().iter().any(|subflow| match streams {
+        let queued = self.tables.subflows.rows().iter().any(|subflow| match streams {
             [] => !subflow.out.is_empty(),
             _ => streams.iter().any(|stream| subflow.out.waits(*stream)),
         });
         // The last TSN, which the request names, says nothing of other sequence spaces: what went there must be acknowledged.
-        !queued && !self.spaces.rows().iter().skip(1).any(|space| space.flight.carries(streams))
+        !queued && !self.tables.spaces.rows().iter().skip(1).any(|space| space.flight.carries(streams))
     }
 
     /// Nothing of ours that may have a number waits or is under way.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.have_left(&[]) && self.spaces.rows().iter().all(|space| space.flight.is_empty())
+        self.have_left(&[]) && self.tables.spaces.rows().iter().all(|space| space.flight.is_empty())
     }
 
     /// The peer is asked to reset streams of ours, after all that has a number by now.
     pub(crate) fn asks_for_reset(&mut self) {
-        if self.partial_reliability {
-            let end = self.next_tsn().0;
-            self.reset_bounds.get_or_insert_default().unanswered = Some(end);
-        }
-    }
-
-    /// How far a FORWARD-TSN may reach for the sake of resets.
-    pub(super) fn forward_bound(&self, at: SpaceId) -> u64 {
-        let unanswered = self.reset_bounds.as_ref().and_then(|bounds| bounds.unanswered);
-        unanswered.filter(|_| at == SpaceId::FIRST).unwrap_or(u64::MAX)
-    }
-
-    /// Whether the peer knows a message's number no more.
-    pub(super) fn is_of_before_reset(&self, at: SpaceId, seq: u64, stream: u16) -> bool {
-        at == SpaceId::FIRST && self.reset_bounds.as_ref().is_some_and(|bounds| bounds.is_old(seq, stream))
+        self.special.asks_for_reset(self.next_tsn().0);
     }
 }

@@ -6,11 +6,64 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::credit::OpenFid;
 use super::flight::ChunkState;
+use super::lane::Lane;
+use super::lane::rack::Rack;
 use super::subflow::Life;
+use super::tables::Tables;
 use crate::config::{Coupling, SubflowSpec};
 use crate::context::Context;
 use crate::error::SubflowError;
 use crate::ids::{SpaceId, SubflowId};
+
+impl Tables {
+    /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`: windows add up,
+    /// and what is in the network stays the same (Zou 2007, 3.2, "combines subflows with the similar congestion state
+    /// parameters"). False where there is nothing to join.
+    pub(super) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) -> bool {
+        let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);
+        let (Some(from), Some(to)) = (lane_of(id), lane_of(into)) else { return false };
+        let space_of = |lane| self.lanes.get(lane).map(Lane::space);
+        let same_space = space_of(from) == space_of(to);
+        if from == to {
+            return false;
+        }
+        let Some(old) = self.lanes.get_mut(from) else { return false };
+        let (window, ssthresh) = (old.window.cwnd(), old.window.ssthresh());
+        let resent = old.rack_tlp.rack_mut().filter(|_| same_space).map(Rack::take_resent);
+        let moved = same_space.then(|| old.hand_over());
+        if let Some(lane) = self.lanes.get_mut(to) {
+            lane.window.absorb(window, ssthresh);
+            if let Some(moved) = moved {
+                if let Some(space) = self.spaces.get_mut(lane.space()) {
+                    for (_, chunk) in space
+                        .flight
+                        .iter_mut()
+                        .filter(|(_, chunk)| chunk.lane == from && chunk.state != ChunkState::Reserved)
+                    {
+                        chunk.lane = to;
+                        chunk.subflow = into;
+                    }
+                    lane.take_over(moved);
+                    if let (Some(rack), Some(resent)) = (lane.rack_tlp.rack_mut(), resent) {
+                        rack.adopt(resent);
+                    }
+                    lane.loss.took_over(&space.flight, to);
+                    lane.loss.find_earliest(&space.flight);
+                    if lane.in_flight.unacked() > 0 && lane.t3().is_none() {
+                        lane.arm_t3(cx);
+                    }
+                }
+            }
+        }
+        if let (true, Some(old)) = (same_space, self.lanes.get_mut(from)) {
+            if let Some(space) = self.spaces.get(old.space()) {
+                old.loss.took_over(&space.flight, from);
+                old.loss.find_earliest(&space.flight);
+            }
+        }
+        true
+    }
+}
 
 impl Sender {
     /// Opens another subflow; its streams move there with [`Sender::move_stream`]. It starts like a new association: in slow
@@ -25,13 +78,13 @@ impl Sender {
         spec: &SubflowSpec,
     ) -> Result<SubflowId, SubflowError> {
         let limit = cx.config.subflows.max;
-        if self.subflows.rows().iter().filter(|s| s.life != Life::Free).count() >= usize::from(limit) {
+        if self.tables.subflows.rows().iter().filter(|s| s.life != Life::Free).count() >= usize::from(limit) {
             return Err(SubflowError::TooMany { limit });
         }
         let id = self.place_subflow(cx, spec);
-        let rwnd = u32::try_from(self.peer_rwnd).unwrap_or(u32::MAX);
+        let rwnd = self.peer.on_wire();
         if cx.config.subflows.coupling != Coupling::Shared {
-            if let Some(lane) = self.subflows.get(id).map(|subflow| subflow.lane) {
+            if let Some(lane) = self.tables.subflows.get(id).map(|subflow| subflow.lane) {
                 self.renew_lane(cx, lane, rwnd);
             }
         }
@@ -48,72 +101,21 @@ impl Sender {
         id: SubflowId,
         to: SubflowId,
     ) -> Result<(), SubflowError> {
-        self.check_open(id)?;
-        self.check_open(to)?;
+        self.tables.check_open(id)?;
+        self.tables.check_open(to)?;
         if id == to {
             return Err(SubflowError::Same { index: id.get() });
         }
-        self.move_all_streams(cx, id, to);
-        let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);
+        self.stream_map.move_all_streams(&mut self.tables, cx, id, to);
+        let lane_of = |subflow| self.tables.subflows.get(subflow).map(|s| s.lane);
         if lane_of(id) == lane_of(to) {
-            self.relabel(id, to);
+            self.tables.relabel(id, to);
         }
-        if let Some(subflow) = self.subflows.get_mut(id) {
+        if let Some(subflow) = self.tables.subflows.get_mut(id) {
             subflow.life = Life::Closing;
         }
-        self.set_phi(cx);
+        self.coupling.set_phi(&mut self.tables, cx);
         Ok(())
-    }
-
-    /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`: windows add up,
-    /// and what is in the network stays the same (Zou 2007, 3.2, "combines subflows with the similar congestion state
-    /// parameters").
-    pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) {
-        let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);
-        let (Some(from), Some(to)) = (lane_of(id), lane_of(into)) else { return };
-        let space_of = |lane| self.lanes.get(lane).map(|lane| lane.space);
-        let same_space = space_of(from) == space_of(to);
-        if from == to {
-            return;
-        }
-        let Some(old) = self.lanes.get_mut(from) else { return };
-        let (window, ssthresh) = (old.controller.window(), old.controller.ssthresh());
-        let resent = old.rack.as_mut().filter(|_| same_space).map(|rack| rack.take_resent());
-        let moved = same_space.then(|| old.hand_over());
-        if let Some(lane) = self.lanes.get_mut(to) {
-            lane.controller.absorb(window, ssthresh);
-            lane.note_window();
-            if let Some(moved) = moved {
-                if let Some(space) = self.spaces.get_mut(lane.space) {
-                    for (_, chunk) in space
-                        .flight
-                        .iter_mut()
-                        .filter(|(_, chunk)| chunk.lane == from && chunk.state != ChunkState::Reserved)
-                    {
-                        chunk.lane = to;
-                        chunk.subflow = into;
-                    }
-                    lane.take_over(&moved);
-                    if let (Some(rack), Some(resent)) = (&mut lane.rack, resent) {
-                        rack.adopt(resent);
-                    }
-                    lane.loss.took_over(&space.flight, to);
-                    lane.earliest = lane.loss.earliest(&space.flight);
-                    if lane.unacked > 0 && lane.t3.is_none() {
-                        lane.arm_t3(cx);
-                    }
-                }
-            }
-        }
-        if let (true, Some(old)) = (same_space, self.lanes.get_mut(from)) {
-            if let Some(space) = self.spaces.get(old.space) {
-                old.loss.took_over(&space.flight, from);
-                old.earliest = old.loss.earliest(&space.flight);
-            }
-        }
-        if self.special.is_some() {
-            self.advance_forwards(cx, false);
-        }
     }
 
     /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
@@ -128,7 +130,7 @@ impl Sender {
 
     /// The open subflow with a code point.
     pub(crate) fn with_dscp(&self, dscp: Dscp) -> Option<SubflowId> {
-        let mut all = self.subflows.iter();
+        let mut all = self.tables.subflows.iter();
         all.find(|(_, subflow)| subflow.life == Life::Open && subflow.dscp == dscp).map(|(id, _)| id)
     }
 
@@ -139,76 +141,51 @@ impl Sender {
         cx: &mut Context,
         mut give_back: impl FnMut(OpenFid) -> bool,
     ) {
-        if self.subflows.len() == 1 {
+        if self.tables.subflows.len() == 1 {
             return;
         }
         let mut gone = false;
-        for id in self.subflows.ids() {
-            let Some(subflow) = self.subflows.get(id) else { continue };
+        for id in self.tables.subflows.ids() {
+            let Some(subflow) = self.tables.subflows.get(id) else { continue };
             if subflow.life != Life::Closing || !subflow.out.is_empty() {
                 continue;
             }
-            let unacked = self.lanes.get(subflow.lane).map_or(0, |lane| lane.unacked);
+            let unacked = self.tables.lanes.get(subflow.lane).map_or(0, |lane| lane.in_flight.unacked());
             let shared = cx.config.subflows.coupling == Coupling::Shared;
-            let drained = (unacked == 0 || shared) && !self.has_in_flight(id);
+            let drained = (unacked == 0 || shared) && !self.tables.has_in_flight(id);
             if !drained {
                 continue;
             }
-            let space = self.spaces.get(subflow.space).filter(|space| space.fid != 0);
+            let space = self.tables.spaces.get(subflow.space).filter(|space| space.fid != 0);
             let deleting = space.is_some_and(|space| {
                 give_back(OpenFid { fid: space.fid, epoch: space.epoch, last: space.last_tsn() })
             });
-            if let Some(subflow) = self.subflows.get_mut(id) {
+            if let Some(subflow) = self.tables.subflows.get_mut(id) {
                 subflow.life = if deleting { Life::Deleting } else { Life::Free };
                 gone = true;
             }
         }
         if gone {
-            self.set_phi(cx);
+            self.coupling.set_phi(&mut self.tables, cx);
         }
-    }
-
-    /// The epoch in which the peer is to be asked for the FID of a subflow that has none; `asked` requests for FIDs have no
-    /// answer yet. `None` where there is no extension, no FID left, or nothing to ask for: then the subflow goes on as at
-    /// level 0.
-    pub(crate) fn wanted_epoch(&self, id: SubflowId, asked: usize) -> Option<u8> {
-        let credit = self.credit.as_ref()?;
-        if usize::from(credit.fids.open()) + asked >= usize::from(credit.fids.limit()) {
-            return None;
-        }
-        credit.fids.next_epoch(id.get())
     }
 
     /// Whether a subflow has no FID of its own, and does not wait for one.
     pub(crate) fn lacks_fid(&self, id: SubflowId) -> bool {
         let lacks = |s: &super::Subflow| !s.awaits_fid && s.space == SpaceId::FIRST;
-        self.credit.is_some() && id != SubflowId::FIRST && self.subflows.get(id).is_some_and(lacks)
+        self.peer.has_fids() && id != SubflowId::FIRST && self.tables.subflows.get(id).is_some_and(lacks)
     }
 
     /// Open subflows besides the first that send in the TSN space.
     pub(crate) fn without_fid(&self) -> Vec<SubflowId> {
-        let open = self.subflows.iter().skip(1).filter(|(_, s)| s.life == Life::Open);
+        let open = self.tables.subflows.iter().skip(1).filter(|(_, s)| s.life == Life::Open);
         open.filter(|(_, s)| s.space == SpaceId::FIRST).map(|(id, _)| id).collect()
-    }
-
-    /// The peer was asked for the FID of a subflow: until it has answered the subflow sends nothing.
-    pub(crate) fn await_fid(&mut self, id: SubflowId) {
-        if let Some(subflow) = self.subflows.get_mut(id) {
-            subflow.awaits_fid = true;
-        }
-    }
-
-    /// The peer does not open the FID of a subflow: it goes on without a space of its own, as at level 0.
-    pub(crate) fn fid_denied(&mut self, id: SubflowId) {
-        if let Some(subflow) = self.subflows.get_mut(id) {
-            subflow.awaits_fid = false;
-        }
     }
 
     /// The peer has opened a FID: its subflow may send under it. False when the subflow is gone by now: then the FID must be
     /// given back.
     pub(crate) fn fid_opened(&mut self, cx: &Context, id: SubflowId) -> bool {
-        let Some(subflow) = self.subflows.get_mut(id) else { return true };
+        let Some(subflow) = self.tables.subflows.get_mut(id) else { return true };
         subflow.awaits_fid = false;
         match subflow.life {
             Life::Open => {
@@ -221,66 +198,36 @@ impl Sender {
         false
     }
 
-    /// A FID is open from now on.
-    pub(crate) fn record_fid(&mut self, fid: u8, epoch: u8) {
-        if let Some(credit) = &mut self.credit {
-            credit.fids.add(fid, epoch);
-        }
-    }
-
     /// The peer knows that a FID is free. One that denies has lost count; the FID is not used in this incarnation any more
     /// either way.
     pub(crate) fn fid_closed(&mut self, cx: &mut Context, id: SubflowId, epoch: u8, last: Tsn) {
-        if let Some(credit) = &mut self.credit {
-            credit.fids.delete(id.get(), epoch, last, last);
-        }
-        if let Some(subflow) = self.subflows.get_mut(id) {
+        self.peer.fid_closed(id.get(), epoch, last);
+        if let Some(subflow) = self.tables.subflows.get_mut(id) {
             if subflow.life == Life::Deleting {
                 subflow.life = Life::Free;
                 subflow.space = SpaceId::FIRST;
             }
         }
         // The lane of a subflow that is gone belongs to space 0 until somebody needs it.
-        let lane = self.subflows.get(id).map(|s| s.lane).unwrap_or_default();
-        if let Some(lane) = self.lanes.get_mut(lane) {
-            if lane.unacked == 0 && lane.space != SpaceId::FIRST {
-                lane.space = SpaceId::FIRST;
-                lane.loss.restart();
+        let lane = self.tables.subflows.get(id).map(|s| s.lane).unwrap_or_default();
+        if let Some(lane) = self.tables.lanes.get_mut(lane) {
+            if lane.in_flight.unacked() == 0 && lane.space() != SpaceId::FIRST {
+                lane.move_to(SpaceId::FIRST);
             }
         }
-        self.share_spaces();
-        self.set_phi(cx);
+        self.tables.share_spaces();
+        self.coupling.set_phi(&mut self.tables, cx);
     }
 
     /// What a peer is told of a subflow for which it opens a FID: code point and weight.
     pub(crate) fn treatment(&self, id: SubflowId) -> (u8, u16) {
-        self.subflows.get(id).map_or((0, 1), |subflow| (subflow.dscp.get(), subflow.weight))
+        self.tables.subflows.get(id).map_or((0, 1), |subflow| (subflow.dscp.get(), subflow.weight))
     }
 
-    /// What one subflow has in flight counts for another from now on.
-    fn relabel(&mut self, from: SubflowId, to: SubflowId) {
-        for space in self.spaces.rows_mut() {
-            for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.subflow == from) {
-                chunk.subflow = to;
-            }
+    /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`.
+    pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) {
+        if self.tables.absorb_subflow(cx, id, into) {
+            self.advance_forwards(cx);
         }
-    }
-
-    /// # Errors
-    /// When a subflow is not open.
-    pub(crate) fn check_open(&self, id: SubflowId) -> Result<(), SubflowError> {
-        match self.subflows.get(id) {
-            Some(subflow) if subflow.life == Life::Open => Ok(()),
-            _ => Err(SubflowError::NotOpen { index: id.get() }),
-        }
-    }
-
-    /// # Errors
-    /// When there is no such stream.
-    pub(crate) fn check_stream(&self, stream: u16) -> Result<(), SubflowError> {
-        if stream < self.streams {
-            return Ok(());
-        }
-        Err(SubflowError::NoSuchStream { stream, streams: self.streams })
     }
 }

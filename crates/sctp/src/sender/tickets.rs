@@ -1,14 +1,17 @@
 //! What the sender keeps of messages that were given more than stream, order and payload. Each of them has a ticket, which its place
 //! in a queue and its chunks in flight carry; most messages have none (0), and cost nothing here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anabranch_base::{Duration, Instant};
 use anabranch_wire::Mid;
 
-use super::flight::{AckOutcome, ChunkState, Flight};
-use crate::ids::{Id, LaneId, PathId, SpaceId};
-use crate::options::{Abandonments, MessageId, Policy, Reliability};
+use super::flight::Flight;
+use crate::context::Context;
+use crate::event::Event;
+use crate::ids::SpaceId;
+use crate::options::{MessageId, Policy, Reliability};
+use crate::undelivered::{Returned, Undelivered};
 
 /// When a message is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +37,7 @@ impl Limit {
         }
     }
 
-    fn policy(self) -> Option<Policy> {
+    pub(super) fn policy(self) -> Option<Policy> {
         match self {
             Self::None => None,
             Self::Until(_) => Some(Policy::Lifetime),
@@ -85,76 +88,20 @@ pub(super) struct Ticket {
     pub(super) len: usize,
 }
 
-/// What is owed to the peer in one space because of what was given up.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Forward {
-    /// A FORWARD-TSN must leave.
-    pub(super) due: bool,
-    /// One past the last number that one has named: "Advanced.Peer.Ack.Point" as the peer knows it.
-    pub(super) told: u64,
-    /// When it left.
-    pub(super) told_at: Option<Instant>,
-    /// The path on which it leaves: that of the first chunk which it names.
-    pub(super) path: PathId,
-}
-
-/// A chunk that was given up before anybody knew whether it was lost: "the appropriate congestion adjustment MUST be made ... if the
-/// chunk would have been marked for retransmission later" (RFC 3758, 3.5, F5).
-#[derive(Clone, Copy, Debug)]
-struct Watched {
-    at: SpaceId,
-    lane: LaneId,
-    seq: u64,
-    /// Missing reports so far.
-    missing: u8,
-}
-
-/// Everything that a sender of plain messages does not have.
+/// What is known of messages that have a ticket, and what the user is told of them.
 #[derive(Debug, Default)]
-pub(super) struct Special {
+pub(super) struct MessageFates {
     tickets: Vec<Option<Ticket>>,
     free: Vec<u32>,
     /// Ends of lifetimes that something waits for.
     ends: BTreeSet<(Instant, u32)>,
-    /// By space.
-    forwards: Vec<Forward>,
     /// Tickets of what the SACK that is being read acknowledges cumulatively.
-    pub(super) passed: Vec<u32>,
-    /// Whether the SACK that is being read passes something that was given up.
-    pub(super) passes_abandoned: bool,
-    /// Chunks that were given up in flight.
-    watched: Vec<Watched>,
-    /// Tickets of what was in flight when its lifetime ended, and may be still.
-    pub(super) overdue: Vec<u32>,
-    /// Policies of streams, and of those that have none of their own.
-    pub(super) streams: BTreeMap<u16, Reliability>,
-    pub(super) every_stream: Reliability,
+    passed: Vec<u32>,
     /// The fate of every message is told.
-    pub(super) tells_fates: bool,
-    pub(super) tells_dry: bool,
+    tells_all: bool,
+    tells_dry: bool,
     /// Something was sent since the user was told that nothing is left.
-    pub(super) wet: bool,
-    counts: Counts,
-    counts_of: BTreeMap<u16, Counts>,
-}
-
-/// By policy.
-type Counts = [Abandonments; 3];
-
-fn row(policy: Policy) -> usize {
-    match policy {
-        Policy::Lifetime => 0,
-        Policy::Retransmissions => 1,
-        Policy::Priority => 2,
-    }
-}
-
-fn read(counts: &Counts, policy: Option<Policy>) -> Abandonments {
-    let rows = counts.iter().enumerate().filter(|(at, _)| policy.is_none_or(|policy| row(policy) == *at));
-    rows.fold(Abandonments::default(), |sum, (_, one)| Abandonments {
-        unsent: sum.unsent + one.unsent,
-        sent: sum.sent + one.sent,
-    })
+    wet: bool,
 }
 
 impl Ticket {
@@ -186,12 +133,7 @@ impl Ticket {
     }
 }
 
-impl Special {
-    /// The policy of a stream.
-    pub(super) fn reliability_of(&self, stream: u16) -> Reliability {
-        self.streams.get(&stream).copied().unwrap_or(self.every_stream)
-    }
-
+impl MessageFates {
     /// A ticket for a message that waits now.
     pub(super) fn open(&mut self, ticket: Ticket) -> u32 {
         let limit = ticket.limit;
@@ -300,27 +242,6 @@ impl Special {
         }
     }
 
-    /// Notes what a SACK is about to acknowledge cumulatively. False where that was never sent: what only a FORWARD-TSN can make the
-    /// peer skip, and none has named.
-    pub(super) fn collect(&mut self, at: SpaceId, flight: &Flight, next_expected: u64) -> bool {
-        self.passed.clear();
-        self.passes_abandoned = false;
-        let told = self.forward(at).told;
-        for seq in flight.first()..next_expected.min(flight.next()) {
-            let Some(chunk) = flight.get(seq) else { break };
-            if chunk.fragment.ticket != 0 {
-                self.passed.push(chunk.fragment.ticket);
-            }
-            if chunk.state == ChunkState::Abandoned {
-                self.passes_abandoned = true;
-                if chunk.transmissions == 0 && seq >= told {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
     /// Nothing happens at the end of a lifetime any more.
     pub(super) fn forget_end(&mut self, ticket: u32, limit: Limit) {
         if let Limit::Until(end) = limit {
@@ -339,85 +260,109 @@ impl Special {
         self.ends.pop_first().map(|(_, ticket)| ticket)
     }
 
-    pub(super) fn forward(&self, at: SpaceId) -> Forward {
-        self.forwards.get(at.row()).copied().unwrap_or_default()
+    /// A SACK is being read.
+    pub(super) fn begin_sack(&mut self) {
+        self.passed.clear();
     }
 
-    pub(super) fn set_forward(&mut self, at: SpaceId, forward: Forward) {
-        if at.row() >= self.forwards.len() {
-            self.forwards.resize(at.row() + 1, Forward::default());
+    /// A chunk with that ticket, or none, is acknowledged cumulatively.
+    pub(super) fn pass(&mut self, ticket: u32) {
+        if ticket != 0 {
+            self.passed.push(ticket);
         }
-        if let Some(place) = self.forwards.get_mut(at.row()) {
-            *place = forward;
+    }
+
+    /// Something is sent.
+    pub(super) fn note_wet(&mut self) {
+        self.wet = true;
+    }
+
+    /// Whether the fate of every message is told that does not say otherwise.
+    pub(super) fn tells_all(&self) -> bool {
+        self.tells_all
+    }
+
+    /// The fate of every message is told, or not, that does not say otherwise.
+    pub(super) fn tell_fates(&mut self, on: bool) {
+        self.tells_all = on;
+    }
+
+    /// The user is told when nothing is left to send, or not.
+    pub(super) fn tell_when_dry(&mut self, on: bool) {
+        self.tells_dry = on;
+        self.wet = true;
+    }
+
+    /// Nothing is left to send: tells the user once, where it wants to know.
+    pub(super) fn dry(&mut self, cx: &mut Context) {
+        if self.tells_dry && self.wet {
+            self.wet = false;
+            cx.tell(Event::SenderDry);
         }
     }
 
-    /// Numbers begin anew.
-    pub(super) fn forget_forwards(&mut self) {
-        self.forwards.clear();
-        self.watched.clear();
+    /// A SACK was read: messages of which nothing is missing any more were delivered.
+    pub(super) fn tell_delivered(&mut self, cx: &mut Context) {
+        let passed = std::mem::take(&mut self.passed);
+        for &number in &passed {
+            self.chunk_acknowledged(cx, number);
+        }
+        self.passed = passed;
     }
 
-    /// A chunk was given up in flight that so many reports had said was missing.
-    pub(super) fn watch(&mut self, at: SpaceId, lane: LaneId, seq: u64, missing: u8) {
-        self.watched.push(Watched { at, lane, seq, missing });
+    /// A chunk of a message is acknowledged for good.
+    pub(super) fn chunk_acknowledged(&mut self, cx: &mut Context, number: u32) {
+        let Some(ticket) = self.get_mut(number) else { return };
+        ticket.chunks = ticket.chunks.saturating_sub(1);
+        if ticket.chunks > 0 || ticket.queued {
+            return;
+        }
+        if let Some(ticket) = self.close(number).filter(|ticket| ticket.tells) {
+            cx.tell(Event::Delivered { message: ticket.id, context: ticket.context });
+        }
     }
 
-    /// What a SACK for a space says of the chunks that were given up in flight: those that so many reports say are missing.
-    pub(super) fn watched_lost(
+    /// What is handed back is named, and its fate told.
+    pub(super) fn name_returned<'a>(
         &mut self,
-        at: SpaceId,
-        flight: &Flight,
-        outcome: &AckOutcome,
-        reports: u8,
-    ) -> Vec<(LaneId, u64)> {
-        let mut lost: Vec<(LaneId, u64)> = Vec::new();
-        self.watched.retain_mut(|one| {
-            if one.at != at {
-                return true;
-            }
-            if one.seq < flight.first() || flight.is_gap_acked(one.seq) {
-                return false;
-            }
-            let newest = outcome.lanes.get(one.lane.row()).and_then(|ack| ack.highest_newly_acked);
-            one.missing += u8::from(newest > Some(one.seq));
-            if one.missing < reports {
-                return true;
-            }
-            lost.push((one.lane, one.seq));
-            false
-        });
-        lost
-    }
-
-    /// Whether a FORWARD-TSN must leave in any space.
-    pub(super) fn owes_forward(&self) -> bool {
-        self.forwards.iter().any(|forward| forward.due)
-    }
-
-    /// The path of the first that must.
-    pub(super) fn forward_path(&self) -> Option<PathId> {
-        self.forwards.iter().find(|forward| forward.due).map(|forward| forward.path)
-    }
-
-    /// A message was given up.
-    pub(super) fn count(&mut self, ticket: &Ticket) {
-        let Some(policy) = ticket.limit.policy() else { return };
-        let of_stream = self.counts_of.entry(ticket.stream).or_default();
-        for counts in [&mut self.counts, of_stream] {
-            if let Some(count) = counts.get_mut(row(policy)) {
-                count.sent += u64::from(ticket.sent);
-                count.unsent += u64::from(!ticket.sent);
+        cx: &mut Context,
+        returned: impl Iterator<Item = &'a mut Undelivered>,
+    ) {
+        for message in returned {
+            let Some(ticket) = self.close(std::mem::take(&mut message.ticket)) else { continue };
+            (message.id, message.context) = (Some(ticket.id), ticket.context);
+            if ticket.tells {
+                let (message, context, sent) = (ticket.id, ticket.context, ticket.sent);
+                cx.tell(Event::Failed { message, context, sent });
             }
         }
     }
 
-    /// How many were given up, under a policy or any, on a stream or any.
-    pub(super) fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
-        match stream {
-            None => read(&self.counts, policy),
-            Some(stream) => self.counts_of.get(&stream).map_or(Abandonments::default(), |c| read(c, policy)),
+    /// Every message that is left is named, and its fate told.
+    pub(super) fn name_all_returned(&mut self, cx: &mut Context, returned: &mut Returned) {
+        let all = returned.unsent.iter_mut().chain(&mut returned.unacknowledged);
+        self.name_returned(cx, all);
+        // What gap blocks had acknowledged when spaces were folded into one is there.
+        let left: Vec<u32> = self.iter().map(|(number, _)| number).collect();
+        for number in left {
+            if let Some(ticket) = self.close(number).filter(|ticket| ticket.tells) {
+                cx.tell(Event::Delivered { message: ticket.id, context: ticket.context });
+            }
         }
+    }
+
+    /// A message is not given up any more.
+    pub(super) fn make_reliable(&mut self, number: u32) {
+        let Some(ticket) = self.get(number).cloned() else { return };
+        self.forget_end(number, ticket.limit);
+        if let Some(ticket) = self.get_mut(number) {
+            ticket.limit = Limit::None;
+        }
+    }
+
+    /// What a SACK acknowledges is forgotten: numbers are gone.
+    pub(super) fn forget_numbers(&mut self) {
+        self.passed = Vec::new();
     }
 }
 

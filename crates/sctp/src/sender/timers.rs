@@ -1,32 +1,31 @@
 //! The timers of the sender. A timer is a line in [`Sender::timers`] and one in [`Sender::on_timer`].
 
 use anabranch_base::{Instant, TraceEvent, rare};
-use anabranch_transport::congestion::{Base, Congestion};
 
 use super::Sender;
-use super::flight::Counted;
+use super::effect::Effect;
+use super::lane::LossTimer;
+use super::timeout::TimedOut;
 use super::timer_kind::SenderTimer;
-use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::event::Timer;
 use crate::ids::{LaneId, PathId};
-use crate::stats::count_lost;
 
 impl Sender {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
     #[inline]
     pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SenderTimer)) {
-        self.lanes.for_each(|id, lane| {
-            visit(lane.t3, Timer::T3Rtx, SenderTimer::T3(id));
-            visit(lane.loss_timer.map(|(at, _)| at), Timer::Lane, SenderTimer::Loss(id));
-            visit(lane.pacer.as_ref().and_then(|pacer| pacer.at), Timer::Pacer, SenderTimer::Pacer(id));
+        self.tables.lanes.for_each(|id, lane| {
+            visit(lane.t3(), Timer::T3Rtx, SenderTimer::T3(id));
+            visit(lane.rack_tlp.expires_at(), Timer::Lane, SenderTimer::Loss(id));
+            visit(lane.paced_until(), Timer::Pacer, SenderTimer::Pacer(id));
         });
-        self.spaces.for_each(|at, space| {
+        self.tables.spaces.for_each(|at, space| {
             visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
         });
-        if let Some(special) = &self.special {
+        if let Some(special) = self.special.get() {
             rare();
-            visit(special.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
+            visit(special.fates.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
         }
     }
 
@@ -34,13 +33,13 @@ impl Sender {
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[inline]
     pub(crate) fn has_t3_by(&self, then: Instant) -> bool {
-        self.lanes.rows().iter().any(|lane| lane.t3.is_some_and(|at| at <= then))
+        self.tables.lanes.rows().iter().any(|lane| lane.t3().is_some_and(|at| at <= then))
     }
 
     /// A timer has expired. A path on which that is an error is given back.
     pub(crate) fn on_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
         let error = self.run_timer(cx, timer);
-        if self.special.is_some() {
+        if self.special.is_any() {
             self.review_timer(cx, timer);
         }
         error
@@ -53,12 +52,12 @@ impl Sender {
             SenderTimer::Loss(lane) => self.on_loss_timer(cx, lane),
             // What the pacer kept back leaves when the association is asked for packets next.
             SenderTimer::Pacer(lane) => {
-                if let Some(pacer) = self.lanes.get_mut(lane).and_then(|lane| lane.pacer.as_mut()) {
-                    pacer.at = None;
+                if let Some(lane) = self.tables.lanes.get_mut(lane) {
+                    lane.stop_pacing();
                 }
             }
             SenderTimer::WindowProbe(at) => {
-                if let Some(space) = self.spaces.get_mut(at) {
+                if let Some(space) = self.tables.spaces.get_mut(at) {
                     space.probe.at = None;
                     space.probe.due = true;
                 }
@@ -67,103 +66,77 @@ impl Sender {
         None
     }
 
-    /// T3-rtx expired (6.3.3, 7.2.3). The path, where it is another error of it.
-    // rfc9260:6.1-6 rfc9260:6.1-8 rfc9260:7.2.1-2 rfc9260:7.2.3-2
-    fn on_t3(&mut self, cx: &mut Context, id: LaneId) -> Option<PathId> {
-        let several = self.lanes.len() > 1;
-        let lane = self.lanes.get_mut(id)?;
-        lane.t3 = None;
-        lane.loss_timer = None;
-        lane.cwnd_exempt_new = 0;
-        if let Some(rack) = &mut lane.rack {
-            rack.forget();
-        }
-        let (path, subflow) = (lane.path, lane.subflow);
-        cx.stats.timeouts = cx.stats.timeouts.saturating_add(1);
-        if let Some(subflow) = self.subflows.get_mut(subflow) {
-            subflow.counters.timeouts = subflow.counters.timeouts.saturating_add(1);
-        }
-        // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
-        // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
-        // increment the error counter" (6.1 A).
-        let space = self.spaces.get_mut(lane.space)?;
-        let earliest = space.flight.get(space.flight.first());
-        let holds_earliest = earliest.is_some_and(|chunk| chunk.lane == id);
-        let probe = space.probe.in_flight && holds_earliest;
-        let probing = probe && space.probe.answered;
-        if probing {
-            space.probe.backoff = space.probe.backoff.saturating_add(1);
-        }
-        if holds_earliest {
-            space.probe.answered = false;
-            space.probe.in_flight |= space.probe.closed;
-        }
-        if !probe {
-            lane.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
-            if let Some(coupler) = &mut self.coupler {
-                let own = space.flight.get(if space.shared { lane.earliest } else { space.flight.first() });
-                coupler.on_timeout(cx.now, id, own.map_or(cx.now, |chunk| chunk.sent_at));
-            }
-        }
-        let waited = lane.rto(cx);
-        // A probe that is answered says that the path is well: its interval grows, not the RTO.
-        if !probing && !cx.config.emulation.quirks.faulty_recovery {
-            if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
-                rtt.back_off();
-            }
-        }
-        lane.timed = None;
-        lane.cwnd_exempt_packet = false;
-        lane.awaiting_sack = false;
-        // "SCTP SHOULD perform slow start" (7.2.3), in which the window grows with every SACK; in Fast Recovery it
-        // would not. Slow start takes its place.
-        if cx.config.congestion.fast_recovery == FastRecovery::UntilExit {
-            lane.end_recovery();
-            if cx.config.congestion.timeout_keeps_exit && !probe {
-                // "After a retransmit timeout, record the highest sequence number transmitted" (RFC 6582, 3.2, step 4): what is
-                // found lost below it was lost with the rest, and makes no second cut.
-                let exit = lane.loss.newest(&space.flight);
-                lane.begin_recovery(cx, exit, None);
-            }
-        }
-        lane.open_burst();
-        let rto = lane.rto(cx);
-        if self.ecn.is_some() {
-            self.doubt_ect(cx, id, probe);
-        }
-        if !probe {
-            self.suspect_lost_sizes(cx, id);
-        }
-        self.mark_all_lost(cx, id);
-        if let Some(lane) = self.lanes.get_mut(id) {
-            // One packet, whatever else waits, until something is acknowledged.
-            lane.cwnd_exempt_packet = true;
-            lane.single_packet = true;
-        }
-        cx.record(subflow, path, TraceEvent::Timeout { rto });
-        self.record_window(cx, id);
-        (!probing && cx.is_another_error(path, waited, several)).then_some(path)
-    }
-
-    /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
-    /// ([`Sender::after_marking`]).
-    // rfc9260:6.3.3-2
-    pub(super) fn mark_all_lost(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let Some(space) = self.spaces.get_mut(lane.space) else { return };
-        let mut all = Counted::default();
-        lane.loss.mark_lane(&mut space.flight, id, |chunk| {
-            all.add(chunk);
-            count_lost(&mut cx.streams, chunk.fragment.stream);
-        });
-        self.lose(cx, id, all);
-    }
-
     /// Everything unacknowledged leaves again, but for what must not.
     pub(crate) fn mark_every_lane_lost(&mut self, cx: &mut Context) {
-        for id in self.lanes.ids() {
+        for id in self.tables.lanes.ids() {
             self.mark_all_lost(cx, id);
         }
         self.after_marking(cx);
+    }
+
+    /// T3-rtx expired (6.3.3, 7.2.3). The path, where it is another error of it.
+    fn on_t3(&mut self, cx: &mut Context, id: LaneId) -> Option<PathId> {
+        let several = self.tables.lanes.len() > 1;
+        let mut scope = self.tables.scope(id)?;
+        let (path, subflow) = (scope.lane.path(), scope.lane.subflow());
+        let TimedOut { probe, probing, waited, rto, sent_at } = scope.time_out(cx);
+        if !probe {
+            self.coupling.timed_out(cx.now, id, sent_at);
+        }
+        if self.ecn.is_on() {
+            self.ecn.doubt_ect(&mut self.tables, cx, id, probe);
+        }
+        if !probe && cx.paths.get(path).is_some_and(|path| path.size().is_searched()) {
+            let longest = self.tables.scope(id)?.lost_sizes(cx, self.format);
+            self.suspect_black_hole(cx, id, longest);
+        }
+        let mut scope = self.tables.scope(id)?;
+        let freed = scope.mark_all_lost(cx);
+        scope.lane.permits.timed_out();
+        self.settle(cx, id, &Effect::freed(freed));
+        cx.record(subflow, path, TraceEvent::Timeout { rto });
+        self.coupling.record_window(&mut self.tables, cx, id);
+        (!probing && cx.paths.is_another_error(cx.now, path, waited, several)).then_some(path)
+    }
+
+    /// The timer besides T3-rtx expired.
+    fn on_loss_timer(&mut self, cx: &mut Context, id: LaneId) {
+        let Some(mut scope) = self.tables.scope(id) else { return };
+        let Some(kind) = scope.lane.rack_tlp.expired() else { return };
+        let effect = match kind {
+            LossTimer::Reordering => scope.detect_by_time(cx, (&self.ecn, self.format), None),
+            LossTimer::Probe => return self.probe_tail(cx, id),
+            LossTimer::EarlyRetransmit => scope.retransmit_early(cx, &self.ecn),
+            LossTimer::Burst => return scope.begin_burst(),
+        };
+        if let Some(effect) = effect {
+            self.settle(cx, id, &effect);
+        }
+    }
+
+    /// A probe of the tail is due: new data if there is some that the peer has room for, else the last chunk once more.
+    fn probe_tail(&mut self, cx: &mut Context, id: LaneId) {
+        let waits = self.tables.has_queued_on(id);
+        let Some(mut scope) = self.tables.scope(id) else { return };
+        let packet = cx.paths.get(scope.lane.path()).map_or(0, |path| u64::from(path.mtu()));
+        let with_new = waits && self.peer.bytes() >= packet;
+        let effect = scope.probe_tail(cx, with_new, self.special.get());
+        self.settle(cx, id, &effect);
+    }
+
+    /// A COOKIE ECHO is sent once more, or comes once more, and what was sent beside it may be lost. One probe for each lane at a time.
+    pub(crate) fn probe_every_lane(&mut self, cx: &mut Context) {
+        if !cx.config.congestion.tail_loss_probe {
+            return;
+        }
+        for id in self.tables.lanes.ids() {
+            let Some(lane) = self.tables.lanes.get_mut(id).filter(|lane| lane.in_flight.chunks() > 0) else {
+                continue;
+            };
+            lane.rack_tlp.stop();
+            if lane.rack_tlp.rack().is_some_and(|rack| !rack.probes()) {
+                self.probe_tail(cx, id);
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Sender;
 use super::flight::{ChunkState, Flight};
-use super::tickets::{Limit, Special};
+use super::tickets::Limit;
 use crate::context::Context;
 use crate::event::Event;
 use crate::undelivered::{Returned, Undelivered};
@@ -16,7 +16,7 @@ impl Sender {
     pub(crate) fn take_undelivered(&mut self, cx: &mut Context, returned: &mut Returned) {
         // The end of a message that has begun to leave waits in its queue, and the whole of it is there.
         let mut begun = BTreeMap::new();
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             for (message, number) in subflow.out.take_all() {
                 match number {
                     Some(number) => {
@@ -26,31 +26,36 @@ impl Sender {
                 }
             }
         }
-        for message in self.deferred.take().map(|deferred| deferred.into_messages()).unwrap_or_default() {
+        for message in self.buffer.take_deferred() {
             returned.unsent.push_back(Undelivered::unsent(message));
         }
-        for space in self.spaces.rows() {
+        for space in self.tables.spaces.rows() {
             take_flight(&space.flight, &mut begun, returned);
         }
-        self.note_gone();
+        self.buffer.note_gone();
         // Whatever of these was sent has been acknowledged.
         returned.unacknowledged.extend(begun.into_values());
-        self.name_all_returned(cx, returned);
+        if let Some(special) = self.special.get_mut() {
+            special.fates.name_all_returned(cx, returned);
+            self.special.forget_numbers();
+        }
     }
 
     /// Messages on streams that the peer did not grant can never be sent (5.1.1): they are handed back.
     pub(crate) fn drop_ungranted_streams(&mut self, cx: &mut Context) -> Vec<Undelivered> {
-        let limit = self.streams;
+        let limit = self.stream_map.streams();
         let mut dropped = Vec::new();
-        for subflow in self.subflows.rows_mut() {
+        for subflow in self.tables.subflows.rows_mut() {
             dropped.append(&mut subflow.out.drop_streams_from(limit));
         }
         if !dropped.is_empty() {
             cx.tell(Event::StreamsReduced { messages_dropped: dropped.len() });
-            self.note_gone();
+            self.buffer.note_gone();
         }
         let mut dropped: Vec<Undelivered> = dropped.into_iter().map(Undelivered::unsent).collect();
-        self.name_returned(cx, dropped.iter_mut());
+        if let Some(special) = self.special.get_mut() {
+            special.fates.name_returned(cx, dropped.iter_mut());
+        }
         dropped
     }
 
@@ -58,38 +63,35 @@ impl Sender {
     /// back; the others are reliable.
     #[cold]
     pub(crate) fn settle_reliability(&mut self, cx: &mut Context) -> Vec<Undelivered> {
-        if self.partial_reliability {
+        if self.special.is_partially_reliable() {
             return Vec::new();
         }
-        let Some(special) = &self.special else { return Vec::new() };
+        let Some(special) = self.special.get() else { return Vec::new() };
         let all: Vec<u32> =
-            special.iter().filter(|(_, t)| t.limit != Limit::None).map(|(number, _)| number).collect();
+            special.fates.iter().filter(|(_, t)| t.limit != Limit::None).map(|(number, _)| number).collect();
         let mut refused = Vec::new();
         for number in all {
-            let Some(special) = &mut self.special else { break };
-            let Some(ticket) = special.get(number).cloned() else { continue };
+            let Some(special) = self.special.get_mut() else { break };
+            let Some(ticket) = special.fates.get(number).cloned() else { continue };
             if ticket.or_reliable || ticket.sent {
-                special.make_reliable(number);
-            } else if let Some(message) = self.take_queued(ticket.stream, number) {
+                special.fates.make_reliable(number);
+            } else if let Some(message) = self.buffer.take_queued(
+                &mut self.tables,
+                &self.stream_map,
+                self.numbering.identifies(),
+                ticket.stream,
+                number,
+            ) {
                 refused.push(Undelivered::unsent(message));
             }
         }
         if !refused.is_empty() {
-            self.note_gone();
+            self.buffer.note_gone();
         }
-        self.name_returned(cx, refused.iter_mut());
+        if let Some(special) = self.special.get_mut() {
+            special.fates.name_returned(cx, refused.iter_mut());
+        }
         refused
-    }
-}
-
-impl Special {
-    /// A message is not given up any more.
-    fn make_reliable(&mut self, number: u32) {
-        let Some(ticket) = self.get(number).cloned() else { return };
-        self.forget_end(number, ticket.limit);
-        if let Some(ticket) = self.get_mut(number) {
-            ticket.limit = Limit::None;
-        }
     }
 }
 

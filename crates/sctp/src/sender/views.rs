@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_base::{Dscp, Duration, TraceEvent};
+use anabranch_base::{Dscp, Duration};
 
 use super::Sender;
-use super::flight::{ChunkState, Counted};
+use super::flight::{CHUNK, ChunkState, Counted};
 use super::lane::Lane;
-use super::peer_buffer::CHUNK;
+use super::retention::most_retained;
 use super::subflow::{Life, Subflow};
 use crate::context::Context;
 use crate::ids::{Id as _, LaneId, PathId, SpaceId, SubflowId};
@@ -16,44 +16,41 @@ use crate::stats::{Stats, SubflowStats};
 use crate::stream::outbound::Fragment;
 
 impl Sender {
-    /// Whether the peer lets us skip what we give up (RFC 3758).
-    pub(crate) fn is_partially_reliable(&self) -> bool {
-        self.partial_reliability
-    }
-
     /// Fills in the gauges of the association.
     pub(crate) fn fill_stats(&self, cx: &Context, stats: &mut Stats) {
-        if let Some(lane) = self.lanes.first() {
+        if let Some(lane) = self.tables.lanes.first() {
             stats.srtt = lane.srtt(cx);
             stats.rttvar = lane.rttvar(cx);
-            stats.min_rtt = lane.min_rtt;
-            stats.last_rtt = lane.last_rtt();
+            stats.min_rtt = lane.round_trip.min();
+            stats.last_rtt = lane.round_trip.last();
             stats.rto = lane.rto(cx);
-            stats.cwnd = self.total_window();
-            stats.ssthresh = lane.controller.ssthresh();
-            stats.cwnd_peak = if self.lanes.len() == 1 { lane.cwnd_peak } else { self.window_peak };
+            stats.cwnd = self.tables.total_window();
+            stats.ssthresh = lane.window.ssthresh();
+            stats.cwnd_peak =
+                if self.tables.lanes.len() == 1 { lane.window.peak() } else { self.coupling.window_peak() };
         }
-        stats.chunks_lost += self.lanes.rows().iter().map(|lane| u64::from(lane.chunks_lost)).sum::<u64>();
+        stats.chunks_lost +=
+            self.tables.lanes.rows().iter().map(|lane| u64::from(lane.loss.count())).sum::<u64>();
         stats.flight = self.flight_bytes();
-        stats.queued_bytes = self.queued_bytes() as u64;
+        stats.queued_bytes = self.buffer.queued_bytes(&self.tables) as u64;
         stats.peer_window = self.peer_window();
     }
 
     /// Congestion window (of all subflows together) and smoothed round-trip time of the first.
     pub(crate) fn window_and_srtt(&self, cx: &Context) -> (u64, Option<Duration>) {
-        match self.lanes.rows() {
+        match self.tables.lanes.rows() {
             [] => (0, None),
-            [lane] => (lane.controller.window(), lane.srtt(cx)),
-            [lane, ..] => (self.total_window(), lane.srtt(cx)),
+            [lane] => (lane.window.cwnd(), lane.srtt(cx)),
+            [lane, ..] => (self.tables.total_window(), lane.srtt(cx)),
         }
     }
 
     /// Largest windows count from now on.
     pub(crate) fn reset_peaks(&mut self) {
-        for lane in self.lanes.rows_mut() {
-            lane.cwnd_peak = lane.controller.window();
+        for lane in self.tables.lanes.rows_mut() {
+            lane.window.reset_peak();
         }
-        self.window_peak = self.total_window();
+        self.coupling.reset_peak(&self.tables);
     }
 
     /// Code point of a packet that acknowledges what came in a space, or nothing: that of the subflow which sends in the space,
@@ -61,151 +58,107 @@ impl Sender {
     #[inline]
     pub(crate) fn dscp_of_space(&self, at: Option<SpaceId>) -> Dscp {
         let sends_there = at.and_then(|at| self.subflow_of_space(at));
-        sends_there.or(self.subflows.first()).map(|subflow| subflow.dscp).unwrap_or_default()
+        sends_there.or(self.tables.subflows.first()).map(|subflow| subflow.dscp).unwrap_or_default()
     }
 
     #[cold]
     fn subflow_of_space(&self, at: SpaceId) -> Option<&Subflow> {
-        self.subflows.rows().iter().find(|subflow| subflow.space == at)
+        self.tables.subflows.rows().iter().find(|subflow| subflow.space == at)
     }
 
     /// Code point of the subflow that is so many behind the first, in turn.
     pub(crate) fn dscp_in_turn(&self, turn: u32) -> Dscp {
-        let rows = self.subflows.rows();
+        let rows = self.tables.subflows.rows();
         let at = (turn as usize).checked_rem(rows.len()).and_then(|at| rows.get(at));
         at.map(|subflow| subflow.dscp).unwrap_or_default()
     }
 
     /// Bytes in flight, DATA chunk headers included.
     pub(crate) fn flight_bytes(&self) -> u64 {
-        self.lanes.rows().iter().map(|lane| lane.flight).sum()
+        self.tables.lanes.rows().iter().map(|lane| lane.in_flight.bytes()).sum()
     }
 
     /// Number of subflows that take streams.
     pub(crate) fn open_subflows_now(&self) -> usize {
-        self.open_subflow_count() as usize
-    }
-
-    pub(super) fn open_subflow_count(&self) -> u32 {
-        self.subflows.rows().iter().filter(|subflow| subflow.life == Life::Open).count() as u32
+        self.tables.open_subflow_count() as usize
     }
 
     /// What a subflow has done and where it stands; `None` when there never was one.
     #[inline]
     pub(crate) fn subflow_stats(&self, cx: &Context, id: SubflowId) -> Option<SubflowStats> {
-        let subflow = self.subflows.get(id)?;
+        let subflow = self.tables.subflows.get(id)?;
         let mut stats = subflow.counters.stats();
         stats.dscp = subflow.dscp;
         stats.open = subflow.life == Life::Open;
         stats.queued_bytes = subflow.out.queued_bytes() as u64;
-        stats.peer_window = self.spaces.get(subflow.space).and_then(|space| space.allowance.left());
-        if let Some(lane) = self.lanes.get(subflow.lane) {
-            stats.window_of = lane.subflow.row() as u8;
-            stats.flight = lane.flight;
+        stats.peer_window = self.tables.spaces.get(subflow.space).and_then(|space| space.allowance.left());
+        if let Some(lane) = self.tables.lanes.get(subflow.lane) {
+            stats.window_of = lane.subflow().row() as u8;
+            stats.flight = lane.in_flight.bytes();
             stats.srtt = lane.srtt(cx);
             stats.rttvar = lane.rttvar(cx);
-            stats.min_rtt = lane.min_rtt;
-            stats.last_rtt = lane.last_rtt();
-            stats.chunks_lost = u64::from(lane.chunks_lost);
-            stats.one_way_delay_us = lane.one_way_delay_us.map(i64::from);
+            stats.min_rtt = lane.round_trip.min();
+            stats.last_rtt = lane.round_trip.last();
+            stats.chunks_lost = u64::from(lane.loss.count());
+            stats.one_way_delay_us = lane.round_trip.one_way_delay_us().map(i64::from);
             stats.rto = lane.rto(cx);
-            stats.cwnd = lane.controller.window();
-            stats.cwnd_peak = lane.cwnd_peak;
-            stats.ssthresh = lane.controller.ssthresh();
+            stats.cwnd = lane.window.cwnd();
+            stats.cwnd_peak = lane.window.peak();
+            stats.ssthresh = lane.window.ssthresh();
         }
-        if self.coupler.is_some() {
-            stats.window_of = self.coupled_window(subflow.lane).unwrap_or(stats.window_of);
+        if self.coupling.is_on() {
+            stats.window_of =
+                self.coupling.first_window(&self.tables, subflow.lane).unwrap_or(stats.window_of);
         }
         Some(stats)
     }
 
-    /// The first subflow of those that are one flow with that of a lane.
-    #[cold]
-    #[inline(never)]
-    fn coupled_window(&self, lane: LaneId) -> Option<u8> {
-        let first = self.coupler.as_ref()?.first_of(lane);
-        self.lanes.get(first).map(|lane| lane.subflow.row() as u8)
-    }
-
     /// The sequence space of a subflow; that of several belongs to the first of them.
     pub(crate) fn space_of_its_own(&self, id: SubflowId) -> Option<SpaceId> {
-        let space = self.subflows.get(id)?.space;
-        let first = self.subflows.rows().iter().position(|subflow| subflow.space == space);
+        let space = self.tables.subflows.get(id)?.space;
+        let first = self.tables.subflows.rows().iter().position(|subflow| subflow.space == space);
         (first == Some(id.row())).then_some(space)
-    }
-
-    /// Congestion windows of all lanes in use together, bytes.
-    pub(crate) fn total_window(&self) -> u64 {
-        let open = |id| self.subflows.get(id).is_some_and(|subflow| subflow.life == Life::Open);
-        self.lanes.rows().iter().filter(|lane| open(lane.subflow)).map(|lane| lane.controller.window()).sum()
     }
 
     /// How far the cumulative points of all spaces have come: it changes when one moves.
     pub(crate) fn progress(&self) -> u64 {
-        self.spaces.rows().iter().fold(0, |sum, space| sum.wrapping_add(space.flight.first()))
+        self.tables.spaces.rows().iter().fold(0, |sum, space| sum.wrapping_add(space.flight.first()))
     }
 
     /// Chunks that were sent and are not acknowledged, those that are to be sent again included.
     pub(crate) fn unacknowledged_chunks(&self) -> usize {
-        self.lanes.rows().iter().map(|lane| lane.unacked as usize).sum()
+        self.tables.lanes.rows().iter().map(|lane| lane.in_flight.unacked() as usize).sum()
     }
 
     /// The path that the data of a subflow takes.
     pub(crate) fn path_of_subflow(&self, index: u8) -> Option<PathId> {
-        let subflow = self.subflows.get(SubflowId::new(index))?;
-        self.lanes.get(subflow.lane).map(|lane| lane.path)
+        let subflow = self.tables.subflows.get(SubflowId::new(index))?;
+        self.tables.lanes.get(subflow.lane).map(Lane::path)
     }
 
     /// Bytes in flight on a path, and chunks on it that were taken for lost.
     pub(crate) fn flight_and_lost_on(&self, path: PathId) -> (u64, u64) {
-        let on_path = self.lanes.rows().iter().filter(|lane| lane.path == path);
-        on_path
-            .fold((0, 0), |(flight, lost), lane| (flight + lane.flight, lost + u64::from(lane.chunks_lost)))
+        let on_path = self.tables.lanes.rows().iter().filter(|lane| lane.path() == path);
+        on_path.fold((0, 0), |(flight, lost), lane| {
+            (flight + lane.in_flight.bytes(), lost + u64::from(lane.loss.count()))
+        })
     }
 
     /// Congestion windows of the lanes on a path together, bytes.
     pub(crate) fn window_on(&self, path: PathId) -> u64 {
-        self.lanes.rows().iter().filter(|lane| lane.path == path).map(|lane| lane.controller.window()).sum()
+        self.tables
+            .lanes
+            .rows()
+            .iter()
+            .filter(|lane| lane.path() == path)
+            .map(|lane| lane.window.cwnd())
+            .sum()
     }
 
     /// Slow-start thresholds of the lanes on a path together, bytes.
     pub(crate) fn ssthresh_on(&self, path: PathId) -> u64 {
-        let on_path = self.lanes.rows().iter().filter(|lane| lane.path == path);
-        on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.controller.ssthresh()))
-    }
-
-    /// Code point with which the next message of a stream leaves: that of its subflow, or of the one that it is about to move to.
-    pub(crate) fn dscp_of_stream(&self, stream: u16) -> Dscp {
-        let moving = self.moves.iter().find(|(moving, _)| *moving == stream).map(|(_, to)| *to);
-        let id = moving.unwrap_or_else(|| self.subflow_of(stream));
-        self.subflows.get(id).map(|subflow| subflow.dscp).unwrap_or_default()
-    }
-
-    /// Whether something of a stream waits, or is not acknowledged cumulatively and not given up. Where flights do not count by stream
-    /// it looks at all of them.
-    pub(crate) fn is_under_way(&self, stream: u16) -> bool {
-        self.subflows.rows().iter().any(|subflow| subflow.out.queued_on(stream) > 0)
-            || self.deferred.as_ref().is_some_and(|deferred| deferred.bytes_of(stream) > 0)
-            || self.spaces.rows().iter().any(|space| space.flight.bytes_of(stream) > 0)
-    }
-
-    /// The peer has reported so many duplicates in a space.
-    pub(crate) fn count_duplicates(&mut self, at: SpaceId, count: u32) {
-        if let Some(subflow) = self.subflows.rows_mut().iter_mut().find(|subflow| subflow.space == at) {
-            subflow.counters.spurious = subflow.counters.spurious.saturating_add(count);
-        }
-    }
-
-    /// Notes the window of a lane in trace and peak.
-    pub(super) fn record_window(&mut self, cx: &mut Context, id: LaneId) {
-        let Some(lane) = self.lanes.get_mut(id) else { return };
-        let (cwnd, ssthresh, flight) = (lane.controller.window(), lane.controller.ssthresh(), lane.flight);
-        let (subflow, path) = (lane.subflow, lane.path);
-        lane.cwnd_peak = lane.cwnd_peak.max(cwnd);
-        if self.lanes.len() > 1 {
-            self.window_peak = self.window_peak.max(self.total_window());
-        }
-        cx.record(subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
+        let on_path = self.tables.lanes.rows().iter().filter(|lane| lane.path() == path);
+        on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.window.ssthresh()))
     }
 
     /// Whether every lane's counts agree with what is in flight, and no window is above the largest: for tests, after every step of a life.
@@ -217,25 +170,25 @@ impl Sender {
         // receiver has no buffer space" (RFC 9260, 6.1 A). The packet may have left when the MTU of its path was the configured one; the user may have said since that a
         // path carries more. Twice the limit is what the whole association may have.
         let packet = cx.paths.rows().iter().map(Path::mtu).fold(cx.config.mtu, u16::max);
-        let most = 2 * Self::retention_limit(cx) + u64::from(packet) * self.spaces.len() as u64;
-        let retained = self.retained() - self.numbers_of_the_last_given_up() * CHUNK;
+        let most = 2 * most_retained(&cx.config) + u64::from(packet) * self.tables.spaces.len() as u64;
+        let retained = self.tables.retained() - self.numbers_of_the_last_given_up() * CHUNK;
         if retained > most {
             return Err(format!("{retained} bytes are kept until they are acknowledged; {most} are allowed"));
         }
-        if self.subflows.rows().iter().any(|subflow| !subflow.out.is_counted()) {
+        if self.tables.subflows.rows().iter().any(|subflow| !subflow.out.is_counted()) {
             return Err(
                 "the bytes that wait on the streams of a subflow are not what a count gives".to_owned()
             );
         }
-        for (id, lane) in self.lanes.iter() {
-            let (window, peak) = (lane.controller.window(), lane.cwnd_peak);
+        for (id, lane) in self.tables.lanes.iter() {
+            let (window, peak) = (lane.window.cwnd(), lane.window.peak());
             if window > peak {
                 return Err(format!(
                     "lane {} has a window of {window} bytes, and the largest was {peak}",
                     id.get()
                 ));
             }
-            let known = (lane.unacked, lane.in_flight());
+            let known = (lane.in_flight.unacked(), lane.in_flight.counted());
             let counted = self.count(id, lane)?;
             if known != counted {
                 return Err(format!(
@@ -251,7 +204,7 @@ impl Sender {
     /// exceed it by that message. Each subflow has one that is half sent; its longest is taken for the last.
     fn numbers_of_the_last_given_up(&self) -> u64 {
         let mut messages: BTreeMap<_, u64> = BTreeMap::new();
-        for chunk in self.spaces.rows().iter().flat_map(|space| space.flight.iter()) {
+        for chunk in self.tables.spaces.rows().iter().flat_map(|space| space.flight.iter()) {
             if chunk.state == ChunkState::Abandoned && chunk.transmissions == 0 {
                 let Fragment { stream, mid, unordered, .. } = chunk.fragment;
                 *messages.entry((chunk.subflow, stream, unordered, mid.get())).or_default() += 1;
@@ -268,7 +221,7 @@ impl Sender {
     /// Whether every ticket belongs to a message that is there, as a whole, and every number that was given up is counted.
     fn audit_tickets(&self) -> Result<(), String> {
         let mut chunks: BTreeMap<u32, (u32, bool)> = BTreeMap::new();
-        for (at, space) in self.spaces.iter() {
+        for (at, space) in self.tables.spaces.iter() {
             let abandoned = space.flight.iter().filter(|chunk| chunk.state == ChunkState::Abandoned).count();
             if abandoned != space.flight.abandoned() {
                 return Err(format!("space {} counts {} given up", at.get(), space.flight.abandoned()));
@@ -277,11 +230,11 @@ impl Sender {
                 chunks.entry(chunk.fragment.ticket).or_default().0 += 1;
             }
         }
-        let waiting = self.subflows.rows().iter().flat_map(|subflow| subflow.out.tickets());
-        for ticket in waiting.chain(self.deferred.iter().flat_map(|deferred| deferred.tickets())) {
+        let waiting = self.tables.subflows.rows().iter().flat_map(|subflow| subflow.out.tickets());
+        for ticket in waiting.chain(self.buffer.deferred_tickets()) {
             chunks.entry(ticket).or_default().1 = true;
         }
-        for (number, ticket) in self.special.iter().flat_map(|special| special.iter()) {
+        for (number, ticket) in self.special.get().into_iter().flat_map(|special| special.fates.iter()) {
             let found = chunks.remove(&number).unwrap_or_default();
             if found != (ticket.chunks, ticket.queued) {
                 return Err(format!("{ticket:?} has (chunks, waits) {found:?}"));
@@ -292,14 +245,14 @@ impl Sender {
 
     fn count(&self, id: LaneId, lane: &Lane) -> Result<(u32, Counted), String> {
         let (mut unacked, mut flight) = (0, Counted::default());
-        for (at, space) in self.spaces.iter() {
+        for (at, space) in self.tables.spaces.iter() {
             for chunk in space.flight.iter().filter(|chunk| chunk.lane == id) {
                 let outstanding = matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost);
-                if outstanding && at != lane.space {
+                if outstanding && at != lane.space() {
                     return Err(format!(
                         "lane {} of space {} has a chunk in space {}",
                         id.get(),
-                        lane.space.get(),
+                        lane.space().get(),
                         at.get()
                     ));
                 }
@@ -310,5 +263,45 @@ impl Sender {
             }
         }
         Ok((unacked, flight))
+    }
+
+    /// Memory of what was accepted and has not left, payload and bookkeeping, bytes.
+    pub(crate) fn waiting_memory(&self) -> usize {
+        self.buffer.waiting_memory(&self.tables)
+    }
+
+    /// Bytes accepted and not yet sent.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.buffer.queued_bytes(&self.tables)
+    }
+
+    /// Bytes of messages that wait for a stream reset.
+    pub(crate) fn deferred_bytes(&self) -> usize {
+        self.buffer.deferred_bytes()
+    }
+
+    /// Bytes that count against the send buffer: of a stream, or of all.
+    pub(crate) fn buffered_bytes(&self, cx: &Context, stream: Option<u16>) -> usize {
+        self.buffer.buffered_bytes(&self.tables, cx, stream)
+    }
+
+    /// Whether something of a stream waits, or is not acknowledged cumulatively and not given up.
+    pub(crate) fn is_under_way(&self, stream: u16) -> bool {
+        self.buffer.is_under_way(&self.tables, stream)
+    }
+
+    /// The send buffers of all subflows, as large as they may grow, bytes.
+    pub(crate) fn send_buffers(&self, cx: &Context) -> u64 {
+        self.buffer.send_buffers(&self.tables, cx)
+    }
+
+    /// The most that can be undelivered at a time, and is kept of what is handed back, bytes.
+    pub(crate) fn most_undelivered(&self, cx: &Context) -> u64 {
+        self.buffer.most_undelivered(&self.tables, cx)
+    }
+
+    /// What is kept beyond the send buffers of all subflows, bytes: that much less may the receiver hold.
+    pub(crate) fn kept_beyond_buffers(&self, cx: &Context) -> u64 {
+        self.buffer.kept_beyond_buffers(&self.tables, cx)
     }
 }

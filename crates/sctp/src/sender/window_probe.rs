@@ -7,15 +7,19 @@ use anabranch_base::{Instant, rare};
 
 use super::Sender;
 use super::flight::ChunkState;
+use super::format::Format;
+use super::lane::Lane;
 use super::next::Next;
-use super::peer_buffer::WINDOW_HEADER;
-use super::space::WindowProbe;
+use super::peer_window::PeerWindow;
+use super::peer_window::WINDOW_HEADER;
+use super::space::{SendSpace, WindowProbe};
+use super::tables::Tables;
 use super::windows::Windows;
 use crate::context::Context;
 use crate::ids::SpaceId;
 use crate::path::Path;
 
-impl Sender {
+impl Tables {
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
     /// when all outstanding DATA chunks have been cumulatively acknowledged", first "after 1 RTO" (6.1 A) unless `probes_at_once`. Each sequence
     /// space is probed for itself.
@@ -23,7 +27,8 @@ impl Sender {
     pub(super) fn window_probe(&mut self, cx: &Context, next: &Next) -> bool {
         let Some(subflow) = self.subflows.get(next.subflow) else { return false };
         let Some(lane) = self.lanes.get(next.lane) else { return false };
-        let lanes_quiet = self.lanes.rows().iter().all(|l| l.space != next.space || l.unacked == 0);
+        let lanes_quiet =
+            self.lanes.rows().iter().all(|l| l.space() != next.space || l.in_flight.unacked() == 0);
         let Some(space) = self.spaces.get_mut(next.space) else { return false };
         let quiet = match space.flight.first_reserved() {
             None => space.flight.is_empty(),
@@ -65,19 +70,59 @@ impl Sender {
         let (Some(lane), Some(space)) = (self.lanes.get_mut(next.lane), self.spaces.get(next.space)) else {
             return;
         };
-        lane.last_sent = last_sent;
-        if lane.t3.is_some() {
+        lane.sent_probe(last_sent);
+        if lane.t3().is_some() {
             lane.stretch_t3(cx, space.probe.backoff);
         }
     }
 
     /// The window is open again: meanwhile nothing was sent but probes.
     fn end_of_idleness(&mut self, cx: &Context, at: SpaceId) {
-        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space == at) {
+        for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
             lane.decay(cx);
         }
     }
+}
 
+impl PeerWindow {
+    /// Whether the peer has room for the next chunk of a space.
+    fn fits_next(&self, tables: &Tables, format: Format, cx: &Context, at: SpaceId) -> bool {
+        let waiting = tables.subflows.rows().iter().filter(|subflow| subflow.space == at);
+        let next = |subflow: &super::Subflow| {
+            let path = tables.lanes.get(subflow.lane).map_or(cx.paths.for_data(), Lane::path);
+            subflow.out.peek(subflow.cut_at(format.max_payload(cx, path)))
+        };
+        waiting.filter_map(next).min().is_none_or(|payload| self.fits(tables, cx, at, payload))
+    }
+
+    /// Whether windows that the peer has just announced have room for the earliest chunk that it has not acknowledged.
+    fn fits_earliest(&self, tables: &mut Tables, cx: &Context, at: SpaceId, windows: Windows) -> bool {
+        let (all, own) = (tables.outstanding(cx, None), tables.outstanding(cx, Some(at)));
+        let only = windows.a_fwnd.filter(|_| tables.spaces.len() == 1);
+        let Some(space) = tables.spaces.get_mut(at) else { return true };
+        let Some(chunk) = space.flight.get(space.flight.first()) else { return true };
+        if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
+            return true;
+        }
+        let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let bytes = chunk.fragment.payload.len() as u64 + header;
+        // It counts as outstanding, but the room that it needs is not taken.
+        let counted = if chunk.state == ChunkState::InFlight { bytes } else { 0 };
+        let known = space.allowance;
+        let a_rwnd = windows.a_rwnd.or(only);
+        let rwnd = a_rwnd.map(|a_rwnd| u64::from(a_rwnd).saturating_sub(all.saturating_sub(counted)));
+        if let Some(a_fwnd) = windows.a_fwnd {
+            space.allowance.set(a_fwnd, own.saturating_sub(counted));
+        }
+        let room = self.has_room_in(tables, rwnd.unwrap_or(self.bytes()), at, bytes);
+        if let Some(space) = tables.spaces.get_mut(at) {
+            space.allowance = known;
+        }
+        room
+    }
+}
+
+impl Sender {
     /// A SACK has come for a space: which windows it has closed or opened.
     #[inline]
     pub(super) fn look_at_windows(
@@ -97,9 +142,8 @@ impl Sender {
         };
         let wide = |window: Option<u32>| window.is_none_or(|window| window >= full);
         let open = wide(windows.a_rwnd) && wide(windows.a_fwnd);
-        let calm =
-            |space: &super::SendSpace| !(space.probe.waits() || space.probe.in_flight || space.probe.closed);
-        if !open || !self.spaces.rows().iter().all(calm) {
+        let calm = |space: &SendSpace| !(space.probe.waits() || space.probe.in_flight || space.probe.closed);
+        if !open || !self.tables.spaces.rows().iter().all(calm) {
             self.look_at_probes(cx, at, windows, advanced);
         }
     }
@@ -109,12 +153,12 @@ impl Sender {
         if windows.a_rwnd.is_none() && windows.a_fwnd.is_none() {
             return; // SHUTDOWN speaks of no window
         }
-        for id in self.spaces.ids() {
+        for id in self.tables.spaces.ids() {
             // A window below the chunk that waits is closed. SACKs that say so again, or speak of other subflows, do not put
             // the probe off.
-            let opened =
-                self.spaces.get(id).is_some_and(|space| space.probe.waits()) && self.fits_next(cx, id);
-            let Some(space) = self.spaces.get_mut(id) else { continue };
+            let opened = self.tables.spaces.get(id).is_some_and(|space| space.probe.waits())
+                && self.peer.fits_next(&self.tables, self.format, cx, id);
+            let Some(space) = self.tables.spaces.get_mut(id) else { continue };
             if opened {
                 space.probe.at = None;
                 space.probe.due = false;
@@ -124,11 +168,11 @@ impl Sender {
                 space.probe.closed = false;
             }
             if opened {
-                self.end_of_idleness(cx, id);
+                self.tables.end_of_idleness(cx, id);
             }
         }
-        let room = self.fits_earliest(cx, at, windows);
-        let Some(space) = self.spaces.get_mut(at) else { return };
+        let room = self.peer.fits_earliest(&mut self.tables, cx, at, windows);
+        let Some(space) = self.tables.spaces.get_mut(at) else { return };
         // Beside a hole the window may be closed by what waits behind it: what fills it finds room.
         space.probe.closed = !room && space.flight.highest_gap_acked().is_none();
         if !room || !space.probe.in_flight {
@@ -137,51 +181,12 @@ impl Sender {
         let earliest = space.flight.get(space.flight.first());
         let lane = earliest.filter(|chunk| chunk.state == ChunkState::InFlight).map(|chunk| chunk.lane);
         space.probe = WindowProbe::default();
-        self.end_of_idleness(cx, at);
+        self.tables.end_of_idleness(cx, at);
         // If it moved the cumulative point the probe has arrived.
         let Some(id) = lane.filter(|_| !advanced) else { return };
         self.mark_all_lost(cx, id);
-        if let Some(lane) = self.lanes.get_mut(id) {
-            lane.single_packet = false;
-            lane.awaiting_sack = false;
+        if let Some(lane) = self.tables.lanes.get_mut(id) {
+            lane.permits.window_opened();
         }
-    }
-
-    /// Whether the peer has room for the next chunk of a space.
-    fn fits_next(&self, cx: &Context, at: SpaceId) -> bool {
-        let waiting = self.subflows.rows().iter().filter(|subflow| subflow.space == at);
-        let next = |subflow: &super::Subflow| {
-            let path = self.lanes.get(subflow.lane).map(|lane| lane.path).unwrap_or_default();
-            subflow.out.peek(subflow.cut_at(self.max_payload(cx, path)))
-        };
-        waiting.filter_map(next).min().is_none_or(|payload| self.fits_peer_window(cx, at, payload))
-    }
-
-    /// Whether windows that the peer has just announced have room for the earliest chunk that it has not acknowledged.
-    fn fits_earliest(&mut self, cx: &Context, at: SpaceId, windows: Windows) -> bool {
-        let (all, own) = (self.outstanding(cx, None), self.outstanding(cx, Some(at)));
-        let only = windows.a_fwnd.filter(|_| self.spaces.len() == 1);
-        let Some(space) = self.spaces.get_mut(at) else { return true };
-        let Some(chunk) = space.flight.get(space.flight.first()) else { return true };
-        if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
-            return true;
-        }
-        let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
-        let bytes = chunk.fragment.payload.len() as u64 + header;
-        // It counts as outstanding, but the room that it needs is not taken.
-        let counted = if chunk.state == ChunkState::InFlight { bytes } else { 0 };
-        let known = (self.peer_rwnd, space.allowance);
-        if let Some(a_rwnd) = windows.a_rwnd.or(only) {
-            self.peer_rwnd = u64::from(a_rwnd).saturating_sub(all.saturating_sub(counted));
-        }
-        if let Some(a_fwnd) = windows.a_fwnd {
-            space.allowance.set(a_fwnd, own.saturating_sub(counted));
-        }
-        let room = self.has_room(at, bytes);
-        self.peer_rwnd = known.0;
-        if let Some(space) = self.spaces.get_mut(at) {
-            space.allowance = known.1;
-        }
-        room
     }
 }

@@ -1,7 +1,7 @@
 //! The numbers of messages, stream by stream. They belong to the association: a stream that changes its subflow goes on
 //! counting.
 
-use anabranch_wire::Mid;
+use anabranch_wire::{Mid, Tsn};
 
 use crate::per_stream::PerStream;
 
@@ -11,9 +11,29 @@ pub(crate) struct Numbering {
     next: PerStream<Mid>,
     /// Unordered messages count for themselves (RFC 8260, 2.1); `None` where DATA is sent, which has no number for them.
     unordered: Option<PerStream<Mid>>,
+    /// The association sequence number of the next chunk (encoding of 2007).
+    asn: Tsn,
 }
 
 impl Numbering {
+    /// With `asn` as the first association sequence number.
+    pub(crate) fn new(asn: Tsn) -> Self {
+        Self { asn, ..Self::default() }
+    }
+
+    /// Association sequence numbers begin with this one.
+    pub(crate) fn begin_asn(&mut self, asn: Tsn) {
+        self.asn = asn;
+    }
+
+    /// The association sequence number of a chunk that leaves.
+    #[inline]
+    pub(crate) fn take_asn(&mut self) -> Tsn {
+        let asn = self.asn;
+        self.asn = asn.next();
+        asn
+    }
+
     /// From now on messages travel with identifiers (I-DATA) or not. True where they do and did not.
     pub(crate) fn identify(&mut self, on: bool) -> bool {
         let changes = on != self.unordered.is_some();
@@ -90,8 +110,8 @@ impl Numbering {
         })
     }
 
-    /// Every stream begins anew (restart).
-    pub(crate) fn restart(&mut self) {
-        *self = Self::default();
+    /// Every stream begins anew (restart), and association sequence numbers with `asn`.
+    pub(crate) fn restart(&mut self, asn: Tsn) {
+        *self = Self::new(asn);
     }
 }

@@ -19,7 +19,7 @@ impl DeliveryOrder {
         self.next.iter().map(|(stream, _)| stream).chain(self.waiting.streams())
     }
 
-    /// What is charged for messages that wait for others, bytes.
+    /// Bytes that are charged for messages that wait for others.
     pub(crate) fn held(&self) -> usize {
         self.waiting.held()
     }

@@ -1,4 +1,4 @@
-//! What will not come: messages that the peer gives up, streams that begin anew, a peer that has restarted.
+//! Data that will not come: messages that the peer gives up, streams that begin anew, a peer that has restarted.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use anabranch_wire::Mid;
 
 use super::{Inbound, Reassembly, Streams, Waiting};
 use crate::ids::{Id, SpaceId};
-use crate::receiver::inbound::growing::Aborted;
+use crate::receiver::inbound::partial_message::Aborted;
 
 impl Inbound {
     /// The peer gives up the messages of a stream, ordered or unordered, up to `mid`. True when a message became ready where
@@ -105,7 +105,7 @@ impl Inbound {
         }
     }
 
-    /// What has come of messages of a stream, or of all, that are not whole is given up.
+    /// Fragments of messages that are not whole, of a stream or of all, are given up.
     fn give_up_fragments(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) {
         let (bytes, pieces) = self.reassembly.give_up(stream, aborted);
         let mut freed = vec![(SpaceId::FIRST, bytes, pieces)];

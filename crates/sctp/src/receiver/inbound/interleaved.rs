@@ -9,8 +9,10 @@ use std::ops::RangeInclusive;
 use anabranch_wire::{Mid, Tsn};
 use bytes::Bytes;
 
-use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, SPLIT, TOO_LONG, take_all};
 use super::numbers::Numbers;
+use super::partial_message::{
+    Aborted, Inconsistent, Label, PIECE, PartialMessage, SPLIT, TOO_LONG, take_all,
+};
 use super::reassembly::{Arena, Taken};
 use crate::encoding::DataChunk;
 use crate::ids::SpaceId;
@@ -67,7 +69,7 @@ pub(in crate::receiver) struct Finished {
     pub(in crate::receiver) charged: usize,
 }
 
-/// What became of a chunk.
+/// The outcome of a chunk.
 #[derive(Debug)]
 pub(in crate::receiver) enum Added {
     /// It, or its message, was here before.
@@ -92,7 +94,7 @@ struct Assembly {
     /// Two sequence spaces have brought fragments of it.
     of_two: bool,
     /// Fragments 0 to `next` - 1, in as far as they have not been handed over.
-    growing: Growing,
+    partial: PartialMessage,
     /// Under which numbers those came.
     numbers: Numbers,
     next: u32,
@@ -137,7 +139,7 @@ pub(crate) struct Interleaved {
     loose: BTreeMap<LooseKey, Loose>,
     near: PerStream<Near>,
     arena: Arena,
-    /// What is charged for them, bytes.
+    /// Bytes that are charged for them.
     held: usize,
 }
 
@@ -160,7 +162,7 @@ impl Interleaved {
         self.near.at(stream)
     }
 
-    /// What is charged for messages in the making, bytes.
+    /// Bytes that are charged for messages in the making.
     pub(crate) fn held(&self) -> usize {
         self.held
     }
@@ -205,14 +207,14 @@ impl Interleaved {
                     let loose: Vec<_> = self.loose.range(loose_of(key)).map(|(key, _)| *key).collect();
                     take_all(&mut self.loose, &loose);
                 }
-                aborted.extend(assembly.growing.abort(stream, unordered));
+                aborted.extend(assembly.partial.abort(stream, unordered));
                 (assembly.space, assembly.bytes(), assembly.pieces())
             },
         );
         freed.collect()
     }
 
-    /// What is charged to each space, counted: for tests.
+    /// The charge of each space, counted: for tests.
     pub(crate) fn count(&self) -> impl Iterator<Item = Freed> + '_ {
         self.assemblies.values().map(|assembly| (assembly.space, assembly.bytes(), assembly.pieces()))
     }
@@ -241,8 +243,8 @@ impl Interleaved {
     /// Messages of the TSN space whose fragments from the first on came above `seq`, and were not handed over: which, the highest number
     /// under which they came, and what is charged for them.
     pub(in crate::receiver) fn begun_above(&self, seq: u64) -> impl Iterator<Item = (Key, u64, usize)> + '_ {
-        let begun = self.of_first().filter(move |(_, a)| !a.growing.has_parts() && a.numbers.are_above(seq));
-        begun.map(|(key, assembly)| (*key, assembly.numbers.highest(), assembly.growing.memory()))
+        let begun = self.of_first().filter(move |(_, a)| !a.partial.has_parts() && a.numbers.are_above(seq));
+        begun.map(|(key, assembly)| (*key, assembly.numbers.highest(), assembly.partial.memory()))
     }
 
     /// Fragments of the TSN space that came above `seq` and have others missing before them.
@@ -264,15 +266,15 @@ impl Interleaved {
     /// Drops the fragments of a message from the first on, to make room.
     pub(in crate::receiver) fn forget_begun(&mut self, key: Key) -> Option<Taken> {
         let assembly = self.assemblies.get_mut(&key)?;
-        let (growing, numbers) =
-            (std::mem::take(&mut assembly.growing), std::mem::take(&mut assembly.numbers));
-        self.held -= growing.memory();
+        let (partial, numbers) =
+            (std::mem::take(&mut assembly.partial), std::mem::take(&mut assembly.numbers));
+        self.held -= partial.memory();
         if assembly.last.is_some_and(|last| last < assembly.next) {
             assembly.last = None;
         }
         assembly.next = 0;
         let message = self.forget_empty(key);
-        Some((numbers.ranges().collect(), growing.held(), growing.fragments() + message))
+        Some((numbers.ranges().collect(), partial.held(), partial.fragments() + message))
     }
 
     /// Drops a fragment that has others missing before it, to make room.
@@ -291,7 +293,7 @@ impl Interleaved {
 
     /// Forgets a message of which nothing is left, and the user has had nothing: how many pieces were charged for it.
     fn forget_empty(&mut self, key: Key) -> usize {
-        let is_empty = |a: &Assembly| a.bytes() == 0 && !a.growing.has_parts();
+        let is_empty = |a: &Assembly| a.bytes() == 0 && !a.partial.has_parts();
         if !self.assemblies.get(&key).is_some_and(|assembly| is_empty(assembly)) {
             return 0;
         }
@@ -301,11 +303,11 @@ impl Interleaved {
     }
 
     /// Bytes of a message that are here and may be handed over.
-    pub(crate) fn grown(&self, stream: u16, unordered: bool, number: u64) -> usize {
-        self.assemblies.get(&(stream, unordered, number)).map_or(0, |assembly| assembly.growing.held())
+    pub(crate) fn held_of(&self, stream: u16, unordered: bool, number: u64) -> usize {
+        self.assemblies.get(&(stream, unordered, number)).map_or(0, |assembly| assembly.partial.held())
     }
 
-    /// What is here of a message, as the next part of it, with how many pieces were charged for that.
+    /// The bytes that are here of a message, as the next part of it, with how many pieces were charged for that.
     pub(crate) fn part(
         &mut self,
         stream: u16,
@@ -314,14 +316,14 @@ impl Interleaved {
         numbers: &mut u32,
     ) -> Option<(Received, usize)> {
         let assembly = self.assemblies.get_mut(&(stream, unordered, number))?;
-        let charged = assembly.growing.fragments();
+        let charged = assembly.partial.fragments();
         if charged == 0 {
             return None;
         }
-        self.held -= assembly.growing.memory();
+        self.held -= assembly.partial.memory();
         assembly.numbers = Numbers::default();
         let label = assembly.label(stream, unordered);
-        Some((assembly.growing.part(label, numbers), charged))
+        Some((assembly.partial.part(label, numbers), charged))
     }
 
     /// Takes one chunk. A message that `waits` for others of its stream gets memory of its own.
@@ -380,7 +382,7 @@ impl Interleaved {
         let Some(assembly) = self.assemblies.remove(&key) else { return Ok(Added::Duplicate) };
         self.held -= assembly.memory() - p.payload.len() - PIECE;
         let label = assembly.label(p.stream, p.unordered);
-        let (message, numbers) = (assembly.growing.finish(label), assembly.numbers);
+        let (message, numbers) = (assembly.partial.finish(label), assembly.numbers);
         Ok(Added::Whole(Finished { message, numbers, charged: before }))
     }
 }
@@ -394,7 +396,7 @@ impl Assembly {
             tsn: Tsn::default(),
             immediate: false,
             of_two: false,
-            growing: Growing::default(),
+            partial: PartialMessage::default(),
             numbers: Numbers::default(),
             next: 0,
             loose: 0,
@@ -417,12 +419,12 @@ impl Assembly {
 
     /// Bytes that are here.
     fn bytes(&self) -> usize {
-        self.growing.held() + self.loose_bytes
+        self.partial.held() + self.loose_bytes
     }
 
     /// Pieces that are charged: its fragments, and the message itself.
     fn pieces(&self) -> usize {
-        self.growing.fragments() + self.loose as usize + 1
+        self.partial.fragments() + self.loose as usize + 1
     }
 
     fn memory(&self) -> usize {
@@ -458,7 +460,7 @@ impl Assembly {
         }
         self.immediate |= p.immediate;
         if number != self.next {
-            let so_far = self.growing.total() + self.loose_bytes;
+            let so_far = self.partial.total() + self.loose_bytes;
             if so_far > 0 && so_far + p.payload.len() > limit {
                 return Err(TOO_LONG);
             }
@@ -468,14 +470,14 @@ impl Assembly {
             return Ok(true);
         }
         let most = limit.saturating_sub(self.loose_bytes).max(p.payload.len());
-        self.growing.append(p.payload, most)?;
+        self.partial.append(p.payload, most)?;
         self.numbers.add(p.seq);
         self.next += 1;
         while self.loose > 0 {
             let Some((seq, payload)) = loose.remove(&at(self.next)) else { break };
             self.loose -= 1;
             self.loose_bytes -= payload.len();
-            self.growing.attach(payload.into(), limit)?;
+            self.partial.attach(payload.into(), limit)?;
             self.numbers.add(seq);
             self.next += 1;
         }

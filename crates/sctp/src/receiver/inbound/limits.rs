@@ -1,8 +1,9 @@
-//! What the configuration allows the receiver to hold, and what it costs.
+//! The memory that the configuration allows the receiver to hold, and the cost of a chunk in it.
 
-use super::growing::PIECE;
+use super::partial_message::PIECE;
 use crate::config::Config;
-use crate::receiver::space::ReceiveSpace;
+use crate::receiver::arrivals::Arrivals;
+use crate::receiver::window::{ReceiveWindow, packet_of_peer};
 
 /// Memory charged for a gap in the sequence of received TSNs, bytes.
 pub(in crate::receiver) const GAP: usize = 32;
@@ -10,20 +11,13 @@ pub(in crate::receiver) const GAP: usize = 32;
 /// With less a short window could not take as many small messages as it has bytes for.
 const LEAST_BOUND: usize = 64 << 10;
 
-/// The largest IP packet that the peer is taken to send, bytes. It is the configured MTU and stays so: the MTU of a path is that of our
-/// own packets, which is found, lowered and raised meanwhile, while the peer's may be larger; and bounds on memory must not move
-/// with it.
-#[inline]
-pub(in crate::receiver) fn packet_of_peer(config: &Config) -> u16 {
-    config.mtu
-}
-
-/// What the configuration allows to hold.
+/// The memory that the configuration allows to hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
     pub(in crate::receiver) config: &'a Config,
-    /// What came in each sequence space, and what is missing.
-    pub(in crate::receiver) spaces: &'a [ReceiveSpace],
+    pub(in crate::receiver) window: &'a ReceiveWindow,
+    /// The numbers that have come in each sequence space, with their gaps.
+    pub(in crate::receiver) arrivals: &'a Arrivals,
     /// Bytes that the sender has of the memory for both.
     pub(in crate::receiver) lent: u32,
 }
@@ -32,16 +26,13 @@ impl Limits<'_> {
     /// Subflows have spaces of their own.
     #[inline]
     fn several(&self) -> bool {
-        self.spaces.len() > 1
+        self.arrivals.are_several()
     }
 
     /// Memory that gaps take: as long as what is missing does not come, whatever the user reads.
     #[inline]
     pub(in crate::receiver) fn gaps(&self) -> usize {
-        match self.spaces {
-            [space] => space.received.gaps() * GAP,
-            spaces => gaps_of(spaces),
-        }
+        self.arrivals.gaps() * GAP
     }
 
     /// Longest message, bytes.
@@ -52,10 +43,10 @@ impl Limits<'_> {
 
     /// The receive window, bytes.
     fn window(&self) -> usize {
-        self.config.limits.receive_window as usize
+        self.window.size() as usize
     }
 
-    /// What messages in the making may hold before the one that grows is handed over in parts: less where several subflows
+    /// The memory that messages in the making may hold before the one that grows is handed over in parts: less where several subflows
     /// grow theirs side by side, and each has a part of the window only.
     #[inline]
     pub(in crate::receiver) fn point(&self) -> usize {
@@ -74,13 +65,13 @@ impl Limits<'_> {
     /// Memory that may be held in all: two windows, less what the sender has of them, which is one at most. Where two windows are less than
     /// the least room, that room is the receiver's whatever the sender has.
     pub(in crate::receiver) fn bound(&self) -> usize {
-        let both = 2 * self.config.limits.largest_receive_window() as usize;
+        let both = 2 * self.window.largest(&self.config.limits) as usize;
         let room = both.saturating_sub(self.lent as usize);
         let least = if both < LEAST_BOUND { LEAST_BOUND } else { LEAST_BOUND.min(room) };
         (2 * self.window()).min(room).max(self.window()).max(least)
     }
 
-    /// What so much memory takes of the receive window, bytes. Bookkeeping counts a third as long as memory is no more than
+    /// The bytes of the receive window that so much memory takes. Bookkeeping counts a third as long as memory is no more than
     /// half of its bound; beyond that messages of a few bytes close the window, which is shut at three quarters. Where
     /// subflows have floors it counts a third only, so that who has filled his part does not close the window to all.
     #[inline]
@@ -104,12 +95,7 @@ impl Limits<'_> {
     }
 }
 
-#[inline(never)]
-fn gaps_of(spaces: &[ReceiveSpace]) -> usize {
-    spaces.iter().map(|space| space.received.gaps() * GAP).sum()
-}
-
-/// What a chunk may cost: its payload, a piece, a message that begins with it, a gap.
+/// The memory that a chunk may cost: its payload, a piece, a message that begins with it, a gap.
 pub(in crate::receiver) fn cost(payload: usize) -> usize {
     payload + 2 * PIECE + GAP
 }

@@ -38,7 +38,7 @@ impl Numbers {
         self.start + u64::from(self.len)
     }
 
-    /// What is charged for those that do not follow each other, bytes.
+    /// Bytes that are charged for those that do not follow each other.
     pub(in crate::receiver) fn memory(&self) -> usize {
         self.others.as_ref().map_or(0, |others| 128 + 32 * others.len())
     }

@@ -4,7 +4,7 @@
 use anabranch_base::Instant;
 use bytes::Bytes;
 
-use super::growing::PIECE;
+use super::partial_message::PIECE;
 use crate::ids::SpaceId;
 use crate::message::{Part, Received, Rest};
 
@@ -24,7 +24,7 @@ pub(in crate::receiver) struct Parked {
     space: SpaceId,
 }
 
-/// What few messages have.
+/// Attributes that few messages have.
 #[derive(Debug)]
 struct Beside {
     part: Option<Part>,
@@ -82,7 +82,7 @@ impl Parked {
         (self.space, self.first.len() + rest.iter().map(Bytes::len).sum::<usize>(), 1 + rest.len())
     }
 
-    /// What is charged for it, bytes.
+    /// Bytes that are charged for it.
     pub(in crate::receiver) fn memory(&self) -> usize {
         let (_, bytes, pieces) = self.size();
         bytes + pieces * PIECE

@@ -10,7 +10,7 @@ impl Inbound {
             || self.numbered.as_ref().is_some_and(|numbered| numbered.order.held() > 0)
     }
 
-    /// What is known of a chunk that is refused again and again.
+    /// The record of a chunk that is refused again and again.
     pub(crate) fn refused(&mut self) -> &mut Refused {
         self.numbered.get_or_insert_default().refused.get_or_insert_default()
     }

@@ -10,7 +10,7 @@ use crate::room;
 /// A queue with room for more messages than that gives room back.
 const LARGE: usize = 1024;
 
-/// What the user may take.
+/// Messages, and parts of such, that the user may take.
 #[derive(Debug, Default)]
 pub(in crate::receiver) struct Ready {
     /// In the order of delivery, as long as the user has read no stream alone; then it is empty between two calls.
@@ -18,7 +18,7 @@ pub(in crate::receiver) struct Ready {
     by_stream: Option<Box<ByStream>>,
 }
 
-/// What the user may take, with an index: taking a message from anywhere costs the logarithm of how many wait, and nothing that waits on
+/// Messages that the user may take, with an index: taking a message from anywhere costs the logarithm of how many wait, and nothing that waits on
 /// other streams is looked at.
 #[derive(Debug, Default)]
 pub(in crate::receiver) struct ByStream {
@@ -69,7 +69,7 @@ impl Ready {
         self.push(message);
     }
 
-    /// What was put into the queue goes to its place.
+    /// The messages in the queue go to their places.
     #[cold]
     fn index(&mut self) {
         if let Some(all) = &mut self.by_stream {
@@ -89,7 +89,7 @@ impl Ready {
         self.queue.pop_front()
     }
 
-    /// What was needed once is given back when there is little: it is charged to nobody.
+    /// Room that was needed once is given back when there is little in it: it is charged to nobody.
     #[cold]
     fn shrink(&mut self) {
         if self.queue.len() < self.queue.capacity() / 4 {
@@ -136,7 +136,7 @@ impl Ready {
         queued.chain(parked.map(|message| message.size()))
     }
 
-    /// What is here belongs to the first space from now on.
+    /// All messages here belong to the first space from now on.
     pub(in crate::receiver) fn leave_spaces(&mut self) {
         self.queue.iter_mut().for_each(|message| message.space = SpaceId::FIRST);
         let parked = self.by_stream.iter_mut().flat_map(|all| all.messages.values_mut());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anabranch_wire::Tsn;
 use bytes::{Bytes, BytesMut};
 
-use super::growing::{Aborted, Growing, Inconsistent, Label, PIECE, take_all};
+use super::partial_message::{Aborted, Inconsistent, Label, PIECE, PartialMessage, take_all};
 use crate::ids::SpaceId;
 use crate::message::Received;
 
@@ -61,7 +61,7 @@ struct Run {
     ppid: u32,
     unordered: bool,
     immediate: bool,
-    growing: Growing,
+    partial: PartialMessage,
 }
 
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Arena {
     }
 }
 
-/// What has arrived of messages that are not whole.
+/// Fragments that have arrived of messages that are not whole.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     /// The run that grew last: with no loss, the only one.
@@ -109,7 +109,7 @@ pub(crate) struct Reassembly {
     arena: Arena,
     /// Runs and orphans there are. Without any, a message of one chunk needs no look at its neighbours.
     unfinished: usize,
-    /// What runs and orphans are charged, bytes.
+    /// Bytes that are charged for runs and orphans.
     held: usize,
     /// Size of the last message that took more than one fragment: room to reserve for the next.
     expected: usize,
@@ -117,10 +117,10 @@ pub(crate) struct Reassembly {
     tail: Option<u64>,
 }
 
-/// What was taken back: the numbers under which it came, as `start..end`, and the bytes and pieces that were charged for it.
+/// Something that was taken back: the numbers under which it came, as `start..end`, and the bytes and pieces that were charged for it.
 pub(crate) type Taken = (Vec<(u64, u64)>, usize, usize);
 
-/// What became of one of several chunks of a message.
+/// The outcome of one of several chunks of a message.
 #[derive(Debug)]
 pub(crate) enum Joined {
     /// The chunk waits for others.
@@ -132,7 +132,7 @@ pub(crate) enum Joined {
 }
 
 impl Reassembly {
-    /// What is charged for messages that are not whole, bytes.
+    /// Bytes that are charged for messages that are not whole.
     #[inline]
     pub(crate) fn held(&self) -> usize {
         self.held
@@ -218,25 +218,25 @@ impl Reassembly {
             self.unfinished -= 1;
             self.held -= orphan.payload.len() + PIECE;
             check(&run, orphan.stream, orphan.ssn, orphan.unordered)?;
-            run.growing.attach(orphan.payload.into(), limit)?;
+            run.partial.attach(orphan.payload.into(), limit)?;
             run.immediate |= orphan.immediate;
             run.next_seq += 1;
             ended = orphan.ending;
         }
         if ended {
             self.unfinished -= 1;
-            self.expected = run.growing.held();
+            self.expected = run.partial.held();
             // Its fragments were charged, and the run itself unless it has just begun.
-            let charged = run.growing.fragments() + usize::from(!c.beginning);
+            let charged = run.partial.fragments() + usize::from(!c.beginning);
             let (first_seq, end_seq, ssn, label) = (run.first_seq, run.next_seq, run.ssn, run.label());
-            let message = run.growing.finish(label);
+            let message = run.partial.finish(label);
             let freed = charged - message.count();
             return Ok(Joined::Whole(Whole { first_seq, end_seq, ssn, freed, message }));
         }
         self.held += run.memory();
         if let Some(mut previous) = self.current.replace(run) {
             // Room is reserved for the one that grows only.
-            previous.growing.trim();
+            previous.partial.trim();
             self.waiting.insert(previous.next_seq, Box::new(previous));
         }
         Ok(Joined::Waits)
@@ -256,9 +256,9 @@ impl Reassembly {
     ) -> (usize, usize) {
         let (mut bytes, mut pieces) = (0, 0);
         let mut gone = |run: &Run| {
-            aborted.extend(run.growing.abort(run.stream, run.unordered));
-            bytes += run.growing.held();
-            pieces += run.growing.fragments() + 1;
+            aborted.extend(run.partial.abort(run.stream, run.unordered));
+            bytes += run.partial.held();
+            pieces += run.partial.fragments() + 1;
         };
         // A run misses the number behind it.
         if let Some(run) = self.current.take_if(|run| run.next_seq < floor) {
@@ -354,9 +354,9 @@ impl Reassembly {
     }
 
     /// Bytes that are here, and may be handed over, of the message that the fragment `seq` has just made grow.
-    pub(crate) fn grown(&self, seq: u64) -> usize {
+    pub(crate) fn held_of(&self, seq: u64) -> usize {
         let run = self.current.as_ref().filter(|run| (run.first_seq..run.next_seq).contains(&seq));
-        run.map_or(0, |run| run.growing.held())
+        run.map_or(0, |run| run.partial.held())
     }
 
     /// What is here of the message that the fragment `seq` has just made grow, if `may_go`: its stream, SSN, and the TSN
@@ -371,9 +371,9 @@ impl Reassembly {
         if !run.unordered && !may_go(run.stream, run.ssn, run.first_seq) {
             return None;
         }
-        self.held -= run.growing.memory();
-        let (label, charged) = (run.label(), run.growing.fragments());
-        let part = run.growing.part(label, numbers);
+        self.held -= run.partial.memory();
+        let (label, charged) = (run.label(), run.partial.fragments());
+        let part = run.partial.part(label, numbers);
         let freed = charged - part.count();
         Some((part, freed))
     }
@@ -383,9 +383,9 @@ impl Reassembly {
         let (mut bytes, mut pieces) = (0, 0);
         let listed = |of: u16| stream.is_none_or(|stream| stream == of);
         let mut gone = |run: &Run| {
-            aborted.extend(run.growing.abort(run.stream, run.unordered));
-            bytes += run.growing.held();
-            pieces += run.growing.fragments() + 1;
+            aborted.extend(run.partial.abort(run.stream, run.unordered));
+            bytes += run.partial.held();
+            pieces += run.partial.fragments() + 1;
         };
         if let Some(run) = self.current.take_if(|run| listed(run.stream)) {
             gone(&run);
@@ -409,7 +409,7 @@ impl Reassembly {
     /// Bytes and pieces that are here, counted: for tests.
     pub(crate) fn count(&self) -> (usize, usize) {
         let runs = self.current.iter().chain(self.waiting.values().map(|run| &**run));
-        let of_runs = runs.map(|run| (run.growing.held(), run.growing.fragments() + 1));
+        let of_runs = runs.map(|run| (run.partial.held(), run.partial.fragments() + 1));
         let of_orphans = self.orphans.values().map(|orphan| (orphan.payload.len(), 1));
         of_runs.chain(of_orphans).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
@@ -422,7 +422,7 @@ impl Reassembly {
     /// Messages that begin above `seq` and of which nothing was handed over: the number that each waits for, and what is charged for it.
     pub(crate) fn runs_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
         let runs = self.current.iter().chain(self.waiting.range(seq + 1..).map(|(_, run)| &**run));
-        let untouched = runs.filter(move |run| run.first_seq > seq && !run.growing.has_parts());
+        let untouched = runs.filter(move |run| run.first_seq > seq && !run.partial.has_parts());
         untouched.map(|run| (run.next_seq, run.memory()))
     }
 
@@ -431,7 +431,7 @@ impl Reassembly {
         let run = self.take_run(next)?;
         self.unfinished -= 1;
         self.held -= run.memory();
-        Some((vec![(run.first_seq, run.next_seq)], run.growing.held(), run.growing.fragments() + 1))
+        Some((vec![(run.first_seq, run.next_seq)], run.partial.held(), run.partial.fragments() + 1))
     }
 
     /// Drops the fragment `seq`, which the receiver has decided to forget; true if it was held here as an orphan.
@@ -518,7 +518,7 @@ impl Reassembly {
             ppid: c.ppid,
             unordered: c.unordered,
             immediate: c.immediate,
-            growing: Growing::begin(c.payload, room),
+            partial: PartialMessage::begin(c.payload, room),
         }
     }
 }
@@ -538,7 +538,7 @@ impl Run {
     #[inline]
     fn grow(&mut self, c: &Arrived<'_>, limit: usize) -> Result<(), Inconsistent> {
         check(self, c.stream, c.ssn, c.unordered)?;
-        self.growing.append(c.payload, limit)?;
+        self.partial.append(c.payload, limit)?;
         self.next_seq += 1;
         self.immediate |= c.immediate;
         Ok(())
@@ -556,9 +556,9 @@ impl Run {
         }
     }
 
-    /// What is charged for it.
+    /// Bytes that are charged for it.
     fn memory(&self) -> usize {
-        self.growing.memory() + PIECE
+        self.partial.memory() + PIECE
     }
 }
 

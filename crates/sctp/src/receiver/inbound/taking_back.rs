@@ -1,4 +1,4 @@
-//! What is given up again for a chunk that fills a hole: "the receiver SHOULD drop the largest TSN held for reordering and accept the new
+//! Data that is given up again for a chunk that fills a hole: "the receiver SHOULD drop the largest TSN held for reordering and accept the new
 //! incoming DATA chunk" (RFC 9260, 6.2).
 
 use super::Inbound;
@@ -9,7 +9,7 @@ use crate::receiver::inbound::interleaved::Key;
 pub(in crate::receiver) struct Behind {
     /// The highest number under which it came.
     pub(in crate::receiver) highest: u64,
-    /// What is charged for it, bytes.
+    /// Bytes that are charged for it.
     pub(in crate::receiver) memory: usize,
     what: What,
 }
@@ -31,7 +31,7 @@ enum What {
 }
 
 impl Inbound {
-    /// What of the TSN space can be given up for the chunk `seq`; in the order of their highest numbers: the last goes first.
+    /// Data of the TSN space that can be given up for the chunk `seq`; in the order of their highest numbers: the last goes first.
     pub(in crate::receiver) fn behind(&self, seq: u64) -> Vec<Behind> {
         let mut all: Vec<_> =
             self.reassembly.orphans_above(seq).map(|(at, memory)| (at, memory, What::Orphan(at))).collect();

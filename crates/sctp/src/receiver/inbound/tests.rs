@@ -2,12 +2,17 @@
 
 use super::*;
 use crate::config::Config;
-use crate::receiver::inbound::growing::Aborted;
+use crate::receiver::arrivals::Arrivals;
+use crate::receiver::inbound::partial_message::Aborted;
+use crate::receiver::window::ReceiveWindow;
 use std::sync::LazyLock;
 
 fn limits() -> Limits<'static> {
     static CONFIG: LazyLock<Config> = LazyLock::new(Config::default);
-    Limits { config: &CONFIG, spaces: &[], lent: 0 }
+    static WINDOW: LazyLock<ReceiveWindow> =
+        LazyLock::new(|| ReceiveWindow::new(CONFIG.limits.receive_window));
+    static ARRIVALS: LazyLock<Arrivals> = LazyLock::new(Arrivals::default);
+    Limits { config: &CONFIG, window: &WINDOW, arrivals: &ARRIVALS, lent: 0 }
 }
 
 fn message(seq: u64, ssn: u16) -> Arrived<'static> {

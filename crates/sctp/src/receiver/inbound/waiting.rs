@@ -15,7 +15,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// What is charged for it, bytes.
+    /// Bytes that are charged for it.
     fn memory(&self) -> usize {
         self.message.memory() + self.numbers.memory()
     }
@@ -26,7 +26,7 @@ impl Waits {
 pub(in crate::receiver) struct Waiting {
     /// By stream, and by a number that rises with their order in it.
     messages: BTreeMap<(u16, u64), Box<Waits>>,
-    /// What is charged for them, bytes.
+    /// Bytes that are charged for them.
     held: usize,
     /// Of this, for the numbers of those that others have stood between.
     apart: usize,
@@ -39,13 +39,13 @@ impl Waiting {
         self.messages.is_empty()
     }
 
-    /// What is charged for messages that wait, bytes.
+    /// Bytes that are charged for messages that wait.
     #[inline]
     pub(in crate::receiver) fn held(&self) -> usize {
         self.held
     }
 
-    /// What of that is charged for numbers that do not follow each other.
+    /// The part of that which is charged for numbers that do not follow each other.
     #[inline]
     pub(in crate::receiver) fn apart(&self) -> usize {
         self.apart
@@ -76,7 +76,7 @@ impl Waiting {
         self.take_back(stream, number).map(|(message, _)| message)
     }
 
-    /// What of the TSN space came under numbers above `seq` alone, and was not handed over in part: its stream, its number, the highest
+    /// Messages of the TSN space that came under numbers above `seq` alone, and of which no part was handed over: stream, number, the highest
     /// under which it came, and what is charged for it.
     pub(in crate::receiver) fn above(&self, seq: u64) -> impl Iterator<Item = (u16, u64, u64, usize)> + '_ {
         let all = self.messages.iter().filter(move |(_, waits)| {
@@ -94,7 +94,7 @@ impl Waiting {
         Some((waits.message.of_stream(stream), waits.numbers))
     }
 
-    /// What waits of a stream, in its order.
+    /// Takes the messages of a stream that wait, in their order.
     pub(in crate::receiver) fn take(&mut self, stream: u16) -> Vec<Received> {
         let first =
             std::iter::from_fn(|| self.first_of(stream).and_then(|(number, _)| self.remove(stream, number)));

@@ -13,7 +13,7 @@ use super::likeness::Pair;
 use super::one_flow::{News, OneFlow};
 use super::ranks::{Delays, LossCause};
 use super::trial::{Change, Seen, Trial};
-use super::view::{Delay, Heard, LaneView, Lost};
+use super::view::{Delay, LaneReport, LaneView, Lost};
 
 /// What a lost packet is to a window.
 const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
@@ -224,7 +224,7 @@ impl Adaptive {
         &mut self,
         now: Instant,
         lane: usize,
-        heard: &Heard,
+        heard: &LaneReport,
         views: &[LaneView],
         pmdcs: u64,
     ) {
@@ -303,7 +303,7 @@ impl Adaptive {
     }
 
     /// The one flow of a class hears of an acknowledgement.
-    fn grow(&mut self, now: Instant, index: usize, lane: usize, heard: &Heard, views: &[LaneView]) {
+    fn grow(&mut self, now: Instant, index: usize, lane: usize, heard: &LaneReport, views: &[LaneView]) {
         let (flight, window) = (self.flight(index, views), self.window(index));
         let leader = self.leader(index);
         let Some(class) = self.classes.get_mut(leader) else { return };

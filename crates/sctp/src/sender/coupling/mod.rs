@@ -21,7 +21,7 @@ use crate::config::{AdaptiveCut, Config, Coupling, FccCount};
 use crate::ids::{Id, LaneId};
 use adaptive::Adaptive;
 use linked::Losses;
-pub(super) use view::{Delay, Heard, LaneView, Lost};
+pub(super) use view::{Delay, LaneReport, LaneView, Lost};
 
 /// A coupling whose answer changes with what happens.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Coupler {
     }
 
     /// A SACK spoke of `lane`.
-    pub(crate) fn on_ack(&mut self, now: Instant, lane: LaneId, heard: &Heard) {
+    pub(crate) fn on_ack(&mut self, now: Instant, lane: LaneId, heard: &LaneReport) {
         let lane = lane.row();
         match &mut self.rule {
             Rule::Olia(losses) => Losses::of(losses, lane).acked(heard.bytes),

@@ -1,6 +1,7 @@
 use anabranch_base::{Dscp, Duration};
 
 use super::*;
+use crate::ids::PathId;
 use anabranch_transport::congestion::Congestion;
 use holding::Holding;
 use likeness::{Likeness, Pair};
@@ -16,7 +17,8 @@ fn lane(cwnd: u64, rtt_ms: u64) -> LaneView {
         cwnd,
         flight: cwnd,
         srtt: Some(Duration::from_millis(rtt_ms)),
-        ..LaneView::default()
+        path: PathId::new(0),
+        dscp: Dscp::DEFAULT,
     }
 }
 
@@ -231,7 +233,7 @@ impl Lanes {
             let now = Instant::from_nanos(self.now);
             let sent_at = Some(Instant::from_nanos(self.now.saturating_sub(ms * MS)));
             let delay = Some(Delay::RoundTrip((ms * MS) as i64));
-            let heard = Heard { bytes: packets * 1468, delay, sent_at, alone: packets == 1 };
+            let heard = LaneReport { bytes: packets * 1468, delay, sent_at, alone: packets == 1 };
             self.coupler.on_ack(now, LaneId::at(lane), &heard);
         }
         self.coupler.review(Instant::from_nanos(self.now));

@@ -6,7 +6,7 @@ use anabranch_transport::congestion::Congestion;
 use crate::ids::PathId;
 
 /// What a coupling sees of a lane.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneView {
     /// Whether the lane carries an open subflow.
     pub(crate) open: bool,
@@ -35,7 +35,7 @@ pub(crate) enum Delay {
 
 /// What a SACK says of a lane.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct LaneReport {
     /// Bytes acknowledged for the first time.
     pub(crate) bytes: u64,
     /// Of the newest chunk that was sent only once.

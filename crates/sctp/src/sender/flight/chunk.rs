@@ -21,6 +21,9 @@ pub(crate) enum ChunkState {
     Abandoned,
 }
 
+/// Memory for a chunk that was sent, besides its payload, bytes.
+pub(in crate::sender) const CHUNK: u64 = size_of::<SentChunk>() as u64;
+
 /// A chunk that has been sent.
 #[derive(Debug)]
 pub(crate) struct SentChunk {

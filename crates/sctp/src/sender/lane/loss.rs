@@ -26,6 +26,10 @@ pub(crate) struct Loss {
     highest_acked: Option<u64>,
     /// A chunk left under a number below one that had been looked at: suspects are not in the order of time.
     disordered: bool,
+    /// The lane's earliest unacknowledged chunk, where lanes share a space, as it was when it was looked for last.
+    earliest: u64,
+    /// Chunks that were taken for lost so far.
+    count: u32,
 }
 
 impl Loss {
@@ -39,7 +43,36 @@ impl Loss {
             own: None,
             highest_acked: None,
             disordered: false,
+            earliest: 0,
+            count: 0,
         }
+    }
+
+    /// Takes what the lane knew whose place this one takes, but for its count.
+    pub(super) fn inherit(&mut self, old: &mut Self) {
+        *self = Self { count: self.count, ..std::mem::take(old) };
+    }
+
+    /// Chunks that were taken for lost so far.
+    pub(in crate::sender) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// So many chunks were found lost, or are taken for it.
+    pub(in crate::sender) fn count_more(&mut self, chunks: u32) {
+        self.count = self.count.saturating_add(chunks);
+    }
+
+    /// The first number that is not acknowledged: of the space, or where lanes share it of this lane, when that was looked for last.
+    #[inline]
+    pub(in crate::sender) fn first(&self, flight: &Flight) -> u64 {
+        if self.own.is_some() { self.earliest } else { flight.first() }
+    }
+
+    /// Looks for the lane's earliest chunk ([`Loss::earliest`]), and keeps it.
+    pub(in crate::sender) fn find_earliest(&mut self, flight: &Flight) -> u64 {
+        self.earliest = self.earliest(flight);
+        self.earliest
     }
 
     /// From now on other lanes send under the same sequence space (`true`), or do not any more. `lane` is this one.
@@ -57,30 +90,33 @@ impl Loss {
         self.own.is_some()
     }
 
-    /// A chunk is being sent for the first time. True where lanes share a space and it is the earliest of this one that is
-    /// unacknowledged.
+    /// A chunk is being sent for the first time.
     #[inline]
-    pub(crate) fn sent(&mut self, seq: u64) -> bool {
-        let Some(own) = &mut self.own else { return false };
+    pub(crate) fn sent(&mut self, seq: u64) {
+        let Some(own) = &mut self.own else { return };
         rare();
         if own.back().is_some_and(|last| *last > seq) || self.highest_acked > Some(seq) {
             return self.sent_late(seq);
         }
         own.push_back(seq);
-        own.len() == 1
+        if own.len() == 1 {
+            self.earliest = seq;
+        }
     }
 
     /// The number was kept for the rest of a message, and higher ones have left before it: those of a subflow that has been
     /// merged into this one.
     #[cold]
-    fn sent_late(&mut self, seq: u64) -> bool {
+    fn sent_late(&mut self, seq: u64) {
         if seq < self.scanned {
             insert_sorted(&mut self.suspects, seq);
             self.disordered = true;
         }
-        let Some(own) = &mut self.own else { return false };
+        let Some(own) = &mut self.own else { return };
         insert_sorted(own, seq);
-        own.front() == Some(&seq)
+        if own.front() == Some(&seq) {
+            self.earliest = seq;
+        }
     }
 
     /// The lane's earliest chunk that is not acknowledged; the next sequence number of the space when there is none. It
@@ -366,7 +402,14 @@ impl Loss {
     /// Forgets everything (restart).
     pub(crate) fn restart(&mut self) {
         let own = self.own.is_some().then(VecDeque::new);
-        *self = Self { own, ..Self::new(self.threshold, false) };
+        let (earliest, count) = (self.earliest, self.count);
+        *self = Self { own, earliest, count, ..Self::new(self.threshold, false) };
+    }
+
+    /// Numbers begin anew.
+    pub(super) fn forget_numbers(&mut self) {
+        self.restart();
+        self.earliest = 0;
     }
 }
 

@@ -1,28 +1,42 @@
 //! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
+//!
+//! It is made of parts, which say why they change; what concerns several of them is a method of the lane. The flight itself lies in
+//! the sequence space, which lanes may share.
 
+mod burst;
+mod in_flight;
 pub(super) mod loss;
 pub(super) mod marked;
 mod pacing;
+mod permits;
 pub(super) mod rack;
+mod rack_tlp;
 mod recovery;
+mod round_trip;
+mod window;
 
-use anabranch_base::{Duration, Instant, rare};
-use anabranch_transport::congestion::Controller;
+use anabranch_base::{Duration, Instant};
 use anabranch_transport::pacer::Pacer;
-use anabranch_transport::reduction::Reducing;
 use anabranch_transport::rtt::RttEstimator;
 
-use super::flight::{Counted, LaneAck};
-use crate::config::{Config, LossDetection, MaxBurst, Reduction};
+use super::flight::{ChunkState, Counted, LaneAck};
+use crate::config::Config;
 use crate::context::Context;
 use crate::encoding::Encoding;
-use crate::ids::{PathId, SpaceId, SubflowId, Table};
-use crate::path::Path;
+use crate::ids::{PathId, SpaceId, SubflowId};
+use crate::path::{Path, Paths};
+use burst::Burst;
+use in_flight::{HandedOver, InFlight};
 use loss::Loss;
 use marked::{Circumstances, Marked, Report};
-use rack::Rack;
+use permits::Permits;
+use recovery::Recovery;
+use round_trip::RoundTrip;
+use window::Window;
 
-pub(super) use recovery::{Doubt, Recovery};
+pub(super) use in_flight::counted_header;
+pub(super) use rack_tlp::{LossTimer, RackTlp};
+pub(super) use recovery::Fall;
 
 /// Doublings of an interval that reach any RTO.Max.
 const MOST_DOUBLINGS: u8 = 20;
@@ -30,118 +44,27 @@ const MOST_DOUBLINGS: u8 = 20;
 /// No RTO counts as shorter than this where a pause is measured in RTOs.
 const SHORTEST_RTO: Duration = Duration::from_millis(1);
 
-/// The chunk being timed when one measurement is made per round trip (RFC 9260, 6.3.1, C4).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TimedChunk {
-    pub(super) seq: u64,
-    pub(super) sent_at: Instant,
-}
-
-/// From where a window comes down.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fall {
-    /// In flight before the loss was found, bytes (RecoverFS of RFC 9937).
-    pub(super) prior: u64,
-    /// What a window had let leave of that, or the window itself where that was more, bytes.
-    pub(super) most: u64,
-}
-
-/// What a lane's timer of losses is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LossTimer {
-    /// Chunks that may only be late are lost by then (RFC 8985, 6.3).
-    Reordering,
-    /// The tail may be lost: a probe is due (RFC 8985, 7.3).
-    Probe,
-    /// KAME's early fast retransmit.
-    EarlyRetransmit,
-    /// KAME: packets that leave without a SACK.
-    Burst,
-}
-
 /// What every packet asks for stands first.
 #[derive(Debug)]
 pub(super) struct Lane {
-    /// Bytes in flight, as windows count them: DATA chunk headers included, or not.
-    pub(super) flight: u64,
-    /// Chunks in flight.
-    pub(super) flight_chunks: u32,
-    /// What of the flight is headers and padding, bytes.
-    flight_overhead: u32,
-    /// Chunks neither cumulatively nor gap acknowledged: in flight or marked lost.
-    pub(super) unacked: u32,
+    pub(super) in_flight: InFlight,
     burst: Burst,
-    /// Max.Burst as a clamp: what windows are counted in, bytes, and no new data once so much is in flight.
-    burst_unit: u32,
-    burst_window: u64,
+    pub(super) permits: Permits,
     /// The sequence space under which it sends.
-    pub(super) space: SpaceId,
-    pub(super) path: PathId,
+    space: SpaceId,
+    path: PathId,
     /// The subflow that it carries; the first of them where several share it.
-    pub(super) subflow: SubflowId,
-    /// Bytes of header that count for each chunk.
-    pub(super) chunk_header: u8,
-    /// Padding that counts for each chunk: 3, or 0 for none.
-    padding: u8,
-    /// So many packets of new data may leave whatever cwnd says.
-    pub(super) cwnd_exempt_new: u8,
-    /// One packet of marked chunks may leave whatever cwnd says (7.2.4, step 3).
-    pub(super) cwnd_exempt_packet: bool,
-    /// Marked chunks wait for the next SACK.
-    pub(super) awaiting_sack: bool,
-    /// After T3-rtx expired: "no more than one SCTP packet will be in flight ... until the endpoint receives
-    /// acknowledgement" (7.2.3).
-    pub(super) single_packet: bool,
-    /// The chunk being timed was still unacknowledged before the SACK that is being read.
-    pub(super) timed_open: bool,
+    subflow: SubflowId,
     /// T3-rtx.
-    pub(super) t3: Option<Instant>,
-    /// Time of the last DATA sent that was no window probe.
-    pub(super) last_sent: Option<Instant>,
-    /// The chunk being timed.
-    pub(super) timed: Option<TimedChunk>,
-    pub(super) controller: Controller,
+    t3: Option<Instant>,
+    pub(super) window: Window,
     /// Which of its chunks are lost.
     pub(super) loss: Loss,
-    /// What RACK knows, where it finds losses.
-    pub(super) rack: Option<Box<Rack>>,
+    pub(super) rack_tlp: RackTlp,
+    pub(super) recovery: Recovery,
+    pub(super) round_trip: RoundTrip,
     /// When packets leave, where they are paced.
-    pub(super) pacer: Option<Box<Pacer>>,
-    /// Its round trips, where it is not the first subflow on its path: that one goes by the path's.
-    own_rtt: Option<Box<RttEstimator>>,
-    /// A timer besides T3-rtx, and what it is for.
-    pub(super) loss_timer: Option<(Instant, LossTimer)>,
-    /// The Fast Recovery exit point, or the last one.
-    pub(super) recovery_exit: Option<u64>,
-    /// That point is what had been sent when T3-rtx expired: the window grows, but what is lost below it was known to be.
-    pub(super) after_timeout: bool,
-    /// What a recovery has besides, where more is asked for than RFC 9260 has.
-    pub(super) recovery: Option<Box<Recovery>>,
-    /// What the next round trip must acknowledge to have ended.
-    pub(super) round_end: u64,
-    /// The lane's earliest unacknowledged chunk, kept where lanes share a space.
-    pub(super) earliest: u64,
-    /// Shortest round trip so far.
-    pub(super) min_rtt: Option<Duration>,
-    /// The last sample of the round trip, where there is a shortest.
-    pub(super) newest_rtt: Duration,
-    /// Chunks that were taken for lost.
-    pub(super) chunks_lost: u32,
-    /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks.
-    pub(super) one_way_delay_us: Option<i32>,
-    pub(super) cwnd_peak: u64,
-}
-
-/// What Max.Burst still allows before the next SACK.
-#[derive(Debug)]
-struct Burst {
-    rule: MaxBurst,
-    /// Bytes that have left the flight since new data left last.
-    freed: u32,
-    /// After recovery: the limit applies; packets sent since the last SACK.
-    limited: bool,
-    packets: u16,
-    blocked: bool,
+    pacer: Option<Box<Pacer>>,
 }
 
 impl Lane {
@@ -155,100 +78,71 @@ impl Lane {
     ) -> Option<Self> {
         let config = &*cx.config;
         let on = cx.paths.get(path)?;
-        let unit = on.window_unit(config);
-        let controller = config.controller(unit, on.remote().is_ipv6(), peer_rwnd);
-        let own_rtt = subflow != SubflowId::FIRST;
-        let mut lane = Self {
-            flight: 0,
-            flight_chunks: 0,
-            flight_overhead: 0,
-            unacked: 0,
-            burst: Burst {
-                rule: config.congestion.max_burst,
-                freed: 0,
-                limited: false,
-                packets: 0,
-                blocked: false,
-            },
-            burst_unit: unit,
-            burst_window: u64::MAX,
+        let unit = on.size().window_unit(config);
+        Some(Self {
+            in_flight: InFlight::new(config, encoding),
+            burst: Burst::new(config.congestion.max_burst, unit),
+            permits: Permits::default(),
             space: SpaceId::FIRST,
             path,
             subflow,
-            chunk_header: counted_header(config, encoding),
-            padding: if config.emulation.flight_counts_padding { 3 } else { 0 },
-            cwnd_exempt_new: 0,
-            cwnd_exempt_packet: false,
-            awaiting_sack: false,
-            single_packet: false,
-            timed_open: false,
             t3: None,
-            last_sent: None,
-            timed: None,
-            cwnd_peak: controller.window(),
-            controller,
+            window: Window::new(config.controller(unit, on.remote().is_ipv6(), peer_rwnd)),
             loss: Loss::new(
                 config.congestion.fast_retransmit_threshold,
                 config.emulation.quirks.first_chunk_by_timeout,
             ),
-            rack: (config.congestion.loss_detection == LossDetection::Rack).then(|| Box::new(Rack::new())),
+            rack_tlp: RackTlp::new(config),
+            recovery: Recovery::default(),
+            round_trip: RoundTrip::new(config, subflow != SubflowId::FIRST),
             pacer: config.paces().then(|| Box::new(Pacer::new(&config.pacer_rules(on.pmdcs())))),
-            own_rtt: own_rtt.then(|| Box::new(RttEstimator::new(&config.rtt_rules()))),
-            loss_timer: None,
-            recovery_exit: None,
-            after_timeout: false,
-            recovery: None,
-            round_end: 0,
-            earliest: 0,
-            min_rtt: None,
-            newest_rtt: Duration::ZERO,
-            chunks_lost: 0,
-            one_way_delay_us: None,
-        };
-        lane.open_burst();
-        Some(lane)
+        })
+    }
+
+    /// The sequence space under which it sends.
+    #[inline]
+    pub(super) fn space(&self) -> SpaceId {
+        self.space
+    }
+
+    /// The path that it takes.
+    #[inline]
+    pub(super) fn path(&self) -> PathId {
+        self.path
+    }
+
+    /// The subflow that it carries; the first of them where several share it.
+    #[inline]
+    pub(super) fn subflow(&self) -> SubflowId {
+        self.subflow
     }
 
     /// The user has changed Max.Burst or the bounds of the RTO.
     pub(super) fn follow(&mut self, config: &Config) {
-        if self.burst.rule != config.congestion.max_burst {
-            self.burst.rule = config.congestion.max_burst;
-            (self.burst_window, self.burst.limited) = (u64::MAX, false);
-            self.open_burst();
-        }
-        if let Some(own) = &mut self.own_rtt {
-            own.set_bounds(config.timers.rto_min, config.timers.rto_max);
-        }
+        self.burst.follow(config.congestion.max_burst, self.in_flight.bytes());
+        self.round_trip.follow(config);
     }
 
     /// Its round-trip estimate: the path's, or its own.
     #[inline]
-    pub(super) fn rtt<'a>(&'a self, paths: &'a Table<PathId, Path>) -> Option<&'a RttEstimator> {
-        match &self.own_rtt {
+    pub(super) fn rtt<'a>(&'a self, paths: &'a Paths) -> Option<&'a RttEstimator> {
+        match self.round_trip.own() {
             None => paths.get(self.path).map(Path::rtt),
-            Some(own) => Some(own),
+            own => own,
         }
     }
 
     #[inline]
-    pub(super) fn rtt_mut<'a>(
-        &'a mut self,
-        paths: &'a mut Table<PathId, Path>,
-    ) -> Option<&'a mut RttEstimator> {
-        match &mut self.own_rtt {
+    pub(super) fn rtt_mut<'a>(&'a mut self, paths: &'a mut Paths) -> Option<&'a mut RttEstimator> {
+        match self.round_trip.own_mut() {
             None => paths.get_mut(self.path).map(Path::rtt_mut),
-            Some(own) => Some(own),
+            own => own,
         }
     }
 
     #[inline]
     pub(super) fn srtt(&self, cx: &Context) -> Option<Duration> {
         self.rtt(&cx.paths).and_then(RttEstimator::srtt)
-    }
-
-    /// The last sample of the round trip.
-    pub(super) fn last_rtt(&self) -> Option<Duration> {
-        self.min_rtt.map(|_| self.newest_rtt)
     }
 
     /// RTTVAR, once there is a sample.
@@ -261,16 +155,10 @@ impl Lane {
         self.rtt(&cx.paths).map_or(cx.config.timers.rto_initial, RttEstimator::rto)
     }
 
-    /// The window was set to what no acknowledgement has made it: it may be the largest.
-    pub(super) fn note_window(&mut self) {
-        self.cwnd_peak = self.cwnd_peak.max(self.controller.window());
-    }
-
     /// Packets have another size: windows are counted in `unit` bytes, full packets hold `pmdcs` bytes of chunks.
     pub(super) fn resize(&mut self, unit: u32, pmdcs: u32) {
-        self.burst_unit = unit;
-        self.controller.resize(u64::from(unit));
-        self.note_window();
+        self.burst.resize(unit);
+        self.window.resize(u64::from(unit));
         if let Some(pacer) = &mut self.pacer {
             pacer.resize(pmdcs);
         }
@@ -278,10 +166,9 @@ impl Lane {
 
     /// Keeps of the lane whose place it takes its round-trip estimate and what it has sent.
     pub(super) fn inherit(&mut self, old: &mut Self) {
-        self.own_rtt = old.own_rtt.take();
+        self.round_trip.inherit(&mut old.round_trip);
         self.space = old.space;
-        self.loss = std::mem::take(&mut old.loss);
-        self.earliest = old.earliest;
+        self.loss.inherit(&mut old.loss);
     }
 
     /// Whether one more new chunk may enter the flight: "if the flightsize does not currently reach cwnd" (6.1 B),
@@ -289,163 +176,164 @@ impl Lane {
     // rfc9260:6.1-10 rfc9260:6.1-11 rfc9260:6.1-12
     #[inline]
     pub(super) fn may_send_new(&self) -> bool {
-        !self.single_packet
-            && self.flight < self.window()
-            && self.flight < self.burst_window
-            && !self.burst.blocked
-            || self.cwnd_exempt_new > 0
+        let flight = self.in_flight.bytes();
+        !self.permits.is_single_packet() && flight < self.allowed() && self.burst.lets(flight)
+            || self.permits.lets_new()
     }
 
     /// Whether a marked chunk may be sent again now (6.1 C).
     pub(super) fn may_retransmit(&self) -> bool {
-        self.cwnd_exempt_packet || (!self.awaiting_sack && !self.single_packet && self.flight < self.window())
+        self.permits.lets_marked()
+            || (!self.permits.holds_marked() && self.in_flight.bytes() < self.allowed())
     }
 
     /// A new occasion to send: what Max.Burst allows begins anew.
     // rfc9260:6.1-14 rfc9260:6.1-15
     pub(super) fn open_burst(&mut self) {
-        self.burst.freed = 0;
-        self.open_burst_after_sack();
+        self.burst.open(self.in_flight.bytes());
     }
 
     /// What Max.Burst allows begins anew with a SACK: what that has taken out of the flight may count.
     pub(super) fn open_burst_after_sack(&mut self) {
-        self.burst.packets = 0;
-        self.burst.blocked = false;
-        let unit = u64::from(self.burst_unit);
-        match self.burst.rule {
-            MaxBurst::Clamp(n) => self.burst_window = self.flight + u64::from(n) * unit,
-            MaxBurst::Acknowledged(n) => {
-                let most = (u64::from(n) * unit).max(2 * u64::from(self.burst.freed));
-                self.burst_window = self.flight + most;
-            }
-            MaxBurst::Off | MaxBurst::AfterRecovery(_) => {}
-        }
+        self.burst.open_after_sack(self.in_flight.bytes());
     }
 
     /// A packet with new data was begun.
     pub(super) fn count_new_packet(&mut self) {
-        self.cwnd_exempt_new = self.cwnd_exempt_new.saturating_sub(1);
-        self.burst.freed = 0;
-        if let MaxBurst::AfterRecovery(n) = self.burst.rule {
-            rare();
-            self.burst.packets += 1;
-            if self.burst.limited && self.burst.packets >= n {
-                self.burst.limited = false;
-                self.burst.blocked = true;
+        self.permits.new_packet_begun();
+        self.burst.packet_begun();
+    }
+
+    /// A chunk leaves for the first time, of `size` bytes with so much overhead.
+    #[inline]
+    pub(super) fn sent(&mut self, now: Instant, seq: u64, size: u64, overhead: u8) {
+        self.in_flight.sent_first(size, overhead);
+        self.window.sent(now);
+        self.recovery.sent(size, None);
+        self.loss.sent(seq);
+        self.round_trip.sent(seq, now);
+    }
+
+    /// A chunk leaves again. `eligible`: it may be fast retransmitted; `through`: round trips are timed through losses.
+    #[inline]
+    pub(super) fn sent_again(
+        &mut self,
+        now: Instant,
+        seq: u64,
+        (size, overhead): (u64, u8),
+        eligible: bool,
+        through: bool,
+    ) {
+        match self.rack_tlp.rack_mut() {
+            None => self.loss.retransmitted(seq, eligible),
+            Some(rack) => {
+                rack.resent(now, seq);
+                self.loss.retransmitted(seq, false);
             }
+        }
+        self.in_flight.sent(size, overhead);
+        self.window.sent(now);
+        self.recovery.sent(size, Some(seq));
+        self.round_trip.sent_again(seq, through);
+    }
+
+    /// What has left was a window probe. As to cwnd the lane is as idle as it was: data was last sent at that time.
+    pub(super) fn sent_probe(&mut self, last_sent: Option<Instant>) {
+        self.window.sent_probe(last_sent);
+    }
+
+    /// Applies what a SACK took out of the flight, or put back. `paced`: marked chunks wait for the pacer.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, ack: &LaneAck, paced: bool) {
+        self.in_flight.acknowledged(ack);
+        self.burst.acknowledged(ack.left_flight);
+        self.permits.acknowledged(ack.acked_chunks > 0, paced);
+        if ack.fast_retransmitted_acked {
+            // The rule `MaxBurst::AfterRecovery` applies next.
+            self.burst.limit_next();
         }
     }
 
-    /// The cumulative TSN passed a fast retransmitted chunk: the rule [`MaxBurst::AfterRecovery`] applies next.
-    pub(super) fn limit_next_burst(&mut self) {
-        self.burst.limited = true;
+    /// The peer has answered, if not to data: with a SACK that passes what was given up.
+    pub(super) fn heard(&mut self) {
+        self.permits.heard();
+        self.open_burst();
     }
 
-    /// A chunk enters the flight.
-    pub(super) fn on_sent(&mut self, now: Instant, size: u64, overhead: u8) {
-        self.flight += size;
-        self.flight_chunks += 1;
-        self.flight_overhead += u32::from(overhead);
-        self.last_sent = Some(now);
-    }
-
-    /// Chunks were given up, or are to be sent again: "marked for retransmission" is not in flight any more.
-    pub(super) fn leave_flight(&mut self, chunks: Counted) {
-        self.flight = self.flight.saturating_sub(chunks.bytes);
-        self.flight_chunks = self.flight_chunks.saturating_sub(chunks.chunks);
-        self.flight_overhead = self.flight_overhead.saturating_sub(chunks.overhead);
-    }
-
-    /// What is in flight.
-    pub(super) fn in_flight(&self) -> Counted {
-        Counted { bytes: self.flight, chunks: self.flight_chunks, overhead: self.flight_overhead }
-    }
-
-    /// The chunk goes on with another overhead.
-    pub(super) fn recount(&mut self, before: Counted, after: Counted) {
-        self.flight = (self.flight + after.bytes).saturating_sub(before.bytes);
-        self.flight_overhead = (self.flight_overhead + after.overhead).saturating_sub(before.overhead);
-    }
-
-    /// Applies what a SACK took out of the flight, or put back.
-    pub(super) fn on_acked(&mut self, ack: &LaneAck) {
-        self.flight = (self.flight + ack.reneged).saturating_sub(ack.left_flight);
-        // No more is in flight than fits the peer's window of 32 bits.
-        self.burst.freed = self.burst.freed.wrapping_add(ack.left_flight as u32);
-        self.flight_chunks = (self.flight_chunks + ack.reneged_chunks).saturating_sub(ack.left_chunks);
-        self.flight_overhead =
-            (self.flight_overhead + ack.reneged_overhead).saturating_sub(ack.left_overhead);
-        self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
+    /// A chunk that was in such a state is given up.
+    pub(super) fn given_up(&mut self, seq: u64, state: ChunkState, one: Counted) {
+        self.in_flight.given_up(state, one);
+        self.round_trip.given_up(seq);
     }
 
     /// Numbers begin anew, and nothing is in flight.
     pub(super) fn forget_numbers(&mut self) {
-        self.timed = None;
-        self.end_recovery();
-        (self.earliest, self.round_end) = (0, 0);
-        self.controller.end_round();
-        if let Some(rack) = &mut self.rack {
-            rack.forget_numbers();
-        }
+        self.round_trip.stop_timing();
+        self.recovery.end();
+        self.window.forget_numbers();
+        self.rack_tlp.forget_numbers();
+        self.loss.forget_numbers();
     }
 
     /// Timers stop, and what losses have allowed or forbidden is over: its chunks go elsewhere, or get other numbers.
-    pub(super) fn forget_recovery(&mut self) {
+    fn forget_recovery(&mut self) {
         self.t3 = None;
-        self.loss_timer = None;
-        if let Some(pacer) = &mut self.pacer {
-            pacer.at = None;
-        }
-        if let Some(rack) = &mut self.rack {
-            rack.forget();
-        }
-        self.timed = None;
-        self.end_recovery();
-        self.cwnd_exempt_packet = false;
-        self.awaiting_sack = false;
-        self.single_packet = false;
+        self.rack_tlp.forget();
+        self.stop_pacing();
+        self.round_trip.stop_timing();
+        self.recovery.end();
+        self.permits.forget_losses();
         self.open_burst();
     }
 
     /// The association has ended: no timer is left, and nothing is under way.
     pub(super) fn stop(&mut self) {
-        (self.flight, self.flight_chunks, self.flight_overhead, self.unacked) = (0, 0, 0, 0);
+        self.in_flight.clear();
         self.t3 = None;
-        self.loss_timer = None;
-        if let Some(pacer) = &mut self.pacer {
-            pacer.at = None;
-        }
+        self.rack_tlp.stop();
+        self.stop_pacing();
         self.loss.restart();
     }
 
-    /// Everything leaves for another lane: what was in flight, and chunks unacknowledged.
-    pub(super) fn hand_over(&mut self) -> (Counted, u32) {
+    /// It sends in another space from now on, and has nothing under way.
+    pub(super) fn move_to(&mut self, space: SpaceId) {
+        self.space = space;
+        self.loss.restart();
+    }
+
+    /// It sends in the space of its own from now on: what was of before says nothing there.
+    pub(super) fn settle_in(&mut self, space: SpaceId) {
+        self.round_trip.stop_timing();
+        self.recovery.end();
+        self.move_to(space);
+    }
+
+    /// It sends in the space into which all are folded. What it was allowed, or waited for, was in numbers that are gone: it begins as
+    /// after a merger.
+    pub(super) fn fold_into(&mut self, space: SpaceId) {
         self.forget_recovery();
-        let all = (self.in_flight(), self.unacked);
-        (self.flight, self.flight_chunks, self.flight_overhead, self.unacked) = (0, 0, 0, 0);
+        self.window.forget_numbers();
+        self.move_to(space);
+    }
+
+    /// It goes by another path, with the numbers of the lane whose place it takes.
+    #[cfg(test)]
+    pub(super) fn send_in(&mut self, space: SpaceId) {
+        self.space = space;
+    }
+
+    /// Everything leaves for another lane.
+    pub(super) fn hand_over(&mut self) -> HandedOver {
+        self.forget_recovery();
+        let all = self.in_flight.hand_over();
         self.open_burst();
         all
     }
 
     /// What another lane handed over.
-    pub(super) fn take_over(&mut self, (flight, unacked): &(Counted, u32)) {
-        self.flight += flight.bytes;
-        self.flight_chunks += flight.chunks;
-        self.flight_overhead += flight.overhead;
-        self.unacked += unacked;
+    pub(super) fn take_over(&mut self, all: HandedOver) {
+        self.in_flight.take_over(all);
         self.open_burst();
-    }
-
-    /// Whether `cumulative` (the earliest sequence number not acknowledged) is still at or below the exit point.
-    pub(super) fn in_recovery(&self, cumulative: u64) -> bool {
-        !self.after_timeout && self.is_below_exit(cumulative)
-    }
-
-    /// Whether it is at or below the exit point, or what had been sent when T3-rtx expired: a loss there is no news.
-    #[inline]
-    pub(super) fn is_below_exit(&self, cumulative: u64) -> bool {
-        self.recovery_exit.is_some_and(|exit| cumulative <= exit)
     }
 
     /// Packets were marked, as `marked` is told. True when the window has come down for it.
@@ -455,62 +343,29 @@ impl Lane {
         around: &Circumstances<'_>,
         report: &Report,
     ) -> bool {
-        let known = self.is_below_exit(report.seq);
-        marked.on_report(&mut self.controller, around, report, self.burst_unit.into(), known)
-    }
-
-    /// Nothing of a recovery is left.
-    pub(super) fn end_recovery(&mut self) {
-        self.recovery_exit = None;
-        self.after_timeout = false;
-        self.recovery = None;
+        let known = self.recovery.is_below_exit(report.seq);
+        self.window.packets_marked(marked, around, report, self.burst.unit(), known)
     }
 
     /// Recovery begins, or without `fall` T3-rtx has expired: what had been sent is below `exit`.
     #[cold]
     pub(super) fn begin_recovery(&mut self, cx: &Context, exit: u64, fall: Option<Fall>) {
-        let config = &cx.config;
-        let by_timeout = fall.is_none();
-        // A model says what may be in flight during recovery, too.
-        let prr =
-            fall.filter(|_| !self.controller.is_model() && config.congestion.reduction == Reduction::Prr);
-        let mss = u64::from(self.burst_unit);
-        self.recovery_exit = Some(exit);
-        self.after_timeout = by_timeout;
-        let remembers = prr.is_some() || config.congestion.undo || config.congestion.lost_again_cuts;
-        self.recovery = remembers.then(|| {
-            Box::new(Recovery {
-                since: cx.now,
-                reducing: prr.map(|fall| Reducing::proportional(fall.prior, fall.most, mss, 1)),
-                doubt: config.congestion.undo.then(|| Doubt::new(exit)),
-            })
-        });
+        let counted = (self.window.is_model(), self.burst.unit());
+        self.recovery.begin(cx.now, &cx.config.congestion, exit, fall, counted);
     }
 
     /// A SACK in a recovery; `first` is the first number not acknowledged, `next` the first not sent. `safe`: the cumulative point moved,
     /// nothing more was found lost, and nothing taken back.
     #[inline(never)]
     pub(super) fn step_recovery(&mut self, ack: &LaneAck, safe: bool, first: u64, next: u64) {
-        let (delivered, taken_back) = (ack.delivered(), ack.reneged);
-        let below = self.is_below_exit(first);
-        let (pipe, ssthresh) = (self.flight, self.controller.ssthresh());
-        let Some(recovery) = &mut self.recovery else { return };
-        if !below {
-            if recovery.over(first, next) {
-                self.recovery = None;
-            }
-        } else if let Some(reducing) = recovery.reducing.as_mut().filter(|_| delivered + taken_back > 0) {
-            reducing.on_ack(delivered, taken_back, safe, pipe, ssthresh);
-        }
+        let now = (self.in_flight.bytes(), self.window.ssthresh());
+        self.recovery.step(ack, safe, (first, next), now);
     }
 
     /// Time has shown the loss, and no SACK tells what may leave: the retransmission may, and no more until one comes.
     #[cold]
     pub(super) fn begin_reduction(&mut self) {
-        let (pipe, ssthresh) = (self.flight, self.controller.ssthresh());
-        if let Some(reducing) = self.recovery.as_mut().and_then(|recovery| recovery.reducing.as_mut()) {
-            reducing.on_ack(0, 0, false, pipe, ssthresh);
-        }
+        self.recovery.begin_reduction(self.in_flight.bytes(), self.window.ssthresh());
     }
 
     /// What may be in flight: cwnd, or what it is while it comes down.
@@ -518,18 +373,42 @@ impl Lane {
     /// That is never less than four packets, where the loss leaves so many (RFC 9260, 7.2.3: "max(cwnd / 2, 4 * PMDCS)"): in proportion a window of a few packets
     /// is one of none as soon as a retransmission is lost as well, and only T3-rtx goes on.
     #[inline]
-    fn window(&self) -> u64 {
-        let reducing = self.recovery.as_ref().and_then(|recovery| recovery.reducing.as_ref());
-        let Some(reducing) = reducing else { return self.controller.window() };
-        reducing.window().max(self.controller.ssthresh().min(4 * u64::from(self.burst_unit)))
+    fn allowed(&self) -> u64 {
+        let Some(reducing) = self.recovery.reducing() else { return self.window.cwnd() };
+        reducing.window().max(self.window.ssthresh().min(4 * self.burst.unit()))
     }
 
     /// Everything that was sent again had arrived: the cut was needless (RFC 3708, 3; RFC 9438, 4.9).
     #[cold]
     pub(super) fn undo(&mut self) {
-        self.controller.undo();
-        self.end_recovery();
+        self.window.undo();
+        self.recovery.end();
         self.open_burst();
+    }
+
+    /// When T3-rtx expires.
+    #[inline]
+    pub(super) fn t3(&self) -> Option<Instant> {
+        self.t3
+    }
+
+    /// Nothing is left that T3-rtx would be for.
+    #[inline]
+    pub(super) fn stop_t3(&mut self) {
+        self.t3 = None;
+    }
+
+    /// T3-rtx has expired: with it ends what the other timer was for.
+    pub(super) fn t3_expired(&mut self) {
+        self.t3 = None;
+        self.rack_tlp.forget();
+    }
+
+    /// Nothing waits for the pacer any more, or its time has come.
+    pub(super) fn stop_pacing(&mut self) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.at = None;
+        }
     }
 
     // rfc9260:6.1-21 rfc9260:6.3.3-1
@@ -551,41 +430,21 @@ impl Lane {
     #[inline]
     pub(super) fn decay(&mut self, cx: &Context) -> bool {
         // One of many messages that are handed in at once: no RTO has passed.
-        self.last_sent.is_some_and(|last| cx.now.saturating_since(last) >= SHORTEST_RTO)
+        self.window.last_sent().is_some_and(|last| cx.now.saturating_since(last) >= SHORTEST_RTO)
             && self.decay_after_pause(cx)
     }
 
     #[inline(never)]
     fn decay_after_pause(&mut self, cx: &Context) -> bool {
-        let Some(last) = self.last_sent else { return false };
-        self.controller.on_pause(cx.now.saturating_since(last));
+        let Some(last) = self.window.last_sent() else { return false };
+        self.window.paused(cx.now.saturating_since(last));
         let rto = self.rto(cx).max(SHORTEST_RTO);
-        let mut idle = (cx.now - last).as_nanos() / rto.as_nanos();
         // Thirty halvings reach any floor.
-        idle = idle.min(30);
-        for _ in 0..idle {
-            self.controller.on_idle();
-        }
+        let idle = ((cx.now - last).as_nanos() / rto.as_nanos()).min(30);
+        self.window.idled(cx.now, idle);
         if idle > 0 {
-            self.last_sent = Some(cx.now);
             self.open_burst();
         }
         idle > 0
     }
-}
-
-impl Lane {
-    /// What windows count of a chunk with `len` bytes of user data besides these: header, and padding to four bytes. "the length of the
-    /// DATA chunk, including the padding, SHOULD be used" (RFC 9260, 7.2).
-    // rfc9260:7.2-4
-    #[inline]
-    pub(super) fn overhead_of(&self, len: u64) -> u8 {
-        self.chunk_header + ((len as u8).wrapping_neg() & self.padding)
-    }
-}
-
-/// Bytes of header that windows count for a data chunk, as many as are sent: outstanding data is "the total size of the DATA
-/// chunks associated with outstanding TSNs" (RFC 9260, 2.3).
-pub(super) fn counted_header(config: &Config, encoding: Encoding) -> u8 {
-    if config.emulation.flight_counts_headers { encoding.header_len() as u8 } else { 0 }
 }

@@ -1,5 +1,6 @@
 //! When the next packet of a lane may leave, where `pacing` is on.
 
+use anabranch_base::Instant;
 use anabranch_transport::pacer::Rate;
 
 use super::Lane;
@@ -9,13 +10,13 @@ impl Lane {
     /// How fast packets leave; `None` where they are not paced, or no round trip is known.
     fn pacing_rate(&self, cx: &Context) -> Option<Rate> {
         let pacer = self.pacer.as_ref()?;
-        if self.controller.is_model() {
-            return self.controller.pacing_rate().and_then(Rate::per_second);
+        if self.window.is_model() {
+            return self.window.controller().pacing_rate().and_then(Rate::per_second);
         }
         // As T3-rtx, it waits no longer for a round trip than RTO.Max: packets that come seconds late must not keep back the next for
         // longer than a lost one would.
         let srtt = self.srtt(cx).map(|srtt| srtt.min(cx.config.timers.rto_max));
-        pacer.rate(self.controller.window(), self.controller.ssthresh(), srtt)
+        pacer.rate(self.window.cwnd(), self.window.ssthresh(), srtt)
     }
 
     /// Whether the pacer keeps the next packet back; then its timer is set. The packet that T3-rtx owes and probes never wait.
@@ -25,11 +26,11 @@ impl Lane {
             return false;
         }
         let Some(rate) = self.pacing_rate(cx) else { return false };
-        if self.single_packet || self.cwnd_exempt_new > 0 {
+        if self.permits.is_single_packet() || self.permits.lets_new() {
             return false;
         }
         // A model says with each packet what the bucket holds.
-        let (is_model, longest) = (self.controller.is_model(), cx.config.timers.rto_max);
+        let (is_model, longest) = (self.window.is_model(), cx.config.timers.rto_max);
         let Some(pacer) = &mut self.pacer else { return false };
         let lets =
             if is_model { pacer.lets(cx.now, rate, longest) } else { pacer.lets_next(cx.now, rate, longest) };
@@ -39,9 +40,9 @@ impl Lane {
     /// A packet left, with what has entered the flight since it had `flight_before` bytes.
     #[inline]
     pub(in crate::sender) fn count_paced(&mut self, cx: &Context, flight_before: u64) {
-        let bytes = self.flight.saturating_sub(flight_before);
+        let bytes = self.in_flight.bytes().saturating_sub(flight_before);
         // Who has asked the pacer, or is one of several packets, finds the bucket worked out.
-        let is_model = self.controller.is_model();
+        let is_model = self.window.is_model();
         if !is_model && self.pacer.as_mut().is_some_and(|pacer| pacer.sent_now(cx.now, bytes)) {
             self.open_burst();
             return;
@@ -54,13 +55,25 @@ impl Lane {
     fn count_after_pause(&mut self, cx: &Context, bytes: u64) {
         let Some(rate) = self.pacing_rate(cx) else { return };
         if let Some(pacer) = &mut self.pacer {
-            if let Some(quantum) = self.controller.quantum() {
+            if let Some(quantum) = self.window.controller().quantum() {
                 pacer.set_bucket(quantum);
             }
             pacer.sent(cx.now, rate, bytes);
         }
         // "Senders MUST either use pacing or limit such bursts" (RFC 9002, 7.7): the bucket stands for Max.Burst.
         self.open_burst();
+    }
+
+    /// Whether packets are paced.
+    #[inline]
+    pub(in crate::sender) fn has_pacer(&self) -> bool {
+        self.pacer.is_some()
+    }
+
+    /// When the pacer lets what waits for it leave.
+    #[inline]
+    pub(in crate::sender) fn paced_until(&self) -> Option<Instant> {
+        self.pacer.as_ref().and_then(|pacer| pacer.at)
     }
 
     /// Whether data waits for the pacer and for nothing else.
@@ -77,7 +90,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::encoding::Encoding;
-    use crate::ids::{PathId, SubflowId};
+    use crate::ids::SubflowId;
     use crate::path::Path;
 
     /// With an empty bucket.
@@ -85,32 +98,32 @@ mod tests {
     fn what_the_pacer_keeps_back_and_what_never_waits() {
         let mut cx = context(Config::rfc9260().with(|c| c.pacing.enabled = true));
         let new_lane = |cx: &Context| {
-            Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20).unwrap()
+            Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, cx.paths.for_data(), 1 << 20).unwrap()
         };
         let mut lane = new_lane(&cx);
         let send = |lane: &mut Lane, cx: &Context| {
-            let before = lane.flight;
-            lane.on_sent(cx.now, 4 * 1468, 64);
+            let before = lane.in_flight.bytes();
+            lane.sent(cx.now, 0, 4 * 1468, 64);
             lane.count_paced(cx, before);
         };
         send(&mut lane, &cx);
         assert!(!lane.must_wait(&cx), "no round trip is known");
-        cx.sample_path(PathId::FIRST, Duration::from_millis(100));
+        cx.paths.sample(cx.paths.for_data(), Duration::from_millis(100));
         assert!(!lane.must_wait(&cx) && !lane.is_paced(), "the bucket is full");
         send(&mut lane, &cx);
         assert!(lane.must_wait(&cx) && lane.is_paced());
-        lane.cwnd_exempt_new = 1;
+        lane.permits.probe_with_new(1);
         assert!(!lane.must_wait(&cx), "a probe");
-        lane.cwnd_exempt_new = 0;
-        lane.single_packet = true;
+        lane.permits.probe_with_new(0);
+        lane.permits.timed_out();
         assert!(!lane.must_wait(&cx), "what T3-rtx owes");
-        lane.single_packet = false;
+        lane.permits.heard();
         assert!(lane.must_wait(&cx));
         lane.hand_over();
         assert!(!lane.is_paced(), "no timer is left behind");
         let mut cx = context(Config::rfc9260());
         let mut off = new_lane(&cx);
-        cx.sample_path(PathId::FIRST, Duration::from_millis(100));
+        cx.paths.sample(cx.paths.for_data(), Duration::from_millis(100));
         send(&mut off, &cx);
         assert!(!off.must_wait(&cx));
     }
@@ -124,17 +137,18 @@ mod tests {
             c.pacing.gain_slow_start = 100;
             c.timers.rto_max = Duration::from_secs(2);
         }));
-        cx.sample_path(PathId::FIRST, Duration::from_secs(40));
-        let mut lane = Lane::new(&cx, Encoding::Rfc9260, SubflowId::FIRST, PathId::FIRST, 1 << 20).unwrap();
+        cx.paths.sample(cx.paths.for_data(), Duration::from_secs(40));
+        let mut lane =
+            Lane::new(&cx, Encoding::Rfc9260, SubflowId::FIRST, cx.paths.for_data(), 1 << 20).unwrap();
         let mut sent = 0;
         while !lane.must_wait(&cx) {
-            let before = lane.flight;
-            lane.on_sent(cx.now, 1468, 16);
+            let before = lane.in_flight.bytes();
+            lane.sent(cx.now, sent, 1468, 16);
             lane.count_paced(&cx, before);
             sent += 1;
             assert!(sent < 100);
         }
-        let at = lane.pacer.as_ref().and_then(|pacer| pacer.at).unwrap();
+        let at = lane.paced_until().unwrap();
         assert!(at - cx.now <= Duration::from_secs(2), "{:?}", at - cx.now);
     }
 

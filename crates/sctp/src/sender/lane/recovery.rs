@@ -1,25 +1,53 @@
-//! What a loss recovery of a lane has beside its exit point, where more is asked for than RFC 9260 has: a window that comes down in
+//! Loss recovery of a lane: its exit point (RFC 9260, 7.2.4), and where more is asked for than that has a window that comes down in
 //! proportion (RFC 9937), and the doubt whether anything was lost at all (RFC 3708).
 
 use std::collections::BTreeMap;
 
-use anabranch_base::Instant;
+use anabranch_base::{Instant, rare};
 use anabranch_transport::reduction::Reducing;
+
+use crate::config::{CongestionConfig, Reduction};
+use crate::sender::flight::LaneAck;
+
+/// Whether a lane recovers, or has recovered last, and how.
+#[derive(Debug, Default)]
+pub(in crate::sender) struct Recovery {
+    exit: Option<Exit>,
+    /// A recovery's particulars, where more is asked for than an exit point.
+    episode: Option<Box<Episode>>,
+}
+
+/// The Fast Recovery exit point, or the last one.
+#[derive(Clone, Copy, Debug)]
+struct Exit {
+    last: u64,
+    /// That is what had been sent when T3-rtx expired: the window grows, but what is lost below it was known to be.
+    by_timeout: bool,
+}
+
+/// From where a window comes down.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::sender) struct Fall {
+    /// In flight before the loss was found, bytes (RecoverFS of RFC 9937).
+    pub(in crate::sender) prior: u64,
+    /// What a window had let leave of that, or the window itself where that was more, bytes.
+    pub(in crate::sender) most: u64,
+}
 
 /// A recovery under way, or one that may still prove needless.
 #[derive(Debug, Default)]
-pub(in crate::sender) struct Recovery {
+struct Episode {
     /// When the window was reduced.
-    pub(in crate::sender) since: Instant,
+    since: Instant,
     /// The window while it comes down; `None`: it came down at once.
-    pub(in crate::sender) reducing: Option<Reducing>,
+    reducing: Option<Reducing>,
     /// Whether all of it was for nothing.
-    pub(in crate::sender) doubt: Option<Doubt>,
+    doubt: Option<Doubt>,
 }
 
 /// RFC 3708, 2: "if all retransmitted segments ... are reported as duplicates" nothing was lost, and the window comes back.
 #[derive(Debug)]
-pub(in crate::sender) struct Doubt {
+struct Doubt {
     /// The last number that had been sent when the window was cut.
     end: u64,
     /// How often each number up to `end` was sent again since, less how often it was reported as a duplicate. Other duplicates are the
@@ -31,14 +59,14 @@ pub(in crate::sender) struct Doubt {
 }
 
 impl Doubt {
-    pub(in crate::sender) fn new(end: u64) -> Self {
+    fn new(end: u64) -> Self {
         Self { end, unreported: BTreeMap::new(), resent: false, until: None }
     }
 }
 
-impl Recovery {
+impl Episode {
     /// A chunk is being sent, so many bytes of the flight; `again`: under this number, that has been sent before.
-    pub(in crate::sender) fn on_sent(&mut self, bytes: u64, again: Option<u64>) {
+    fn on_sent(&mut self, bytes: u64, again: Option<u64>) {
         if let Some(reducing) = &mut self.reducing {
             reducing.on_sent(bytes);
         }
@@ -51,7 +79,7 @@ impl Recovery {
     }
 
     /// The peer has a chunk twice. True when that is so of everything that was sent again.
-    pub(in crate::sender) fn on_duplicate(&mut self, seq: u64) -> bool {
+    fn on_duplicate(&mut self, seq: u64) -> bool {
         let Some(doubt) = &mut self.doubt else { return false };
         let Some(times) = doubt.unreported.get_mut(&seq) else { return false };
         *times -= 1;
@@ -63,7 +91,7 @@ impl Recovery {
 
     /// Everything up to `first` is acknowledged, and with it the exit point; `next` is the first number not sent. True when nothing
     /// is left to wait for.
-    pub(in crate::sender) fn over(&mut self, first: u64, next: u64) -> bool {
+    fn over(&mut self, first: u64, next: u64) -> bool {
         self.reducing = None;
         let Some(doubt) = &mut self.doubt else { return true };
         let until = *doubt.until.get_or_insert(next);
@@ -71,13 +99,142 @@ impl Recovery {
     }
 }
 
+impl Recovery {
+    /// Whether `cumulative` (the earliest sequence number not acknowledged) is still at or below the exit point.
+    pub(in crate::sender) fn is_at(&self, cumulative: u64) -> bool {
+        self.exit.is_some_and(|exit| !exit.by_timeout && cumulative <= exit.last)
+    }
+
+    /// Whether it is at or below the exit point, or what had been sent when T3-rtx expired: a loss there is no news.
+    #[inline]
+    pub(in crate::sender) fn is_below_exit(&self, cumulative: u64) -> bool {
+        self.exit.is_some_and(|exit| cumulative <= exit.last)
+    }
+
+    /// Whether the point is that of a timeout.
+    pub(in crate::sender) fn is_after_timeout(&self) -> bool {
+        self.exit.is_some_and(|exit| exit.by_timeout)
+    }
+
+    /// Whether there is a point, passed or not.
+    pub(in crate::sender) fn has_exit(&self) -> bool {
+        self.exit.is_some()
+    }
+
+    /// Whether there is more to it than an exit point.
+    #[inline]
+    pub(in crate::sender) fn has_more(&self) -> bool {
+        self.episode.is_some()
+    }
+
+    /// When the window was reduced last, while that is remembered.
+    pub(in crate::sender) fn since(&self) -> Option<Instant> {
+        self.episode.as_ref().map(|episode| episode.since)
+    }
+
+    /// The window while it comes down.
+    #[inline]
+    pub(super) fn reducing(&self) -> Option<&Reducing> {
+        self.episode.as_ref().and_then(|episode| episode.reducing.as_ref())
+    }
+
+    /// Nothing is left of it.
+    pub(in crate::sender) fn end(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The exit point was passed; reports of duplicates may still come.
+    pub(in crate::sender) fn pass_exit(&mut self) {
+        self.exit = None;
+    }
+
+    /// It begins, or without `fall` T3-rtx has expired: what had been sent is below `last`. `prr`: from where the window comes down in
+    /// proportion, if it does, in units of `mss` bytes.
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        config: &CongestionConfig,
+        last: u64,
+        fall: Option<Fall>,
+        (is_model, mss): (bool, u64),
+    ) {
+        // A model says what may be in flight during recovery, too.
+        let prr = fall.filter(|_| !is_model && config.reduction == Reduction::Prr);
+        self.exit = Some(Exit { last, by_timeout: fall.is_none() });
+        let remembers = prr.is_some() || config.undo || config.lost_again_cuts;
+        self.episode = remembers.then(|| {
+            Box::new(Episode {
+                since: now,
+                reducing: prr.map(|fall| Reducing::proportional(fall.prior, fall.most, mss, 1)),
+                doubt: config.undo.then(|| Doubt::new(last)),
+            })
+        });
+    }
+
+    /// A chunk is being sent, so many bytes of the flight; `again`: under this number, that has been sent before.
+    #[inline]
+    pub(super) fn sent(&mut self, bytes: u64, again: Option<u64>) {
+        if let Some(episode) = &mut self.episode {
+            rare();
+            episode.on_sent(bytes, again);
+        }
+    }
+
+    /// A SACK; `first` is the first number not acknowledged, `next` the first not sent. `safe`: the cumulative point moved, nothing more
+    /// was found lost, and nothing taken back. So much is in flight, and that is ssthresh.
+    pub(super) fn step(
+        &mut self,
+        ack: &LaneAck,
+        safe: bool,
+        (first, next): (u64, u64),
+        (pipe, ssthresh): (u64, u64),
+    ) {
+        let (delivered, taken_back) = (ack.delivered(), ack.reneged);
+        let below = self.is_below_exit(first);
+        let Some(episode) = &mut self.episode else { return };
+        if !below {
+            if episode.over(first, next) {
+                self.episode = None;
+            }
+        } else if let Some(reducing) = episode.reducing.as_mut().filter(|_| delivered + taken_back > 0) {
+            reducing.on_ack(delivered, taken_back, safe, pipe, ssthresh);
+        }
+    }
+
+    /// Time has shown the loss, and no SACK tells what may leave: the retransmission may, and no more until one comes.
+    pub(super) fn begin_reduction(&mut self, pipe: u64, ssthresh: u64) {
+        if let Some(reducing) = self.episode.as_mut().and_then(|episode| episode.reducing.as_mut()) {
+            reducing.on_ack(0, 0, false, pipe, ssthresh);
+        }
+    }
+
+    /// The peer has a chunk twice. True when that is so of everything that was sent again.
+    pub(in crate::sender) fn on_duplicate(&mut self, seq: u64) -> bool {
+        self.episode.as_mut().is_some_and(|episode| episode.on_duplicate(seq))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn below_the_point_of_a_timeout_the_window_grows() {
+        let config = Config::rfc9260();
+        let mut recovery = Recovery::default();
+        recovery.begin(Instant::ZERO, &config.congestion, 10, None, (false, 1000));
+        assert!(recovery.is_after_timeout() && recovery.is_below_exit(10) && !recovery.is_at(10));
+        let fall = Fall { prior: 8000, most: 8000 };
+        recovery.begin(Instant::ZERO, &config.congestion, 10, Some(fall), (false, 1000));
+        assert!(recovery.is_at(10) && !recovery.is_at(11) && !recovery.is_after_timeout());
+        recovery.end();
+        assert!(!recovery.has_exit() && !recovery.has_more());
+    }
 
     #[test]
     fn every_time_that_a_chunk_was_sent_again_counts() {
-        let mut recovery = Recovery { doubt: Some(Doubt::new(10)), ..Recovery::default() };
+        let mut recovery = Episode { doubt: Some(Doubt::new(10)), ..Episode::default() };
         recovery.on_sent(1000, Some(3));
         recovery.on_sent(1000, Some(3));
         assert!(!recovery.on_duplicate(3), "one of the two was needed");
@@ -87,7 +244,7 @@ mod tests {
 
     #[test]
     fn needless_is_what_was_reported_twice_for_every_chunk() {
-        let mut recovery = Recovery { doubt: Some(Doubt::new(10)), ..Recovery::default() };
+        let mut recovery = Episode { doubt: Some(Doubt::new(10)), ..Episode::default() };
         assert!(!recovery.on_duplicate(3), "nothing was sent again");
         recovery.on_sent(1000, Some(3));
         recovery.on_sent(1000, Some(4));

@@ -86,7 +86,7 @@ fn memory_that_a_peer_can_pin() {
     for i in 0..100 {
         r.add(&chunk(10 + 2 * i, b"x", true, false), false, 1 << 20).unwrap();
     }
-    let reserved: usize = r.waiting.values().map(|run| run.growing.capacity()).sum();
+    let reserved: usize = r.waiting.values().map(|run| run.partial.capacity()).sum();
     assert!(reserved <= 64_000 + 99 * 8, "{reserved}");
     // A message that waits shares its block with nobody.
     let mut r = Reassembly::default();

@@ -1,0 +1,375 @@
+//! Setting up (RFC 9260, 5.1 and 5.2): what is special to the side that asked, to a peer's cookie, and to restarts.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anabranch_base::{Instant, SecretRng};
+use anabranch_wire::Tsn;
+use anabranch_wire::chunk::kind;
+use anabranch_wire::param::ForwardTsnSupported;
+
+use super::handshake::Handshake;
+use super::init::PeerInit;
+use super::output::PacketWriter;
+use super::phase::Phase;
+use super::watch::Watch;
+use super::{Association, random_tag};
+use crate::causes;
+use crate::config::Config;
+use crate::context::Context;
+use crate::control::Control;
+use crate::control::Kind;
+use crate::cookie::Cookie;
+use crate::encoding::Encoding;
+use crate::event::{AssociationId, CloseReason, Event};
+use crate::handed_back::HandedBack;
+use crate::negotiation::offer::Offer;
+use crate::path::Path;
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::state::State;
+
+impl Association {
+    fn blank(
+        id: AssociationId,
+        now: Instant,
+        config: Arc<Config>,
+        ports: (u16, u16),
+        remote: SocketAddr,
+        send_base: Tsn,
+        rng: SecretRng,
+    ) -> Self {
+        let path = Path::new(&config, remote);
+        let mut cx = Context::new(id.index, config, path, rng);
+        cx.set_now(now);
+        Self {
+            phase: Phase::CookieWait(Box::default()),
+            encoding: Encoding::Rfc9260,
+            sender: Sender::new(&mut cx, send_base),
+            receiver: Receiver::new(&cx.config),
+            control: Control::new(cx.paths.for_control()),
+            writer: PacketWriter::new(&cx.config, ports),
+            errors: 0,
+            reconfig: None,
+            handed_back: HandedBack::default(),
+            seldom: None,
+            takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
+            watch: Watch::default(),
+            cx,
+        }
+    }
+
+    /// The side that asks: sends INIT.
+    // rfc9260:3.3.2-15
+    pub(crate) fn connect(
+        id: AssociationId,
+        now: Instant,
+        config: Arc<Config>,
+        ports: (u16, u16),
+        remote: SocketAddr,
+        local_tag: u32,
+        mut rng: SecretRng,
+    ) -> Self {
+        let initial_tsn = Tsn::new(rng.u32());
+        let mut assoc = Self::blank(id, now, config, ports, remote, initial_tsn, rng);
+        assoc.writer.set_local_tag(local_tag);
+        assoc.control.ask(Kind::Init, assoc.cx.paths.for_control());
+        let handshake = Box::new(Handshake::begin(&assoc.cx));
+        assoc.enter(Phase::CookieWait(handshake));
+        assoc
+    }
+
+    /// The side that answers: a valid cookie came back from `source`.
+    pub(crate) fn accept(
+        id: AssociationId,
+        now: Instant,
+        config: Arc<Config>,
+        cookie: &Cookie,
+        source: SocketAddr,
+        rng: SecretRng,
+    ) -> Self {
+        let ports = (cookie.local_port, cookie.peer_port);
+        let remote = destination(cookie, source);
+        let mut assoc = Self::blank(id, now, config, ports, remote, cookie.local_initial_tsn, rng);
+        assoc.cx.stats.control.count_received(kind::COOKIE_ECHO);
+        assoc.adopt_cookie(cookie);
+        assoc.cx.paths.probe_unconfirmed(&assoc.cx.config, source);
+        assoc.sample_handshake(cookie.created);
+        assoc.control.ask(Kind::CookieAck, assoc.cx.paths.for_control());
+        assoc.cx.tell(Event::Accepted {
+            address: remote,
+            outbound_streams: cookie.outbound_streams,
+            inbound_streams: cookie.inbound_streams,
+        });
+        assoc.enter_established();
+        assoc
+    }
+
+    /// Tags, windows and streams from a cookie.
+    // rfc9260:5.1.2-4
+    fn adopt_cookie(&mut self, cookie: &Cookie) {
+        self.writer.set_local_tag(cookie.local_tag);
+        self.writer.set_peer_tag(cookie.peer_tag);
+        self.sender.set_streams(cookie.outbound_streams);
+        self.receiver.set_streams(cookie.inbound_streams);
+        self.cx.paths.list_anew(&cookie.addresses);
+        self.learn_peer(cookie.peer_rwnd, cookie.peer_initial_tsn);
+        self.adopt_extensions(&cookie.extensions);
+        if let Some(handshake) = self.phase.handshake_mut() {
+            handshake.note(&cookie.extensions);
+        }
+    }
+
+    fn tell_adaptation(&mut self, adaptation: Option<u32>) {
+        if let Some(code_point) = adaptation {
+            self.seldom.get_or_insert_default().adaptation = adaptation;
+            self.cx.tell(Event::AdaptationIndication { code_point });
+        }
+    }
+
+    /// What the peer's INIT or INIT ACK said of its window and sequence space.
+    fn learn_peer(&mut self, a_rwnd: u32, initial_tsn: Tsn) {
+        self.receiver.learn_peer(initial_tsn);
+        self.sender.learn_peer(&mut self.cx, a_rwnd);
+    }
+
+    /// Where the handshake sets the RTO: the round trip of its packets is a sample.
+    fn sample_handshake(&mut self, sent: Instant) {
+        self.receiver.window_mut().note_round_trip(self.cx.now.saturating_since(sent));
+        if self.cx.config.emulation.quirks.handshake_rto {
+            self.sender.tables_mut().sample_handshake(&mut self.cx, sent);
+        }
+    }
+
+    pub(super) fn enter_established(&mut self) {
+        let (mut shutdown_wanted, mut adaptation) = (false, None);
+        if let Some(handshake) = self.phase.handshake() {
+            shutdown_wanted = handshake.is_shutdown_wanted();
+            adaptation = handshake.adaptation();
+            let zero = handshake.sends_zero_checksum();
+            self.writer.settle_checksum(&self.cx.config, zero);
+        }
+        self.enter(Phase::Established);
+        let primary = self.cx.paths.for_control();
+        self.path_manager().clear_errors(primary);
+        self.cx.tell(Event::Established {
+            outbound_streams: self.sender.stream_map().streams(),
+            inbound_streams: self.receiver.streams(),
+        });
+        self.tell_adaptation(adaptation);
+        self.sender.established(&self.cx);
+        let (now, rng) = (self.cx.now, &mut self.cx.rng);
+        if let Some(path) = self.cx.paths.primary_mut() {
+            path.arm_heartbeat(now, &self.cx.config, rng);
+        }
+        for path in self.cx.paths.others() {
+            self.path_manager().probe(path);
+        }
+        self.path_manager().begin_mtu_search(primary);
+        self.sender.record_windows(&mut self.cx);
+        self.subflow_manager().ask_for_missing_fids();
+        if shutdown_wanted {
+            self.begin_shutdown();
+        }
+    }
+
+    /// INIT ACK in COOKIE-WAIT (5.1 C). The endpoint has checked tag, tag value and streams.
+    // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2 rfc9260:5.2.3-1
+    pub(super) fn on_init_ack(&mut self, init: PeerInit) {
+        let offer = Offer::of(&self.announced(), true);
+        let Some(cookie) = init.cookie else { return };
+        // 5.2.3: in any other state "the endpoint SHOULD discard the INIT ACK chunk".
+        let Phase::CookieWait(before) = &mut self.phase else { return };
+        let before = std::mem::take(&mut **before);
+        let config = Arc::clone(&self.cx.config);
+        self.writer.set_peer_tag(init.tag);
+        self.sender.set_streams(config.streams.outbound.min(init.inbound_streams));
+        self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
+        self.cx.paths.list(&init.addresses);
+        self.learn_peer(init.a_rwnd, init.initial_tsn);
+        if let Some(sent) = before.sent_once() {
+            self.sample_handshake(sent);
+        }
+        let agreed = offer.agree(&init.offer);
+        self.adopt_extensions(&agreed);
+        let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
+        self.handed_back.keep_unsent(dropped);
+        self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
+        let mut unrecognized = init.unrecognized;
+        if init.offer.forward_tsn && !config.extensions.partial_reliability {
+            // "When a receiver of an INIT-ACK detects a Forward-TSN-Supported parameter and it does not support the Forward-TSN chunk
+            // type", it reports an unrecognized parameter (RFC 3758, 3.3.2): the peer says so though our INIT did not ask.
+            ForwardTsnSupported.emit(&mut unrecognized);
+        }
+        if !unrecognized.is_empty() {
+            self.control.report(self.cx.paths.for_control(), causes::unrecognized_parameter(&unrecognized));
+        }
+        self.control.cancel(Kind::Init);
+        self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
+        let handshake = before.echo(&self.cx, &self.receiver, cookie, &agreed);
+        self.enter(Phase::CookieEchoed(Box::new(handshake)));
+        // What rode with a COOKIE ECHO that was stale was marked before anybody knew what the peer agrees to now.
+        self.sender.after_marking(&mut self.cx);
+    }
+
+    /// COOKIE ACK (5.1 E).
+    // rfc9260:5.2.5-1
+    pub(super) fn on_cookie_ack(&mut self) {
+        // 5.2.5: "At any state other than COOKIE-ECHOED, an endpoint SHOULD silently discard a received COOKIE ACK".
+        if self.cx.state == State::CookieEchoed {
+            self.control.cancel(Kind::CookieEcho);
+            self.enter_established();
+        }
+    }
+
+    /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life.
+    // rfc9260:5.2.6-1 rfc9260:5.2.6-2 rfc9260:5.2.6-3
+    pub(super) fn on_stale_cookie(&mut self) {
+        let Phase::CookieEchoed(handshake) = &mut self.phase else { return };
+        let mut handshake = std::mem::take(handshake);
+        if !handshake.cookie_was_stale(&self.cx) {
+            self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
+            return;
+        }
+        self.enter(Phase::CookieWait(handshake));
+        self.control.cancel(Kind::CookieEcho);
+        self.control.ask(Kind::Init, self.cx.paths.for_control());
+        // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
+        self.sender.mark_every_lane_lost(&mut self.cx);
+    }
+
+    /// Whether the cookie of the last attempt was stale, and the next one has no tag yet.
+    pub(super) fn wants_new_tag(&self) -> bool {
+        self.phase.handshake().is_some_and(Handshake::wants_tag)
+    }
+
+    /// Our tag from now on. COOKIE ACK and ERROR say of no cookie which one they answer: one of the attempt before that comes late would
+    /// have us up with a tag of the peer that it does not know, or ask again though it is up. With a new tag it is not ours. 5.2.6 asks
+    /// for "a new INIT chunk", and says nothing of its tag; 5.3.1 wants a new one wherever an association is begun anew.
+    // rfc9260:5.2.6-1
+    pub(crate) fn renew_tag(&mut self, tag: u32) {
+        if let Some(handshake) = self.phase.handshake_mut() {
+            handshake.has_tag();
+            self.writer.set_local_tag(tag);
+        }
+    }
+
+    /// A COOKIE ECHO came again: who has not had the COOKIE ACK discards all data that comes behind it (RFC 9260, 6), and as long as none has
+    /// been acknowledged there is no round trip by which to probe for it. So it is probed for now, with the second COOKIE ACK.
+    fn probe_behind_cookie_ack(&mut self) {
+        let measured = self.cx.paths.primary().is_some_and(|path| path.rtt().srtt().is_some());
+        if self.cx.config.timers.control_probe && self.cx.state.sends_data() && !measured {
+            self.sender.probe_every_lane(&mut self.cx);
+        }
+    }
+
+    /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
+    // rfc9260:5.2.4-7 rfc9260:5.2.4-10 rfc9260:5.2.4-11
+    pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
+        self.cx.set_now(now);
+        self.cx.stats.control.count_received(kind::COOKIE_ECHO);
+        if self.phase.handshake().is_some() {
+            if self.cx.state == State::CookieWait || self.writer.tags().1 != cookie.peer_tag {
+                self.adopt_cookie(cookie);
+                let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
+                self.handed_back.keep_unsent(dropped);
+                self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
+            }
+            self.control.cancel(Kind::Init);
+            self.control.cancel(Kind::CookieEcho);
+            self.cx.paths.probe_unconfirmed(&self.cx.config, source);
+            self.enter_established();
+            self.sender.after_marking(&mut self.cx);
+        } else {
+            self.probe_behind_cookie_ack();
+        }
+        self.writer.set_peer_tag(cookie.peer_tag);
+        self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
+    }
+
+    /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
+    // rfc9260:5.2.4-4
+    pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
+        self.cx.set_now(now);
+        self.cx.stats.control.count_received(kind::COOKIE_ECHO);
+        let closed_by_user = self.is_closed_by_user();
+        // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
+        self.cx.paths.forget_others();
+        if let Some(path) = self.cx.paths.primary_mut() {
+            path.move_to(&self.cx.config, destination(cookie, source));
+        }
+        self.control.clear();
+        self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
+        self.writer.forget_deferred();
+        self.encoding = Encoding::Rfc9260;
+        self.reconfig = None;
+        let (unsent, unacknowledged) = self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
+        let received_bytes_lost = self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
+        self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
+        self.adopt_cookie(cookie);
+        for path in self.cx.paths.rows_mut() {
+            path.heartbeat_mut().forget();
+        }
+        self.cx.paths.probe_unconfirmed(&self.cx.config, source);
+        // A peer can restart at will, and a user may sleep.
+        let before = self.cx.take_unheard_restart();
+        self.cx.tell(Event::Restarted {
+            unsent: before.0 + unsent,
+            unacknowledged: before.1 + unacknowledged,
+            received_bytes_lost: before.2.saturating_add(received_bytes_lost),
+        });
+        self.writer.settle_checksum(&self.cx.config, cookie.extensions.sends_zero_checksum);
+        self.watch.restart();
+        self.enter_established();
+        self.tell_adaptation(cookie.extensions.adaptation);
+        // What the user was promised, or has asked for, does not end with the old peer.
+        if closed_by_user {
+            self.begin_shutdown();
+        } else {
+            self.sender.tell_writable(&mut self.cx);
+        }
+    }
+
+    /// SHUTDOWN-ACK-SENT and the peer has restarted: "it MUST NOT set up a new association but instead resend the
+    /// SHUTDOWN ACK chunk and send an ERROR chunk with a 'Cookie Received While Shutting Down' error cause".
+    // rfc9260:5.2.4-6
+    pub(crate) fn refuse_restart(&mut self) {
+        self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
+        self.control.report(self.cx.paths.for_control(), causes::cookie_while_shutting_down());
+    }
+
+    /// T1-init or T1-cookie expired.
+    // rfc9260:4-3 rfc9260:4-4 rfc9260:4-5 rfc9260:4-7 rfc9260:4-8 rfc9260:5.1.4-3 rfc9260:5.1.6-1
+    // rfc9260:5.1-12
+    pub(super) fn on_t1(&mut self) {
+        let Some(handshake) = self.phase.handshake_mut() else { return };
+        if !handshake.on_t1(&self.cx) {
+            self.give_up("Max.Init.Retransmits");
+            return;
+        }
+        if self.cx.state == State::CookieWait {
+            self.control.ask(Kind::Init, self.cx.paths.for_control());
+        } else {
+            self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
+            // DATA that rode with the first COOKIE ECHO rides again.
+            self.sender.mark_every_lane_lost(&mut self.cx);
+        }
+    }
+}
+
+/// Where the peer of a cookie is: where the INIT ACK went. If its COOKIE ECHO comes from there, its source says it better:
+/// an address of a link alone has a scope, which no cookie holds.
+fn destination(cookie: &Cookie, source: SocketAddr) -> SocketAddr {
+    cookie.shown().filter(|at| (at.ip(), at.port()) != (source.ip(), source.port())).unwrap_or(source)
+}
+
+/// Tag and Initial TSN for an answer to an INIT from a stranger.
+// rfc9260:3.3.2-15 rfc9260:5.2.2-7 rfc9260:5.3.1-3
+pub(crate) fn fresh_identity(rng: &mut SecretRng) -> (u32, Tsn) {
+    // Both in one draw: each costs as much as a block of the cipher, however short it is.
+    match rng.u32_pair() {
+        (0, tag) if tag != 0 => (tag, Tsn::new(rng.u32())),
+        (0, _) => (random_tag(rng), Tsn::new(rng.u32())),
+        (tag, tsn) => (tag, Tsn::new(tsn)),
+    }
+}

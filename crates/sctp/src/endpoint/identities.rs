@@ -1,0 +1,49 @@
+//! Verification tags, first TSNs and random streams that an endpoint gives to its associations.
+
+use anabranch_base::SecretRng;
+use anabranch_wire::Tsn;
+
+use super::registry::Registry;
+use crate::association::{fresh_identity, random_tag};
+use crate::shard::Shard;
+
+/// Draws what makes an association known to its peer, and to nobody else.
+#[derive(Debug)]
+pub(super) struct Identities {
+    rng: SecretRng,
+    /// Which of several endpoints this is that have the same addresses: the tags say so.
+    shard: Shard,
+}
+
+impl Identities {
+    pub(super) fn new(rng: SecretRng, shard: Shard) -> Self {
+        Self { rng, shard }
+    }
+
+    /// Tag and first TSN for a peer that has asked.
+    pub(super) fn fresh(&mut self) -> (u32, Tsn) {
+        let (tag, tsn) = fresh_identity(&mut self.rng);
+        (self.shard.tag(tag), tsn)
+    }
+
+    /// A tag that no association has.
+    // rfc9260:5.3.1-3
+    pub(super) fn unused_tag(&mut self, registry: &Registry) -> u32 {
+        loop {
+            let tag = self.shard.tag(random_tag(&mut self.rng));
+            if registry.by_tag(tag).is_none() {
+                return tag;
+            }
+        }
+    }
+
+    /// A stream of its own for an association, so that what one draws changes no other.
+    pub(super) fn fork(&mut self) -> SecretRng {
+        self.rng.fork()
+    }
+
+    /// The endpoint's own stream, for the keys of cookies.
+    pub(super) fn rng(&mut self) -> &mut SecretRng {
+        &mut self.rng
+    }
+}

@@ -1,0 +1,60 @@
+//! What a reaction on one lane means for the rest of the sender.
+
+use anabranch_base::Instant;
+
+use super::coupling::Lost;
+use super::flight::{Counted, SentChunk};
+
+/// What a reaction on a lane returns, as it has changed nothing beside the lane and its space.
+#[derive(Debug, Default)]
+#[must_use]
+pub(super) struct Effect {
+    /// What the peer's window is given back, bytes: so much is to leave again, and is charged again when it leaves.
+    pub(super) freed: Option<u64>,
+    /// Chunks were found lost: how others may have to shrink with the lane, and the first of them.
+    pub(super) lost: Option<(Lost, u64)>,
+    /// The window has changed.
+    pub(super) window_changed: bool,
+    /// The longest packet that was lost again, bytes of chunks: it may be too long for its path. 0: none was.
+    pub(super) lost_again: usize,
+}
+
+impl Effect {
+    /// Nothing but that chunks have left the flight.
+    pub(super) fn freed(bytes: u64) -> Self {
+        Self { freed: Some(bytes), ..Self::default() }
+    }
+}
+
+/// Chunks that were found lost together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewlyLost {
+    /// What leaves the flight.
+    pub(super) all: Counted,
+    /// The first and the last of them.
+    pub(super) earliest: u64,
+    pub(super) highest: u64,
+    /// What the SACK that showed it has acknowledged, bytes of the flight; `None` where time has shown it.
+    pub(super) newly: Option<u64>,
+    /// What of that had been acknowledged and taken back before, bytes.
+    pub(super) again: u32,
+    /// When the latest of them left that had left before.
+    pub(super) resent_at: Option<Instant>,
+}
+
+impl NewlyLost {
+    /// One chunk; what leaves the flight with it is still to be added.
+    pub(super) fn only(seq: u64) -> Self {
+        Self { all: Counted::default(), earliest: seq, highest: seq, newly: None, again: 0, resent_at: None }
+    }
+
+    /// Adds a chunk to those that were found lost together, in the order of their numbers.
+    pub(super) fn note(together: &mut Option<Self>, seq: u64, chunk: &SentChunk) {
+        let lost = together.get_or_insert_with(|| Self::only(seq));
+        lost.all.add(chunk);
+        lost.highest = seq;
+        if chunk.transmissions > 1 {
+            lost.resent_at = lost.resent_at.max(Some(chunk.sent_at));
+        }
+    }
+}

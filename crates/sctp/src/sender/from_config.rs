@@ -1,0 +1,132 @@
+//! What the configuration asks for: subflows, and what follows for them when the user changes it.
+
+use std::sync::Arc;
+
+use super::Sender;
+use super::scheduler::SubflowScheduler;
+use crate::config::{Config, SubflowSpec};
+use crate::context::Context;
+use crate::error::SendError;
+#[cfg(test)]
+use crate::ids::PathId;
+use crate::ids::{LaneId, SubflowId};
+
+impl Sender {
+    /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
+    pub(super) fn open_subflows(&mut self, cx: &mut Context) {
+        let config = Arc::clone(&cx.config);
+        if config.subflows.open.is_empty() {
+            self.place_subflow(cx, &SubflowSpec::new(config.dscp));
+        }
+        for spec in config.subflows.open.iter().take(usize::from(config.subflows.max.max(1))) {
+            self.place_subflow(cx, spec);
+        }
+        self.stream_map.begin(&config, self.tables.subflows.len());
+    }
+
+    /// A subflow in a free place, with a lane unless all share one.
+    pub(super) fn place_subflow(&mut self, cx: &mut Context, spec: &SubflowSpec) -> SubflowId {
+        let (id, lane) = self.tables.place_subflow(cx, self.format.encoding(), spec);
+        self.tables.keep_arrivals(self.scheduler.wants_arrivals());
+        self.coupling.renew(lane);
+        self.coupling.set_phi(&mut self.tables, cx);
+        // A message that was leaving all by itself has company now.
+        for begun in self.tables.subflows.ids() {
+            self.tables.keep_contiguous(self.format, cx, begun);
+        }
+        id
+    }
+
+    /// The data of a subflow leaves on another path from now on. False while some of it is under way on the one in use.
+    #[cfg(test)]
+    pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: PathId) -> bool {
+        let Some(lane) = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane))
+        else {
+            return false;
+        };
+        if lane.in_flight.unacked() > 0 {
+            return false;
+        }
+        let space = lane.space();
+        let Some(on) = self
+            .tables
+            .lane_on(id, path)
+            .or_else(|| self.tables.place_lane(cx, self.format.encoding(), id, path))
+        else {
+            return false;
+        };
+        if let Some(lane) = self.tables.lanes.get_mut(on) {
+            lane.send_in(space);
+        }
+        if let Some(subflow) = self.tables.subflows.get_mut(id) {
+            subflow.lane = on;
+        }
+        self.tables.share_spaces();
+        let rwnd = self.peer.on_wire();
+        self.renew_lane(cx, on, rwnd);
+        true
+    }
+
+    /// The user has changed the configuration.
+    pub(crate) fn follow(&mut self, cx: &Context, before: &Config) {
+        let config = &cx.config;
+        for lane in self.tables.lanes.rows_mut() {
+            lane.follow(config);
+        }
+        if (config.streams.scheduling, &config.streams.values)
+            != (before.streams.scheduling, &before.streams.values)
+        {
+            for subflow in self.tables.subflows.rows_mut() {
+                subflow.out.reschedule(config);
+            }
+        }
+        let (now, then) = (&config.subflows, &before.subflows);
+        if now.scheduler != then.scheduler {
+            self.scheduler = SubflowScheduler::new(now.scheduler);
+            self.tables.keep_arrivals(self.scheduler.wants_arrivals());
+        }
+        if (now.coupling, now.fcc_count, now.adaptive_cut)
+            != (then.coupling, then.fcc_count, then.adaptive_cut)
+        {
+            self.coupling.begin_anew(&mut self.tables);
+            self.coupling.set_phi(&mut self.tables, cx);
+        }
+        // Subflows that were opened with a code point of their own keep it.
+        if config.dscp != before.dscp && now.open.is_empty() {
+            if let Some(first) = self.tables.subflows.first_mut() {
+                first.dscp = config.dscp;
+            }
+        }
+        self.buffer.follow_buffers(&mut self.tables, cx);
+    }
+
+    /// Begins a lane anew, but for its round-trip estimate and what it has sent.
+    pub(super) fn renew_lane(&mut self, cx: &mut Context, id: LaneId, peer_rwnd: u32) {
+        self.tables.renew_lane(cx, self.format.encoding(), id, peer_rwnd);
+        self.coupling.renew(id);
+        self.coupling.set_phi(&mut self.tables, cx);
+    }
+
+    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub(crate) fn set_stream_value(
+        &mut self,
+        cx: &mut Context,
+        stream: u16,
+        value: u16,
+    ) -> Result<(), SendError> {
+        if stream >= self.stream_map.streams() {
+            return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
+        }
+        // Subflows that are opened later begin with it, too.
+        let values = &mut Arc::make_mut(&mut cx.config).streams.values;
+        values.retain(|(id, _)| *id != stream);
+        values.push((stream, value));
+        for subflow in self.tables.subflows.rows_mut() {
+            subflow.out.set_stream_value(stream, value);
+        }
+        Ok(())
+    }
+}

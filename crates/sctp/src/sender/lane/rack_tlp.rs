@@ -1,0 +1,103 @@
+//! Losses found by time, and the timer besides T3-rtx.
+
+use anabranch_base::Instant;
+
+use super::rack::Rack;
+use crate::config::{Config, LossDetection};
+
+/// What a lane's timer of losses is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sender) enum LossTimer {
+    /// Chunks that may only be late are lost by then (RFC 8985, 6.3).
+    Reordering,
+    /// The tail may be lost: a probe is due (RFC 8985, 7.3).
+    Probe,
+    /// KAME's early fast retransmit.
+    EarlyRetransmit,
+    /// KAME: packets that leave without a SACK.
+    Burst,
+}
+
+/// RACK where it finds losses, and a timer, which KAME has as well.
+#[derive(Debug)]
+pub(in crate::sender) struct RackTlp {
+    /// What RACK knows, where it finds losses.
+    rack: Option<Box<Rack>>,
+    /// The timer besides T3-rtx, and what it is for.
+    timer: Option<(Instant, LossTimer)>,
+}
+
+impl RackTlp {
+    pub(super) fn new(config: &Config) -> Self {
+        let finds = config.congestion.loss_detection == LossDetection::Rack;
+        Self { rack: finds.then(|| Box::new(Rack::new())), timer: None }
+    }
+
+    /// Whether losses are found by time.
+    #[inline]
+    pub(in crate::sender) fn finds_losses(&self) -> bool {
+        self.rack.is_some()
+    }
+
+    /// RACK, where it finds losses.
+    pub(in crate::sender) fn rack(&self) -> Option<&Rack> {
+        self.rack.as_deref()
+    }
+
+    /// RACK, to be told of something.
+    pub(in crate::sender) fn rack_mut(&mut self) -> Option<&mut Rack> {
+        self.rack.as_deref_mut()
+    }
+
+    /// When the timer expires.
+    #[inline]
+    pub(in crate::sender) fn expires_at(&self) -> Option<Instant> {
+        self.timer.map(|(at, _)| at)
+    }
+
+    /// Whether the timer runs for something that a probe must not put off.
+    pub(in crate::sender) fn waits_for_more_than_a_probe(&self) -> bool {
+        self.timer.is_some_and(|(_, kind)| kind != LossTimer::Probe)
+    }
+
+    /// The timer has expired: what it was for.
+    pub(in crate::sender) fn expired(&mut self) -> Option<LossTimer> {
+        self.timer.take().map(|(_, kind)| kind)
+    }
+
+    /// RACK wants to look again then, or has nothing to wait for.
+    pub(in crate::sender) fn look_again(&mut self, at: Option<Instant>) {
+        self.timer = at.map(|at| (at, LossTimer::Reordering));
+    }
+
+    /// KAME: while something is `suspected` the timer runs as it was started first.
+    pub(in crate::sender) fn retransmit_early(&mut self, at: Instant, suspected: bool) {
+        let running = self.timer.unwrap_or((at, LossTimer::EarlyRetransmit));
+        self.timer = suspected.then_some(running);
+    }
+
+    /// The timer is started.
+    pub(in crate::sender) fn start(&mut self, at: Instant, kind: LossTimer) {
+        self.timer = Some((at, kind));
+    }
+
+    /// The timer stops.
+    pub(in crate::sender) fn stop(&mut self) {
+        self.timer = None;
+    }
+
+    /// T3-rtx has expired, or the chunks have gone to another lane: the timer stops, transmissions and probe are forgotten.
+    pub(in crate::sender) fn forget(&mut self) {
+        self.timer = None;
+        if let Some(rack) = &mut self.rack {
+            rack.forget();
+        }
+    }
+
+    /// Numbers begin anew.
+    pub(super) fn forget_numbers(&mut self) {
+        if let Some(rack) = &mut self.rack {
+            rack.forget_numbers();
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What may be given up, what was, and how the peer hears of it (RFC 3758, RFC 7496).
+
+use std::collections::BTreeMap;
+
+use anabranch_base::Instant;
+
+use super::flight::{AckOutcome, Flight};
+use super::tickets::Ticket;
+use crate::ids::{Id, LaneId, PathId, SpaceId};
+use crate::options::{Abandonments, Policy, Reliability};
+
+/// What is owed to the peer in one space because of what was given up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Forward {
+    /// A FORWARD-TSN must leave.
+    pub(super) due: bool,
+    /// One past the last number that one has named: "Advanced.Peer.Ack.Point" as the peer knows it.
+    pub(super) told: u64,
+    /// When it left.
+    pub(super) told_at: Option<Instant>,
+    /// The path on which it leaves: that of the first chunk which it names.
+    pub(super) path: Option<PathId>,
+}
+
+/// A chunk that was given up before anybody knew whether it was lost: "the appropriate congestion adjustment MUST be made ... if the
+/// chunk would have been marked for retransmission later" (RFC 3758, 3.5, F5).
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    at: SpaceId,
+    lane: LaneId,
+    seq: u64,
+    /// Missing reports so far.
+    missing: u8,
+}
+
+/// What may be given up, what was, and what the peer has yet to hear of that.
+#[derive(Debug, Default)]
+pub(super) struct PartialReliability {
+    /// By space.
+    forwards: Vec<Forward>,
+    /// Whether the SACK that is being read passes something that was given up.
+    passes_abandoned: bool,
+    /// Chunks that were given up in flight.
+    watched: Vec<Watched>,
+    /// Tickets of what was in flight when its lifetime ended, and may be still.
+    overdue: Vec<u32>,
+    /// Policies of streams, and of those that have none of their own.
+    streams: BTreeMap<u16, Reliability>,
+    every_stream: Reliability,
+    counts: Counts,
+    counts_of: BTreeMap<u16, Counts>,
+}
+
+/// By policy.
+type Counts = [Abandonments; 3];
+
+fn row(policy: Policy) -> usize {
+    match policy {
+        Policy::Lifetime => 0,
+        Policy::Retransmissions => 1,
+        Policy::Priority => 2,
+    }
+}
+
+fn read(counts: &Counts, policy: Option<Policy>) -> Abandonments {
+    let rows = counts.iter().enumerate().filter(|(at, _)| policy.is_none_or(|policy| row(policy) == *at));
+    rows.fold(Abandonments::default(), |sum, (_, one)| Abandonments {
+        unsent: sum.unsent + one.unsent,
+        sent: sum.sent + one.sent,
+    })
+}
+
+impl PartialReliability {
+    /// A stream has a policy from now on, or all have that have none of their own.
+    pub(super) fn set_policy(&mut self, stream: Option<u16>, reliability: Reliability) {
+        match stream {
+            Some(stream) => {
+                self.streams.insert(stream, reliability);
+            }
+            None => self.every_stream = reliability,
+        }
+    }
+
+    /// A SACK is being read.
+    pub(super) fn begin_sack(&mut self) {
+        self.passes_abandoned = false;
+    }
+
+    /// It passes something that was given up.
+    pub(super) fn pass_abandoned(&mut self) {
+        self.passes_abandoned = true;
+    }
+
+    /// Whether the SACK that was read last passes something that was given up.
+    pub(super) fn passes_abandoned(&self) -> bool {
+        self.passes_abandoned
+    }
+
+    /// A message is in flight, and its lifetime has ended.
+    pub(super) fn note_overdue(&mut self, number: u32) {
+        self.overdue.push(number);
+    }
+
+    /// Those that were in flight when their lifetime ended, to be looked at.
+    pub(super) fn take_overdue(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.overdue)
+    }
+
+    /// Those of them that are in flight still.
+    pub(super) fn keep_overdue(&mut self, mut overdue: Vec<u32>) {
+        self.overdue.append(&mut overdue);
+    }
+
+    /// The policy of a stream.
+    pub(super) fn reliability_of(&self, stream: u16) -> Reliability {
+        self.streams.get(&stream).copied().unwrap_or(self.every_stream)
+    }
+
+    pub(super) fn forward(&self, at: SpaceId) -> Forward {
+        self.forwards.get(at.row()).copied().unwrap_or_default()
+    }
+
+    pub(super) fn set_forward(&mut self, at: SpaceId, forward: Forward) {
+        if at.row() >= self.forwards.len() {
+            self.forwards.resize(at.row() + 1, Forward::default());
+        }
+        if let Some(place) = self.forwards.get_mut(at.row()) {
+            *place = forward;
+        }
+    }
+
+    /// Numbers begin anew.
+    pub(super) fn forget_forwards(&mut self) {
+        self.forwards.clear();
+        self.watched.clear();
+    }
+
+    /// A chunk was given up in flight that so many reports had said was missing.
+    pub(super) fn watch(&mut self, at: SpaceId, lane: LaneId, seq: u64, missing: u8) {
+        self.watched.push(Watched { at, lane, seq, missing });
+    }
+
+    /// What a SACK for a space says of the chunks that were given up in flight: those that so many reports say are missing.
+    pub(super) fn watched_lost(
+        &mut self,
+        at: SpaceId,
+        flight: &Flight,
+        outcome: &AckOutcome,
+        reports: u8,
+    ) -> Vec<(LaneId, u64)> {
+        let mut lost: Vec<(LaneId, u64)> = Vec::new();
+        self.watched.retain_mut(|one| {
+            if one.at != at {
+                return true;
+            }
+            if one.seq < flight.first() || flight.is_gap_acked(one.seq) {
+                return false;
+            }
+            let newest = outcome.lanes.get(one.lane.row()).and_then(|ack| ack.highest_newly_acked);
+            one.missing += u8::from(newest > Some(one.seq));
+            if one.missing < reports {
+                return true;
+            }
+            lost.push((one.lane, one.seq));
+            false
+        });
+        lost
+    }
+
+    /// Whether a FORWARD-TSN must leave in any space.
+    pub(super) fn owes_forward(&self) -> bool {
+        self.forwards.iter().any(|forward| forward.due)
+    }
+
+    /// The path of the first that must.
+    pub(super) fn forward_path(&self) -> Option<PathId> {
+        self.forwards.iter().find(|forward| forward.due).and_then(|forward| forward.path)
+    }
+
+    /// A message was given up.
+    pub(super) fn count(&mut self, ticket: &Ticket) {
+        let Some(policy) = ticket.limit.policy() else { return };
+        let of_stream = self.counts_of.entry(ticket.stream).or_default();
+        for counts in [&mut self.counts, of_stream] {
+            if let Some(count) = counts.get_mut(row(policy)) {
+                count.sent += u64::from(ticket.sent);
+                count.unsent += u64::from(!ticket.sent);
+            }
+        }
+    }
+
+    /// How many were given up, under a policy or any, on a stream or any.
+    pub(super) fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
+        match stream {
+            None => read(&self.counts, policy),
+            Some(stream) => self.counts_of.get(&stream).map_or(Abandonments::default(), |c| read(c, policy)),
+        }
+    }
+}

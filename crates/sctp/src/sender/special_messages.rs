@@ -1,0 +1,248 @@
+//! Messages with options, where there are any: how reliable they may be, and the tickets that they get.
+
+use super::abandonment::Special;
+use super::reset_bounds::ResetBounds;
+use super::tickets::{Limit, Ticket};
+use crate::context::Context;
+use crate::encoding::Encoding;
+use crate::error::SendError;
+use crate::ids::PathId;
+use crate::message::Message;
+use crate::options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
+
+/// What most associations do without, in one place: it is made when it is needed first.
+#[derive(Debug, Default)]
+pub(crate) struct SpecialMessages {
+    /// What only messages with options need, and what is told only where it is asked for.
+    special: Option<Box<Special>>,
+    /// The peer lets us skip what we give up (RFC 3758).
+    partial_reliability: bool,
+    /// Resets that FORWARD-TSN must mind.
+    reset_bounds: Option<Box<ResetBounds>>,
+}
+
+impl SpecialMessages {
+    /// Whether there is anything besides plain messages.
+    #[inline]
+    pub(crate) fn is_any(&self) -> bool {
+        self.special.is_some()
+    }
+
+    /// What there is besides plain messages.
+    #[inline]
+    pub(super) fn get(&self) -> Option<&Special> {
+        self.special.as_deref()
+    }
+
+    /// What there is besides plain messages, to be told of something.
+    #[inline]
+    pub(super) fn get_mut(&mut self) -> Option<&mut Special> {
+        self.special.as_deref_mut()
+    }
+
+    /// The same, with the resets that FORWARD-TSN must mind.
+    pub(super) fn with_bounds(&mut self) -> Option<(&mut Special, Option<&ResetBounds>)> {
+        Some((self.special.as_deref_mut()?, self.reset_bounds.as_deref()))
+    }
+
+    /// Whether the peer lets us skip what we give up.
+    pub(crate) fn is_partially_reliable(&self) -> bool {
+        self.partial_reliability
+    }
+
+    /// What both sides speak from now on: whether the peer lets us skip what we give up.
+    pub(super) fn adopt(&mut self, partial_reliability: bool) {
+        self.partial_reliability = partial_reliability;
+    }
+
+    /// The user is told when nothing is left to send, or not any more. Whether there is anything to be told of it.
+    pub(super) fn tell_when_dry(&mut self, on: bool) -> bool {
+        let tells = on || self.special.is_some();
+        if tells {
+            self.special.get_or_insert_default().fates.tell_when_dry(on);
+        }
+        tells
+    }
+
+    /// Messages of a stream, or of all that have no policy of their own, are to be so reliable, if they do not say so.
+    ///
+    /// # Errors
+    /// When nothing may be given up.
+    pub(super) fn set_reliability(
+        &mut self,
+        encoding: Encoding,
+        cx: &Context,
+        stream: Option<u16>,
+        reliability: Reliability,
+    ) -> Result<(), SendError> {
+        if let Some(why) = self.why_reliable(encoding, cx).filter(|_| reliability != Reliability::Full) {
+            return Err(SendError::Reliable { why });
+        }
+        self.special.get_or_insert_default().reliability.set_policy(stream, reliability);
+        Ok(())
+    }
+
+    /// The peer is asked to reset streams of ours, after all numbers below `end`.
+    pub(super) fn asks_for_reset(&mut self, end: u64) {
+        if self.partial_reliability {
+            self.reset_bounds.get_or_insert_default().unanswered = Some(end);
+        }
+    }
+
+    /// The peer has answered that, and performed it or not; `first` is not acknowledged yet. Whether FORWARD-TSN had to mind it.
+    pub(super) fn reset_is_answered(&mut self, first: u64, streams: &[u16], performed: bool) -> bool {
+        let Some(bounds) = &mut self.reset_bounds else { return false };
+        bounds.performed.retain(|(end, _)| *end > first);
+        if let Some(end) = bounds.unanswered.take().filter(|end| performed && *end > first) {
+            bounds.performed.push((end, streams.to_vec()));
+        }
+        if bounds.performed.is_empty() {
+            self.reset_bounds = None;
+        }
+        true
+    }
+
+    /// Looks at the options of a message, before anything has changed; how reliable it is to be.
+    pub(crate) fn check_options(
+        &self,
+        encoding: Encoding,
+        cx: &Context,
+        message: &Message,
+    ) -> Result<Reliability, SendError> {
+        let options = message.options.as_deref().copied().unwrap_or_default();
+        let of_stream =
+            || self.special.as_ref().map(|special| special.reliability.reliability_of(message.stream));
+        let reliability = options.reliability.or_else(of_stream).unwrap_or_default();
+        if reliability == Reliability::Full {
+            return Ok(reliability);
+        }
+        match self.why_reliable(encoding, cx) {
+            None => Ok(reliability),
+            // What a stream has is a wish; what the message has is one, too, only if it says so.
+            Some(_) if options.reliability.is_none() || options.or_reliable => Ok(Reliability::Full),
+            Some(why) => Err(SendError::Reliable { why }),
+        }
+    }
+
+    /// Why nothing may be given up; `None` where it may, or the handshake has yet to tell.
+    fn why_reliable(&self, encoding: Encoding, cx: &Context) -> Option<&'static str> {
+        if self.partial_reliability {
+            None
+        } else if encoding == Encoding::Sf2007 {
+            Some(
+                "the encoding of the thesis (subflow level sf2007) has no chunk that tells the peer what to skip",
+            )
+        } else if !cx.config.extensions.partial_reliability {
+            Some("partial reliability is not offered (option `partial_reliability`)")
+        } else if cx.state.is_before_init_ack() {
+            None
+        } else {
+            Some("the peer does not know partial reliability (RFC 3758)")
+        }
+    }
+
+    /// A ticket for a message that is being taken, if it needs one; else 0.
+    pub(super) fn open_ticket(&mut self, cx: &Context, message: &Message, reliability: Reliability) -> u32 {
+        let options: MessageOptions = message.options.as_deref().copied().unwrap_or_default();
+        let tells_all = self.special.as_ref().is_some_and(|special| special.fates.tells_all());
+        let tells = options.fate.unwrap_or(tells_all);
+        if let Some(special) = &mut self.special {
+            special.fates.note_wet();
+        }
+        if !tells && options.context == 0 && reliability == Reliability::Full {
+            return 0;
+        }
+        let special = self.special.get_or_insert_default();
+        let limit = Limit::of(reliability, cx.now);
+        let ticket = Ticket::new(MessageId(cx.stats.messages_accepted), message.stream, limit);
+        let (context, or_reliable) = (options.context, options.or_reliable || options.reliability.is_none());
+        let len = message.payload.len();
+        special.fates.open(Ticket { context, tells, or_reliable, len, ..ticket })
+    }
+
+    /// How reliable a message is to be.
+    ///
+    /// # Errors
+    /// When it cannot have what it asks for.
+    pub(super) fn reliability_of(
+        &self,
+        encoding: Encoding,
+        cx: &Context,
+        message: &Message,
+    ) -> Result<Reliability, SendError> {
+        let asks = message.options.is_some() || self.special.is_some();
+        if asks { self.check_options(encoding, cx, message) } else { Ok(Reliability::Full) }
+    }
+
+    /// Whether the fate of every message is told that does not say otherwise.
+    pub(crate) fn tell_fates(&mut self, on: bool) {
+        if on || self.special.is_some() {
+            self.special.get_or_insert_default().fates.tell_fates(on);
+        }
+    }
+
+    /// How many messages were given up, under a policy or any, on a stream or any.
+    pub(crate) fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
+        self.special
+            .as_ref()
+            .map_or(Abandonments::default(), |special| special.reliability.abandoned(stream, policy))
+    }
+
+    /// Numbers are gone, and with them what was to be skipped.
+    pub(super) fn forget_numbers(&mut self) {
+        self.reset_bounds = None;
+        if let Some(special) = &mut self.special {
+            special.reliability.forget_forwards();
+            special.fates.forget_numbers();
+        }
+    }
+
+    /// Whether the lifetime of something has ended.
+    #[inline]
+    pub(crate) fn has_ended(&self, cx: &Context) -> bool {
+        self.special.as_ref().is_some_and(|special| special.fates.next_end().is_some_and(|end| end <= cx.now))
+    }
+
+    /// Whether a FORWARD-TSN must leave.
+    #[inline]
+    pub(crate) fn owes_forward(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| special.reliability.owes_forward())
+    }
+
+    /// The path on which a FORWARD-TSN must leave, if one must.
+    #[cold]
+    pub(crate) fn forward_path(&self) -> Option<PathId> {
+        self.special.as_ref()?.reliability.forward_path()
+    }
+
+    /// The peer does not skip what we would give up, though its INIT or INIT ACK said so: from now on nothing may be.
+    pub(crate) fn forget_partial_reliability(&mut self) {
+        self.partial_reliability = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resets_are_minded_where_something_may_be_skipped() {
+        let mut special = SpecialMessages::default();
+        special.asks_for_reset(5);
+        assert!(!special.reset_is_answered(0, &[], true));
+        special.adopt(true);
+        special.asks_for_reset(5);
+        assert!(special.reset_is_answered(0, &[1], true));
+        assert!(special.reset_is_answered(4, &[], false), "number 4 is of before the reset");
+        assert!(special.reset_is_answered(5, &[], false), "and acknowledged now");
+        assert!(!special.reset_is_answered(5, &[], false));
+    }
+
+    #[test]
+    fn nothing_is_made_for_who_wants_to_learn_nothing() {
+        let mut special = SpecialMessages::default();
+        special.tell_fates(false);
+        assert!(!special.tell_when_dry(false) && !special.is_any());
+        assert!(special.tell_when_dry(true) && special.is_any());
+    }
+}
