@@ -98,7 +98,7 @@ impl Connection {
             announced: false,
             iss,
             irs: 0,
-            sender: Sender::new(Arc::clone(&config)),
+            sender: Sender::new(&config),
             receiver,
             acks: Acks::default(),
             syn_due: true,

@@ -58,12 +58,10 @@ impl Connection {
         let by_timestamp = self.config.quirk_opportunistic_rto && self.timestamp.is_some();
         let once = self.syn_sends == 1;
         if (once && (self.config.rtt_from_handshake || self.config.quirk_opportunistic_rto)) || by_timestamp {
-            let took = self.sender.rtt().sample_between(self.syn_sent_at, out.now);
-            self.sender.note_round_trip(took, out.now);
+            self.sender.round_trips().handshake_since(self.syn_sent_at, out.now);
         } else if let Some(age) = self.echo_age(out.now, header) {
             if self.config.rtt_from_repeated_handshake {
-                let took = self.sender.rtt().sample(age);
-                self.sender.note_round_trip(took, out.now);
+                self.sender.round_trips().handshake_took(age, out.now);
             }
         }
         let options = if self.timestamp.is_some() { 12 } else { 0 };
@@ -85,8 +83,7 @@ impl Connection {
             self.fail(out, Failure::HandshakeTimeout);
             return;
         }
-        self.sender.rtt().back_off();
-        self.sender.set_timer(None);
+        self.sender.handshake_expired();
         self.syn_beside = false;
         self.syn_due = true;
     }
@@ -99,8 +96,7 @@ impl Connection {
         }
         self.syn_sent_at = now;
         self.syn_sends += 1;
-        let rto = self.sender.rtt().rto();
-        self.sender.set_timer(Some(self.config.clock().after(now, rto)));
+        self.sender.await_handshake(now);
     }
 
     /// A SYN that had been seen before, in SYN-RECEIVED: our SYN-ACK was lost, or is still on its way.
