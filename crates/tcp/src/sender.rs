@@ -32,4 +32,4 @@ mod window;
 pub(crate) use ack_info::AckInfo;
 pub(crate) use choose::Outgoing;
 pub(crate) use context::Context;
-pub(crate) use state::Sender;
+pub(crate) use state::{Established, Sender};

@@ -60,7 +60,10 @@ impl Sender {
         } else if !self.flight.is_empty() && self.is_duplicate(info, window_changed, sacked) {
             self.on_duplicate(cx);
         }
-        self.tell_acked(cx.now, info.echo_any, &Reported { taken, advanced, sacked, flight_before });
+        let reported = Reported { taken, advanced, sacked, flight_before };
+        if let Some((acked, timing)) = self.told_to_model(cx.now, info.echo_any, &reported) {
+            self.window.tell_acked(&acked, timing);
+        }
         if self.terms.recovery() == LossRecovery::Sack6675 && !self.recovery.is_open() {
             let limit = self.lost_limit();
             self.flight.mark_lost_below(limit);
@@ -198,10 +201,15 @@ impl Sender {
     }
 
     /// A model hears of every acknowledgement that reports something, also in recovery and without a cumulative advance.
-    fn tell_acked(&mut self, now: Instant, echo: Option<Duration>, reported: &Reported) {
+    fn told_to_model(
+        &self,
+        now: Instant,
+        echo: Option<Duration>,
+        reported: &Reported,
+    ) -> Option<(Acked, Timing)> {
         let &Reported { taken, advanced, sacked, flight_before } = reported;
         if !self.window.is_model() || taken.newly + sacked == 0 {
-            return;
+            return None;
         }
         let acked = Acked {
             cumulative: taken.newly,
@@ -233,7 +241,7 @@ impl Sender {
             flight: self.flight.pipe(),
             starved: self.is_starved(),
         };
-        self.window.tell_acked(&acked, timing);
+        Some((acked, timing))
     }
 
     /// Whether a tail loss probe repaired a loss that the window must answer for. Answers whether the acknowledgement reports the probe

@@ -15,7 +15,7 @@ enum Fin {
 
 /// Bytes of the user, at most `most`, and the end that he has set.
 #[derive(Debug)]
-pub(super) struct SendBuffer {
+pub(crate) struct SendBuffer {
     queue: SendQueue,
     most: u64,
     fin: Fin,
@@ -27,7 +27,7 @@ impl SendBuffer {
     }
 
     /// Takes what fits; answers how many bytes those are.
-    pub(super) fn push(&mut self, mut data: Bytes) -> usize {
+    pub(crate) fn push(&mut self, mut data: Bytes) -> usize {
         let room = self.most.saturating_sub(self.queue.len());
         let taken = data.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         data.truncate(taken);
@@ -35,12 +35,12 @@ impl SendBuffer {
         taken
     }
 
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.queue.len() < self.most
     }
 
     /// The bytes, to be copied into a segment.
-    pub(super) fn queue(&self) -> &SendQueue {
+    pub(crate) fn queue(&self) -> &SendQueue {
         &self.queue
     }
 
@@ -61,13 +61,13 @@ impl SendBuffer {
     }
 
     /// The user sends nothing more.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if self.fin == Fin::No {
             self.fin = Fin::Queued;
         }
     }
 
-    pub(super) fn is_finishing(&self) -> bool {
+    pub(crate) fn is_finishing(&self) -> bool {
         self.fin != Fin::No
     }
 
@@ -81,7 +81,7 @@ impl SendBuffer {
         self.fin = Fin::Sent(seq);
     }
 
-    pub(super) fn fin_sent(&self) -> bool {
+    pub(crate) fn fin_sent(&self) -> bool {
         matches!(self.fin, Fin::Sent(_))
     }
 

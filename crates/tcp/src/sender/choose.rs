@@ -62,7 +62,10 @@ impl Sender {
             }
             (Phase::Loss, _) => self.choose_go_back_n(room),
             (Phase::Open, _) => {
-                self.look_for_idleness(now);
+                let waits = self.flight.is_empty() && self.buffer.unsent(self.max) > 0;
+                if waits && self.terms.config().slow_start_restart {
+                    self.window.restart_after_idle(&self.terms, now, self.trips.rto());
+                }
                 self.choose_open(room)
             }
         };
@@ -210,14 +213,6 @@ impl Sender {
             return None;
         }
         Some(Choice { kind: Kind::New, outgoing: Outgoing { seq: self.max, len: len as u32, fin } })
-    }
-
-    /// The window may be too old for what is sent after a pause.
-    fn look_for_idleness(&mut self, now: Instant) {
-        let waits = self.flight.is_empty() && self.buffer.unsent(self.max) > 0;
-        if waits && self.terms.config().slow_start_restart {
-            self.window.restart_after_idle(&self.terms, now, self.trips.rto());
-        }
     }
 
     /// Whether the pacer keeps the next segment back.

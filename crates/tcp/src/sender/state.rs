@@ -16,11 +16,24 @@ use crate::config::{Config, LossRecovery, SsthreshBase};
 use crate::event::Timer;
 use crate::flight::Flight;
 use crate::host_cache::Learnt;
-use crate::send_queue::SendQueue;
 use crate::stats::{HeldBack, Stats};
 use anabranch_base::{Instant, RetransmitReason, TraceEvent};
 use anabranch_transport::congestion::Base;
 use std::sync::Arc;
+
+/// What data begins with, by the handshake.
+pub(crate) struct Established<'a> {
+    /// Payload of a full segment.
+    pub(crate) mss: u64,
+    /// Whether SACK may be used.
+    pub(crate) sack: bool,
+    /// SYNs, or SYN-ACKs, sent more than once.
+    pub(crate) handshake_losses: u32,
+    /// What earlier connections to this host left.
+    pub(crate) learnt: Option<&'a Learnt>,
+    /// The window of the segment that ended the handshake.
+    pub(crate) window: u64,
+}
 
 /// The sending half of a connection. It keeps the order in which its owners are asked.
 #[derive(Debug)]
@@ -69,9 +82,9 @@ impl Sender {
         }
     }
 
-    /// The handshake is over: payload of a full segment, whether SACK may be used, SYNs sent more than once.
-    pub(crate) fn establish(&mut self, mss: u64, sack: bool, handshake_losses: u32) {
-        self.terms.agree(mss, sack);
+    /// The handshake is over.
+    pub(crate) fn establish(&mut self, begun: &Established<'_>) {
+        self.terms.agree(begun.mss, begun.sack);
         let rack = self.terms.recovery() == LossRecovery::Rack;
         self.rack = rack.then(Rack::new);
         self.window.establish(&self.terms);
@@ -79,15 +92,21 @@ impl Sender {
         self.flight.track(self.terms.wants_news(model), rack);
         self.flight.track_losses(model);
         self.una = 1;
-        self.timer.stop();
-        if handshake_losses > 0 {
+        if begun.handshake_losses > 0 {
             let config = self.terms.config();
             self.trips.restart_at(config.rto_after_handshake_loss.max(config.rto_initial));
-            let forgiven = handshake_losses <= config.handshake_losses_forgiven;
+            let forgiven = begun.handshake_losses <= config.handshake_losses_forgiven;
             if config.one_segment_after_handshake_loss && !forgiven {
                 self.window.restart(self.terms.mss());
             }
         }
+        if let Some(learnt) = begun.learnt {
+            self.trips.seed(learnt);
+            if let Some(ssthresh) = learnt.ssthresh {
+                self.window.seed(ssthresh);
+            }
+        }
+        self.peer.begin(begun.window);
     }
 
     /// An acknowledgement of nothing but our SYN grew the window (a quirk).
@@ -95,44 +114,19 @@ impl Sender {
         self.window.set(self.window.size() + self.terms.mss());
     }
 
-    /// What earlier connections to this host left.
-    pub(crate) fn seed(&mut self, learnt: &Learnt) {
-        self.trips.seed(learnt);
-        if let Some(ssthresh) = learnt.ssthresh {
-            self.window.seed(ssthresh);
-        }
-    }
-
     /// What this connection has to say to later ones: enough samples, and ssthresh when a loss has set it.
     pub(crate) fn learnt(&self) -> Option<Learnt> {
         self.trips.learnt(Some(self.window.ssthresh()).filter(|s| *s != u64::MAX))
     }
 
-    /// The window of the segment that ended the handshake.
-    pub(crate) fn first_window(&mut self, window: u64) {
-        self.peer.begin(window);
+    /// What the user has given and the peer has not acknowledged.
+    pub(crate) fn buffer(&self) -> &SendBuffer {
+        &self.buffer
     }
 
-    /// Queues what fits into the send buffer; answers how many bytes those are.
-    pub(crate) fn push(&mut self, data: bytes::Bytes) -> usize {
-        self.buffer.push(data)
-    }
-
-    pub(crate) fn has_room(&self) -> bool {
-        self.buffer.has_room()
-    }
-
-    /// The user sends nothing more.
-    pub(crate) fn finish(&mut self) {
-        self.buffer.finish();
-    }
-
-    pub(crate) fn is_finishing(&self) -> bool {
-        self.buffer.is_finishing()
-    }
-
-    pub(crate) fn fin_sent(&self) -> bool {
-        self.buffer.fin_sent()
+    /// The same, to be filled or finished.
+    pub(crate) fn buffer_mut(&mut self) -> &mut SendBuffer {
+        &mut self.buffer
     }
 
     pub(crate) fn fin_acknowledged(&self) -> bool {
@@ -151,10 +145,6 @@ impl Sender {
         self.terms.mss()
     }
 
-    pub(crate) fn queue(&self) -> &SendQueue {
-        self.buffer.queue()
-    }
-
     /// Round trips, which the handshake measures too.
     pub(crate) fn round_trips(&mut self) -> &mut RoundTrips {
         &mut self.trips
@@ -162,17 +152,6 @@ impl Sender {
 
     pub(crate) fn timer(&self) -> Option<Instant> {
         self.timer.at()
-    }
-
-    /// The SYN or SYN-ACK left, and is sent again after a timeout.
-    pub(crate) fn await_handshake(&mut self, now: Instant) {
-        self.timer.arm(now, self.trips.rto(), Alarm::Timeout);
-    }
-
-    /// It is sent again.
-    pub(crate) fn handshake_expired(&mut self) {
-        self.trips.back_off();
-        self.timer.stop();
     }
 
     /// What the timer is for.
