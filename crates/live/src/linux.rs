@@ -17,7 +17,7 @@ use rustix::net::sockopt::{
 
 use socket2::SockFilter;
 
-use super::{Told, ecn_bits};
+use crate::packets::{Told, ecn_bits};
 use crate::shards;
 
 /// Room for an error and the address of who reports it.
