@@ -151,20 +151,28 @@ def options(executable: Path) -> str:
         "[Engines](../explanation/engines.md) says why they differ; `anabranch engines NAME` prints every value of one.",
         "",
     ]
-    protocol = section = ""
-    for line in said(executable, "engines").splitlines():
-        if line and not line.startswith(" "):
-            protocol = line.strip()
-            lines += [f"## {protocol.upper()}", ""]
-        elif re.fullmatch(r"  \S.*:", line):
-            section = line.strip(" :")
-            lines += ["", f"### {section.capitalize()} of {protocol.upper()}", ""]
-            lines += ["| option | what it is |", "|---|---|"] if section == "options" else []
-        elif line.strip() and section == "options":
-            name, _, what = line.strip().partition(": ")
-            lines.append(f"| `{name}` | {cell(what)} |")
-        elif line.strip():
-            lines += [f"- `{line.strip()}`"]
+    told = json.loads(said(executable, "engines", "--json"))
+    for protocol in ("sctp", "tcp"):
+        has = told[protocol]
+        lines += [f"## {protocol.upper()}", "", f"### Engines of {protocol.upper()}", ""]
+        lines += [f"- `{name}`" for name in has["engines"]]
+        lines += ["", f"### Options of {protocol.upper()}", ""]
+        lines += [
+            "| option | what it is | takes | default | while it lives | source |",
+            "|---|---|---|---|---|---|",
+        ]
+        for option in has["options"]:
+            changes = {True: "changes", False: "stays"}.get(option.get("changeable"), "")
+            cells = [
+                f"`{option['name']}`",
+                cell(option["meaning"]),
+                cell(option["allowed"]),
+                f"`{option['default']}`" if option["default"] else "",
+            ]
+            lines.append(f"| {' | '.join([*cells, changes, option.get('source', '')])} |")
+        lines.append("")
+    lines += ["## Without a transport", "", "Protocols, and keys of their traffic.", ""]
+    lines += [f"- `{name}`: {', '.join(keys)}" for name, keys in told["without_transport"].items()]
     return "\n".join(lines) + "\n"
 
 

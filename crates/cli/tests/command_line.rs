@@ -538,6 +538,10 @@ fn an_engine_shows_every_value_and_what_is_other_than_elsewhere() {
     assert_eq!((&options["sack"]["differs"], &tcp[0]["against"]), (&false.into(), &"rack-cubic".into()));
     let all = json(&place.prints(&["engines", "--json"]));
     assert!(all["sctp"]["engines"].as_array().expect("names").contains(&"ns2-2.35".into()));
+    let options = all["sctp"]["options"].as_array().expect("options");
+    let rto_min = options.iter().find(|option| option["name"] == "rto_min").expect("an option of this name");
+    assert_eq!((&rto_min["kind"], &rto_min["default"]), (&"time".into(), &"1000 ms".into()));
+    assert_eq!((&rto_min["changeable"], &rto_min["source"]), (&true.into(), &"RFC 9260, 16".into()));
     let output = place.run(&["engines", "renoo"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(

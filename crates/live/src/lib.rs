@@ -45,6 +45,7 @@ mod error;
 #[cfg(test)]
 mod faults;
 mod observe;
+mod packets;
 mod raw;
 mod ready;
 mod shards;

@@ -18,7 +18,7 @@ use rustix::net::sockopt::{
 
 use socket2::SockFilter;
 
-use super::{Told, ecn_bits};
+use crate::packets::{Told, ecn_bits};
 use crate::shards;
 
 /// Bytes for an error and the address of its sender.

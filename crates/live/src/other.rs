@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use anabranch_base::Transmit;
 
-use super::Told;
+use crate::packets::Told;
 
 pub(super) fn keep_errors<S>(_: &S, _: bool) -> io::Result<()> {
     Ok(())

@@ -14,10 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use anabranch_base::{Dscp, Ecn, Meta, Transmit};
-use anabranch_sctp::{IcmpError, IcmpKind, Shard};
+use anabranch_sctp::{IcmpError, Shard};
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 
+use crate::packets::ecn_bits;
 use crate::ready::Io;
 
 /// Bytes of the largest datagram, or of as many as the kernel hands over at once (GRO).
@@ -62,15 +63,6 @@ pub(crate) enum Sent {
     TooBig(usize),
     /// The packets are lost, as a network loses packets.
     Lost,
-}
-
-/// An error that the system reports about a packet that has left.
-#[derive(Debug)]
-struct Told {
-    /// `None` for a kind that the core does not use.
-    kind: Option<IcmpKind>,
-    destination: SocketAddr,
-    quoted: usize,
 }
 
 impl Socket {
@@ -341,15 +333,6 @@ impl Inbox {
 // rfc6951:5.8-1
 fn to_quinn(ecn: Ecn) -> Option<EcnCodepoint> {
     EcnCodepoint::from_bits(ecn_bits(ecn))
-}
-
-fn ecn_bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0b00,
-        Ecn::Ect1 => 0b01,
-        Ecn::Ect0 => 0b10,
-        Ecn::Ce => 0b11,
-    }
 }
 
 // rfc6951:5.8-1

@@ -1,20 +1,28 @@
 //! One connection: state machine, sending half, receiving half.
 
+mod agreed;
 mod close;
 mod handshake;
 mod input;
+mod numbers;
 mod output;
+mod syn;
 mod timers;
+mod timestamps;
+
+use agreed::Agreed;
+use numbers::Numbers;
+use syn::Syn;
+use timestamps::Timestamps;
 
 use crate::acks::Acks;
 use crate::config::Config;
 use crate::event::{ConnectionId, Event, State};
-use crate::header::Header;
 use crate::host_cache::Learnt;
 use crate::receiver::Receiver;
 use crate::sender::{Context, Sender};
 use crate::stats::{HeldBack, Stats};
-use anabranch_base::{Duration, Instant, Trace};
+use anabranch_base::{Instant, Trace};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -40,34 +48,17 @@ pub(crate) struct Connection {
     config: Arc<Config>,
     addresses: Addresses,
     state: State,
-    /// We were called, not calling.
-    passive: bool,
+    syn: Syn,
     /// [`Event::Accepted`] has been emitted.
     announced: bool,
-    /// Initial sequence numbers, ours and the peer's.
-    iss: u32,
-    irs: u32,
+    numbers: Numbers,
+    agreed: Agreed,
+    timestamps: Timestamps,
     sender: Sender,
     receiver: Receiver,
     acks: Acks,
-    /// A SYN (or SYN-ACK) must leave.
-    syn_due: bool,
-    /// Whether the SYN (or SYN-ACK) that must leave answers a repeated SYN and leaves the timer alone.
-    syn_beside: bool,
-    syn_sent_at: Instant,
-    syn_sends: u32,
     /// What earlier connections to the peer left.
     learnt: Option<Learnt>,
-    peer_mss: u64,
-    /// Shift of the peer's window field, and of ours; `None` when not in use.
-    scales: Option<(u8, u8)>,
-    sack: bool,
-    /// Latest TSval to echo (TS.Recent), when timestamps are in use.
-    timestamp: Option<u32>,
-    /// Added to our timestamp clock, so that it says nothing about the host.
-    timestamp_offset: u32,
-    /// Cumulative acknowledgement that left last (Last.ACK.sent of RFC 7323).
-    last_ack_sent: u64,
     /// What arrived twice and must be reported (RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// No answer to an empty segment outside the window before this (RFC 5961, section 7).
@@ -94,24 +85,15 @@ impl Connection {
             id,
             addresses,
             state: if passive { State::SynReceived } else { State::SynSent },
-            passive,
+            syn: Syn::new(passive, config.clock()),
             announced: false,
-            iss,
-            irs: 0,
-            sender: Sender::new(Arc::clone(&config)),
+            numbers: Numbers::new(iss),
+            agreed: Agreed::default(),
+            timestamps: Timestamps::new(offset),
+            sender: Sender::new(&config),
             receiver,
             acks: Acks::default(),
-            syn_due: true,
-            syn_beside: false,
-            syn_sent_at: Instant::ZERO,
-            syn_sends: 0,
             learnt: None,
-            peer_mss: 0,
-            scales: None,
-            sack: false,
-            timestamp: None,
-            timestamp_offset: offset,
-            last_ack_sent: 0,
             duplicate: None,
             mute_until: Instant::ZERO,
             time_wait: None,
@@ -154,7 +136,7 @@ impl Connection {
 
     /// A listener's connection whose handshake is not over.
     pub(crate) fn is_half_open(&self) -> bool {
-        self.passive && self.state == State::SynReceived
+        self.syn.is_passive() && self.state == State::SynReceived
     }
 
     /// Nothing more will happen: it may be forgotten once this is true.
@@ -180,7 +162,7 @@ impl Connection {
 
     /// Whether the user knows of this connection: he opened it, or has been told of it.
     pub(crate) fn is_announced(&self) -> bool {
-        !self.passive || self.announced
+        !self.syn.is_passive() || self.announced
     }
 
     fn emit_event(&self, out: &mut Outside<'_>, event: Event) {
@@ -192,11 +174,11 @@ impl Connection {
 
     /// Queues data; `None` when the connection takes no more.
     pub(crate) fn send(&mut self, data: Bytes) -> Option<usize> {
-        if matches!(self.state, State::Closed | State::TimeWait) || self.sender.is_finishing() {
+        if matches!(self.state, State::Closed | State::TimeWait) || self.sender.buffer().is_finishing() {
             return None;
         }
         let offered = data.len();
-        let taken = self.sender.push(data);
+        let taken = self.sender.buffer_mut().push(data);
         self.wants_room = taken < offered;
         Some(taken)
     }
@@ -211,22 +193,4 @@ impl Connection {
         }
         Some(piece)
     }
-
-    /// Milliseconds of our timestamp clock.
-    fn timestamp_now(&self, now: Instant) -> u32 {
-        ((now.as_nanos() / 1_000_000) as u32).wrapping_add(self.timestamp_offset)
-    }
-
-    /// How old the timestamp is that a segment echoes.
-    fn echo_age(&self, now: Instant, header: &Header) -> Option<Duration> {
-        let (_, echo) = header.options.timestamps.filter(|(_, e)| *e != 0 && self.timestamp.is_some())?;
-        let age = self.timestamp_now(now).wrapping_sub(echo);
-        (age < 1 << 31).then(|| Duration::from_millis(u64::from(age)))
-    }
-}
-
-/// A 32-bit sequence number near `near` of a space that began at `initial`, unwrapped. Negative when before it.
-fn unwrap_seq(initial: u32, near: u64, wire: u32) -> i64 {
-    let expected = initial.wrapping_add(near as u32);
-    near as i64 + i64::from(wire.wrapping_sub(expected) as i32)
 }

@@ -2,22 +2,34 @@
 //!
 //! Sequence numbers in here are unwrapped: the SYN has 0, the first byte of data 1.
 //!
-//! `state` is what it holds; each of the others is one thing that happens to it.
+//! [`Sender`] (`state`) asks its owners in order: when an acknowledgement comes (`ack`), something is lost (`loss`), the timer is armed
+//! (`arming`) or expires (`timeout`), and when something may leave (`choose`). Each owner has one matter, and nobody else writes its
+//! fields: the bytes that wait (`buffer`), round trips (`round_trips`), the window and the pace (`window`), the peer's window
+//! (`peer_window`), where loss recovery stands (`recovery`), reductions that may prove needless (`spurious`), losses by time (`rack`), the
+//! tail loss probe (`tail_probe`), the timer (`timer`), and what holds for all of them (`terms`).
 
 mod ack;
 mod ack_info;
-mod by_time;
+mod arming;
+mod buffer;
 mod choose;
-mod doubt;
+mod context;
 mod inflight;
-mod pacing;
+mod loss;
+mod peer_window;
+mod phase;
 mod rack;
 mod recovery;
+mod round_trips;
 mod spurious;
 mod state;
-mod tail;
+mod tail_probe;
+mod terms;
 mod timeout;
+mod timer;
+mod window;
 
 pub(crate) use ack_info::AckInfo;
 pub(crate) use choose::Outgoing;
-pub(crate) use state::{Context, Sender};
+pub(crate) use context::Context;
+pub(crate) use state::{Established, Sender};

@@ -1,5 +1,7 @@
 //! Analysis of the two directions of a flow: packets, bytes by their purpose, numberings.
 
+mod controls;
+mod offered;
 mod read;
 mod sctp;
 mod tcp;
@@ -10,6 +12,8 @@ use serde::Serialize;
 
 use crate::packet::Packet;
 use crate::space::{Reason, Space};
+use controls::{Control, Controls};
+use offered::OfferedWindow;
 pub(crate) use read::all;
 
 /// Assumptions of the analysis that a capture cannot show.
@@ -81,10 +85,9 @@ pub(crate) struct Side {
     pub(crate) purposes: Purposes,
     /// By subflow; -1 is data without one.
     pub(crate) spaces: BTreeMap<i16, Space>,
-    pub(crate) control_again: Vec<ControlAgain>,
-    pub(crate) window_least: Option<u64>,
-    pub(crate) window_most: Option<u64>,
-    pub(crate) zero_windows: u64,
+    pub(crate) controls: Controls,
+    /// What it can receive.
+    pub(crate) offered: OfferedWindow,
     pub(crate) marked: u64,
     pub(crate) wrong_checksums: u64,
     pub(crate) old_checksums: u64,
@@ -95,21 +98,6 @@ pub(crate) struct Side {
     pub(crate) mss: Option<u16>,
     pub(crate) sack_permitted: bool,
     pub(crate) timestamps: bool,
-    window: u64,
-    controls: BTreeMap<(u8, u32), (u32, u32, i64)>,
-}
-
-/// A control chunk sent again.
-#[derive(Clone, Debug)]
-pub(crate) struct ControlAgain {
-    pub(crate) frame: u64,
-    pub(crate) time_ns: i64,
-    pub(crate) name: &'static str,
-    pub(crate) before: u32,
-    /// `None` where times go back in between.
-    pub(crate) after_ns: Option<i64>,
-    pub(crate) bytes: u32,
-    pub(crate) reason: Reason,
 }
 
 /// The end of a flow.
@@ -186,54 +174,16 @@ impl Analysis {
 }
 
 impl Side {
-    fn window_seen(&mut self, window: u64) {
-        self.window_least = Some(self.window_least.map_or(window, |least| least.min(window)));
-        self.window_most = Some(self.window_most.map_or(window, |most| most.max(window)));
-        self.zero_windows += u64::from(window == 0 && self.window != 0);
-        self.window = window;
-    }
-
     fn data_seen(&mut self, elapsed_ns: i64) {
         self.data_packets += 1;
         self.last_data_ns = Some(elapsed_ns);
     }
 
-    /// Notes a control message by what it is and what makes it the same one. Its timer is that of the data of its side, 1 s before a round
-    /// trip is known.
-    fn control(
-        &mut self,
-        packet: &Packet<'_>,
-        name: &'static str,
-        what: (u8, u32),
-        bytes: u32,
-        assumed: &Assumptions,
-    ) {
+    /// A control message was sent. Its timer is that of the data of its side, 1 s before a round trip is known.
+    fn control(&mut self, packet: &Packet<'_>, sent: &Control, assumed: &Assumptions) {
         let timers = self.spaces.values().map(Space::least_wait_ns);
         let timer =
             timers.max().unwrap_or_else(|| Space::new(0, 32, assumed.least_timeout_ns).least_wait_ns());
-        match self.controls.get_mut(&what) {
-            None => {
-                self.controls.insert(what, (1, packet.stretch, packet.time_ns));
-            }
-            Some((before, stretch, last)) => {
-                let after_ns = (*stretch == packet.stretch).then(|| packet.time_ns.saturating_sub(*last));
-                let reason = match after_ns {
-                    Some(after) if after >= timer => Reason::Timeout,
-                    Some(_) => Reason::EarlyNotExplained,
-                    None => Reason::Unknown,
-                };
-                self.control_again.push(ControlAgain {
-                    frame: packet.number,
-                    time_ns: packet.time_ns,
-                    name,
-                    before: *before,
-                    after_ns,
-                    bytes,
-                    reason,
-                });
-                *before += 1;
-                (*stretch, *last) = (packet.stretch, packet.time_ns);
-            }
-        }
+        self.controls.sent(packet, sent, timer);
     }
 }

@@ -251,12 +251,12 @@ impl DirectionReport {
                 .map(|span| side.purposes.payload as f64 * 8.0 / span),
             reasons,
             spurious: again().filter(|again| again.spurious.is_some()).count() as u64,
-            control_again: side.control_again.len() as u64,
+            control_again: side.controls.again().len() as u64,
             rtt: rtt(&side.spaces),
             duplicate_acks: side.spaces.values().map(|space| space.duplicate_acks).sum(),
-            window_min: side.window_least,
-            window_max: side.window_most,
-            zero_windows: side.zero_windows,
+            window_min: side.offered.least(),
+            window_max: side.offered.most(),
+            zero_windows: side.offered.times_shut(),
             mss: side.mss,
             sack: side.sack_permitted,
             timestamps: side.timestamps,
@@ -300,7 +300,7 @@ pub(crate) fn retransmissions(flow: &Flow, analysis: &Analysis, zero_ns: i64) ->
                 });
             }
         }
-        for again in &side.control_again {
+        for again in side.controls.again() {
             list.push(Retransmission {
                 number: again.frame,
                 time_s: seconds(again.time_ns.saturating_sub(zero_ns)),

@@ -26,6 +26,23 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
+/// An option, as the table of its protocol has it.
+struct Described {
+    name: &'static str,
+    meaning: String,
+    allowed: &'static str,
+    /// What else the table says.
+    more: Vec<(&'static str, Value)>,
+}
+
+impl Described {
+    fn as_json(&self) -> Map<String, Value> {
+        let said = [("meaning", self.meaning.as_str().into()), ("allowed", self.allowed.into())];
+        let all = said.into_iter().chain(self.more.iter().cloned());
+        all.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Protocol {
     /// SCTP.
@@ -57,18 +74,32 @@ impl Protocol {
         }
     }
 
-    /// Every option: its name, what it does, what is allowed.
-    fn options(self) -> Vec<[String; 3]> {
+    /// Every option, as the table of its protocol has it.
+    fn options(self) -> Vec<Described> {
         match self {
             Self::Sctp => anabranch_sctp::Config::keys()
                 .iter()
-                .map(|key| [key.name.to_owned(), key.doc.to_owned(), key.expected.to_owned()])
+                .map(|key| Described {
+                    name: key.name,
+                    meaning: key.doc.to_owned(),
+                    allowed: key.expected,
+                    more: vec![
+                        ("kind", key.kind.into()),
+                        ("unit", key.unit.into()),
+                        ("default", key.default().into()),
+                        ("changeable", key.changeable.into()),
+                        ("promised", key.promised.into()),
+                        ("source", key.source.into()),
+                    ],
+                })
                 .collect(),
             Self::Tcp => anabranch_tcp::Config::keys()
                 .into_iter()
-                .map(|key| {
-                    let doc = key.doc.trim_end_matches('.').to_owned();
-                    [key.name.to_owned(), doc, key.allowed.to_owned()]
+                .map(|key| Described {
+                    name: key.name,
+                    meaning: key.doc.trim_end_matches('.').to_owned(),
+                    allowed: key.allowed,
+                    more: vec![("default", key.default.into())],
                 })
                 .collect(),
         }
@@ -77,7 +108,7 @@ impl Protocol {
     /// The value of every option in a profile, in the same order.
     fn values(self, name: &str) -> Option<Vec<String>> {
         let options = self.options();
-        let names = options.iter().map(|[name, ..]| name);
+        let names = options.iter().map(|option| option.name);
         match self {
             Self::Sctp => {
                 let config = anabranch_sctp::Config::named(name)?;
@@ -125,11 +156,12 @@ fn one(name: &str, arguments: &Arguments) -> Result<String, Failure> {
     if arguments.json {
         let list = told.iter().map(|(protocol, against, values, others)| {
             let mut options = Map::new();
-            for (([key, doc, allowed], value), other) in protocol.options().iter().zip(values).zip(others) {
-                let row = json!({
-                    "value": value, "against": other, "differs": value != other, "meaning": doc, "allowed": allowed,
-                });
-                options.insert(key.clone(), row);
+            for ((option, value), other) in protocol.options().into_iter().zip(values).zip(others) {
+                let mut row = option.as_json();
+                row.insert("differs".to_owned(), (value != other).into());
+                row.insert("value".to_owned(), value.as_str().into());
+                row.insert("against".to_owned(), other.as_str().into());
+                options.insert(option.name.to_owned(), row.into());
             }
             json!({ "engine": name, "protocol": protocol.word(), "against": against, "options": options })
         });
@@ -140,10 +172,10 @@ fn one(name: &str, arguments: &Arguments) -> Result<String, Failure> {
         let differing = values.iter().zip(&others).filter(|(value, other)| value != other).count();
         let number = if differing == 1 { "1 value".to_owned() } else { format!("{differing} values") };
         text.push_str(&format!("{name} ({}): {number} other than in {against}\n", protocol.word()));
-        for (([key, doc, _], value), other) in protocol.options().iter().zip(&values).zip(&others) {
+        for ((option, value), other) in protocol.options().iter().zip(&values).zip(&others) {
             let than = if value == other { String::new() } else { format!("  [{against}: {other}]") };
             let mark = if value == other { ' ' } else { '*' };
-            text.push_str(&format!("{mark} {key} = {value}{than}\n      {doc}\n"));
+            text.push_str(&format!("{mark} {} = {value}{than}\n      {}\n", option.name, option.meaning));
         }
     }
     Ok(text)
@@ -151,13 +183,18 @@ fn one(name: &str, arguments: &Arguments) -> Result<String, Failure> {
 
 fn all_as_json() -> Value {
     let of = |protocol: Protocol| {
-        let options = protocol
-            .options()
-            .into_iter()
-            .map(|[name, doc, allowed]| json!({ "name": name, "meaning": doc, "allowed": allowed }));
+        let options = protocol.options().into_iter().map(|option| {
+            let mut row = option.as_json();
+            row.insert("name".to_owned(), option.name.into());
+            row
+        });
         json!({ "engines": protocol.names(), "options": options.collect::<Vec<_>>() })
     };
-    json!({ "sctp": of(Protocol::Sctp), "tcp": of(Protocol::Tcp) })
+    let sources: Map<String, Value> = anabranch_sim::scenario::PacketSource::PROTOCOLS
+        .iter()
+        .map(|(name, keys)| ((*name).to_owned(), json!(keys)))
+        .collect();
+    json!({ "sctp": of(Protocol::Sctp), "tcp": of(Protocol::Tcp), "without_transport": sources })
 }
 
 fn all() -> String {
@@ -166,16 +203,16 @@ fn all() -> String {
         text.push_str(&format!("    {name}\n"));
     }
     text.push_str("  options:\n");
-    for [name, doc, allowed] in Protocol::Sctp.options() {
-        text.push_str(&format!("    {name}: {doc}; {allowed}\n"));
+    for Described { name, meaning, allowed, .. } in Protocol::Sctp.options() {
+        text.push_str(&format!("    {name}: {meaning}; {allowed}\n"));
     }
     text.push_str("tcp\n  engines:\n");
     for (name, about) in anabranch_tcp::PROFILES {
         text.push_str(&format!("    {name}: {about}\n"));
     }
     text.push_str("  options:\n");
-    for [name, doc, allowed] in Protocol::Tcp.options() {
-        text.push_str(&format!("    {name}: {doc}; {allowed}\n"));
+    for Described { name, meaning, allowed, .. } in Protocol::Tcp.options() {
+        text.push_str(&format!("    {name}: {meaning}; {allowed}\n"));
     }
     text.push_str("without a transport\n  protocols and keys of traffic:\n");
     for (name, keys) in anabranch_sim::scenario::PacketSource::PROTOCOLS {

@@ -2,14 +2,13 @@
 
 use super::Config;
 use super::error::ConfigError;
-use super::key::Key;
-use super::keys::KEYS;
+use super::key::{KEYS, Key};
 
 impl Config {
     /// Every settable value, sorted by name.
     #[must_use]
     pub fn keys() -> &'static [Key] {
-        KEYS
+        &KEYS
     }
 
     /// Sets one value from text.
@@ -19,12 +18,12 @@ impl Config {
     /// other values: options that bound each other, such as `rto_min` and `rto_max`, are to be set in an order that fits.
     // rfc9260:3.3.2-8 rfc9260:3.3.2-11 rfc9260:3.3.2-13
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
-        let Some(entry) = KEYS.iter().find(|k| k.name == key) else {
+        let Some(entry) = Key::find(key) else {
             let allowed = KEYS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");
             return Err(ConfigError::UnknownKey { key: key.to_owned(), allowed });
         };
         let mut changed = self.clone();
-        if (entry.set)(&mut changed, value.trim()).is_none() {
+        if entry.set(&mut changed, value.trim()).is_none() {
             return Err(ConfigError::BadValue {
                 key: entry.name,
                 value: value.to_owned(),
@@ -39,6 +38,6 @@ impl Config {
     /// One value as text, as [`Config::set`] would take it; `None` when there is no such value.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<String> {
-        KEYS.iter().find(|k| k.name == key).map(|k| (k.get)(self))
+        Key::find(key).map(|key| key.value(self))
     }
 }

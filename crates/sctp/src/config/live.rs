@@ -1,78 +1,21 @@
 //! What can be changed while an association lives.
 
+use std::sync::LazyLock;
+
 use super::error::{ChangeError, ConfigError};
 use super::{Config, Coupling};
 
-/// What is looked at when it is needed, or is told to those who keep it. All else was agreed on with the peer, or has made something that exists.
-const CHANGEABLE: &[&str] = &[
-    "adaptive_cut",
-    "association_max_retrans",
-    "coupling",
-    "dscp",
-    "fcc_count",
-    "heartbeat_interval",
-    "immediate_bit",
-    "immediate_bit_obeyed",
-    "max_burst",
-    "max_fragment",
-    "max_init_retransmits",
-    "max_send_buffer",
-    "mtu_base",
-    "mtu_discovery",
-    "mtu_max_probes",
-    "mtu_probe_timer",
-    "mtu_raise_timer",
-    "nagle",
-    "partial_delivery_bytes",
-    "partial_delivery_point",
-    "path_max_retrans",
-    "peer_adds_streams",
-    "peer_resets_association",
-    "peer_resets_streams",
-    "receive_window",
-    "rto_initial",
-    "rto_max",
-    "rto_max_init",
-    "rto_min",
-    "sack_delay",
-    "sack_every",
-    "send_buffer",
-    "send_buffer_counts",
-    "shutdown_guard_rto_max",
-    "stream_scheduling",
-    "stream_send_buffer",
-    "stream_send_minimum",
-    "stream_values",
-    "subflow_scheduler",
-    "valid_cookie_life",
-];
-
-/// What an INIT ACK tells of us, or follows from it: who answers an INIT must keep to it when the cookie comes back.
-const PROMISED: &[&str] = &[
-    "adaptation_indication",
-    "checksums",
-    "coupling",
-    "ecn",
-    "inbound_streams",
-    "inbound_subflows",
-    "interleaving",
-    "max_subflows",
-    "outbound_streams",
-    "partial_reliability",
-    "receive_window",
-    "reconfiguration",
-    "selected_gap_blocks",
-    "sf_codes",
-    "subflow_floor",
-    "subflow_level",
-    "zero_checksum",
-];
+/// Names of what can be changed while an association lives: what is looked at when it is needed, or is told to those who keep it. All else was
+/// agreed on with the peer, or has made something that exists.
+static CHANGEABLE: LazyLock<Vec<&str>> =
+    LazyLock::new(|| Config::keys().iter().filter(|key| key.changeable).map(|key| key.name).collect());
 
 impl Config {
     /// The first value that the peer was told as `told` has it, and that is another here: its name, what it is, and what was
     /// told.
     pub(crate) fn first_promised_otherwise(&self, told: &Self) -> Option<(&'static str, String, String)> {
-        let mut promised = Self::keys().iter().filter(|key| PROMISED.contains(&key.name));
+        // What an INIT ACK tells of us, or follows from it: who answers an INIT must keep to it when the cookie comes back.
+        let mut promised = Self::keys().iter().filter(|key| key.promised);
         promised.find_map(|key| {
             let (value, told) = (key.value(self), key.value(told));
             (value != told).then_some((key.name, value, told))
@@ -83,12 +26,12 @@ impl Config {
     /// ([`AssociationHandle::set`](crate::AssociationHandle::set)), sorted.
     #[must_use]
     pub fn changeable() -> &'static [&'static str] {
-        CHANGEABLE
+        &CHANGEABLE
     }
 
     /// Takes from `other` the values that can be changed while an association lives.
     pub fn take_changeable(&mut self, other: &Self) {
-        for key in Self::keys().iter().filter(|key| CHANGEABLE.contains(&key.name)) {
+        for key in Self::keys().iter().filter(|key| key.changeable) {
             // What another configuration shows is a text that it would take.
             let _ = key.copy(self, other);
         }
@@ -106,7 +49,7 @@ impl Config {
             if value == key.value(self) {
                 continue;
             }
-            if !CHANGEABLE.contains(&key.name) {
+            if !key.changeable {
                 return Err(ChangeError::Fixed { key: key.name, allowed: CHANGEABLE.join(", ") });
             }
             if key.name == "coupling" && self.shares_window(changed) {

@@ -4,57 +4,32 @@
 //! Where RFC 9260 names a parameter, the field has its name and the default is the RFC's (section 16). Values that
 //! only exist because older stacks behave differently say which stack.
 
-mod buffers;
 mod by_name;
-mod congestion;
-mod coupling;
-mod detection;
-mod ecn;
-mod emulation;
 mod error;
 mod groups;
 mod key;
-mod keys;
 mod live;
 mod names;
 mod parts;
-mod path_mtu;
 mod profiles;
 mod stacks;
-mod streams;
-mod subflows;
-mod text;
-mod timers;
 mod validate;
+mod values;
 
 use anabranch_base::Dscp;
 
 pub use anabranch_transport::congestion::{Algorithm, FccClock, FccRounding, FccStep};
-pub use buffers::SendBufferCounts;
-pub use congestion::{CongestionControl, FastRecovery, InitialWindow, MaxBurst, Reduction};
-pub use coupling::{AdaptiveCut, Coupling, FccCount};
-pub use detection::ErrorDetection;
-pub use ecn::{EcnBackoff, EcnMode};
-pub use emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
 pub use error::{ChangeError, ConfigError};
 pub use groups::{
-    CongestionConfig, EmulationConfig, ExtensionConfig, LimitConfig, PacingConfig, SackConfig, StreamConfig,
-    SubflowConfig, TimerConfig,
+    CongestionConfig, EmulationConfig, ExtensionConfig, LimitConfig, PacingConfig, PathMtuConfig, Quirks,
+    SackConfig, StreamConfig, SubflowConfig, TimerConfig,
 };
 pub use key::Key;
-pub use path_mtu::{MtuDiscovery, PathMtuConfig};
-pub use streams::StreamScheduling;
-pub use subflows::{SubflowLevel, SubflowScheduler, SubflowSpec};
-pub use timers::RttSampling;
-
-/// Whether the CRC32c is computed and verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checksums {
-    /// As RFC 9260, 6.8 demands.
-    Crc32c,
-    /// The checksum is neither computed nor verified: for simulations that want speed, never for a network.
-    Elided,
-}
+pub use values::{
+    AdaptiveCut, Checksums, CongestionControl, Coupling, EcnBackoff, EcnMode, ErrorDetection, FastRecovery,
+    FccCount, ImmediateBit, InitialWindow, LossDetection, MaxBurst, MtuDiscovery, Reduction, RttSampling,
+    SendBufferCounts, StreamScheduling, SubflowLevel, SubflowScheduler, SubflowSpec, WindowUnit,
+};
 
 /// Everything an association may be told. See [`Config::keys`] for the same list as text.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,14 +1,11 @@
 //! Profiles: named sets of values. Each says only in what it differs.
 
 use anabranch_base::{Dscp, Duration};
-use anabranch_wire::sf::CodePoints;
 
 use super::{
-    AdaptiveCut, Checksums, Config, CongestionConfig, CongestionControl, Coupling, EcnBackoff, EcnMode,
-    EmulationConfig, ExtensionConfig, FastRecovery, FccClock, FccCount, FccRounding, FccStep, ImmediateBit,
-    InitialWindow, LimitConfig, LossDetection, MaxBurst, PacingConfig, PathMtuConfig, Quirks, Reduction,
-    RttSampling, SackConfig, SendBufferCounts, StreamConfig, StreamScheduling, SubflowConfig, SubflowLevel,
-    SubflowScheduler, TimerConfig, WindowUnit,
+    Checksums, Config, CongestionConfig, EmulationConfig, ExtensionConfig, FastRecovery, InitialWindow,
+    LimitConfig, MaxBurst, PacingConfig, PathMtuConfig, SackConfig, StreamConfig, SubflowConfig,
+    SubflowLevel, TimerConfig,
 };
 
 impl Config {
@@ -22,118 +19,16 @@ impl Config {
             ip_overhead: 20,
             checksums: Checksums::Crc32c,
             dscp: Dscp::DEFAULT,
-            streams: StreamConfig {
-                outbound: 10,
-                inbound: 2048,
-                max_outbound: 2048,
-                statistics: false,
-                scheduling: StreamScheduling::Fcfs,
-                values: Vec::new(),
-            },
-            limits: LimitConfig {
-                receive_window: 1 << 20,
-                max_receive_window: 0,
-                partial_delivery_point: 50,
-                partial_delivery_bytes: 0,
-                send_buffer: 256 << 10,
-                max_send_buffer: 0,
-                send_buffer_counts: SendBufferCounts::Unsent,
-                stream_send_buffer: 0,
-                stream_send_minimum: 0,
-                max_message: 16 << 20,
-                max_fragment: 0,
-                association_max_retrans: 10,
-                path_max_retrans: 5,
-                max_init_retransmits: 8,
-            },
-            timers: TimerConfig {
-                rto_initial: Duration::from_secs(1),
-                rto_min: Duration::from_secs(1),
-                rto_max: Duration::from_secs(60),
-                rto_max_init: Duration::ZERO,
-                rtt_sampling: RttSampling::OncePerRoundTrip,
-                heartbeat_interval: Duration::from_secs(30),
-                valid_cookie_life: Duration::from_secs(60),
-                shutdown_guard_rto_max: 5,
-                control_probe: false,
-            },
-            sack: SackConfig {
-                delay: Duration::from_millis(200),
-                every: 2,
-                first_at_once: true,
-                immediate_bit: ImmediateBit::Shutdown,
-                immediate_bit_obeyed: true,
-            },
-            congestion: CongestionConfig {
-                control: CongestionControl::RENO,
-                gentle_convergence: false,
-                initial_window: InitialWindow::Rfc9260,
-                nagle: false,
-                // "The initial value of ssthresh SHOULD be arbitrarily high" (7.2.1).
-                initial_ssthresh: Some(1 << 30),
-                ssthresh_floor: 4,
-                slow_start_limit: 1,
-                slow_start_at_ssthresh: true,
-                growth_needs_advance: true,
-                credit_given_up: false,
-                loss_detection: LossDetection::MissingReports,
-                tail_loss_probe: false,
-                fast_retransmit_threshold: 3,
-                fast_recovery: FastRecovery::UntilExit,
-                reduction: Reduction::AtOnce,
-                undo: false,
-                timeout_keeps_exit: false,
-                lost_again_cuts: false,
-                max_burst: MaxBurst::Clamp(4),
-                pba_clamp: true,
-                idle_decay_floor: Some(4),
-                window_validation: false,
-                ecn_backoff: EcnBackoff::AsLoss,
-            },
-            pacing: PacingConfig {
-                enabled: false,
-                gain: 120,
-                gain_slow_start: 200,
-                // As many as Max.Burst (16), which it stands for.
-                burst: 4,
-                quantum: Duration::ZERO,
-            },
-            subflows: SubflowConfig {
-                open: Vec::new(),
-                scheduler: SubflowScheduler::Fcfs,
-                level: SubflowLevel::Zero,
-                max_inbound: 16,
-                max: 64,
-                buffer_floor: 3000,
-                codes: CodePoints::DEFAULT,
-                coupling: Coupling::Independent,
-                fcc_step: FccStep::Packet,
-                fcc_clock: FccClock::Bytes,
-                fcc_rounding: FccRounding::Exact,
-                fcc_count: FccCount::Configured,
-                fcc_slow_start: false,
-                adaptive_cut: AdaptiveCut::Group,
-            },
+            streams: StreamConfig::DEFAULT,
+            limits: LimitConfig::DEFAULT,
+            timers: TimerConfig::DEFAULT,
+            sack: SackConfig::DEFAULT,
+            congestion: CongestionConfig::DEFAULT,
+            pacing: PacingConfig::DEFAULT,
+            subflows: SubflowConfig::DEFAULT,
+            extensions: ExtensionConfig::DEFAULT,
             path_mtu: PathMtuConfig::DEFAULT,
-            extensions: ExtensionConfig {
-                interleaving: false,
-                // "applications must enable this extension explicitly before it is used" (RFC 6525, 7), and an endpoint must not
-                // offer I-DATA "unless the user has requested its use" (RFC 8260, 2.2.1): both are off.
-                reconfiguration: false,
-                // No study's stack has it, and who does not ask for it sends nothing of it.
-                partial_reliability: false,
-                peer_resets_streams: true,
-                // It throws away what the two sides agree on; nobody needs it by accident.
-                peer_resets_association: false,
-                peer_adds_streams: true,
-                zero_checksum: None,
-                address_types: false,
-                adaptation_indication: None,
-                // RFC 9260 only keeps its numbers reserved.
-                ecn: EcnMode::Off,
-                selected_gap_blocks: 0,
-            },
-            emulation: no_emulation(),
+            emulation: EmulationConfig::DEFAULT,
         }
     }
 
@@ -218,31 +113,5 @@ impl Default for Config {
     /// The profile `rfc9260`.
     fn default() -> Self {
         Self::rfc9260()
-    }
-}
-
-/// Nothing but what the RFC says.
-fn no_emulation() -> EmulationConfig {
-    EmulationConfig {
-        init_size: 0,
-        cookie_size: 0,
-        timer_tick: Duration::ZERO,
-        timer_wheel: false,
-        data_with_cookie: true,
-        lists_all_extensions: false,
-        sack_filled_hole: true,
-        window_unit: WindowUnit::Pmdcs,
-        flight_counts_headers: true,
-        flight_counts_padding: true,
-        fills_past_cwnd: false,
-        probes_at_once: false,
-        rwnd_counts_headers: false,
-        backoff_keeps_ssthresh: false,
-        hold_after_fast_retransmit: false,
-        pba_needs_full_window: false,
-        pba_counts_twice: false,
-        early_fast_retransmit: None,
-        timeout_waits_for_ack: true,
-        quirks: Quirks::default(),
     }
 }

@@ -2,7 +2,8 @@
 
 use anabranch_base::Duration;
 
-use super::emulation::{ImmediateBit, LossDetection, Quirks, WindowUnit};
+use super::groups::Quirks;
+use super::values::{ImmediateBit, LossDetection, WindowUnit};
 use super::{
     Algorithm, Config, CongestionControl, EcnBackoff, EcnMode, ErrorDetection, FastRecovery, InitialWindow,
     MaxBurst, MtuDiscovery, Reduction, RttSampling,

@@ -64,3 +64,19 @@ fn controllers_in_the_words_of_tcp() {
         assert!(error.contains("\"cubic\"") && error.contains("+hystart"), "{error}");
     }
 }
+
+#[test]
+fn the_table_says_all_there_is_to_say_of_a_value() {
+    let kinds = ["switch", "number", "size", "time", "choice", "list"];
+    let config = Config::rfc9260();
+    for key in Config::keys() {
+        let name = key.name;
+        assert!(kinds.contains(&key.kind), "{name}: {}", key.kind);
+        assert!(!key.doc.is_empty() && !key.expected.is_empty() && !key.source.is_empty(), "{name}");
+        assert!(!key.doc.ends_with('.'), "{name}: a sentence in a list has no full stop");
+        assert_eq!(Some(key.default()), config.get(name), "{name}");
+        assert_eq!(key.changeable, Config::changeable().contains(&name), "{name}");
+    }
+    let told = |name: &str| Config::keys().iter().find(|key| key.name == name).map(|key| key.promised);
+    assert_eq!((told("interleaving"), told("rto_min")), (Some(true), Some(false)));
+}

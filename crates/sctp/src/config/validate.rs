@@ -3,7 +3,7 @@
 use anabranch_base::Duration;
 
 use super::error::ConfigError;
-use super::keys::KEYS;
+use super::key::KEYS;
 use super::{Algorithm, Config, EcnMode};
 
 impl Config {
@@ -24,7 +24,7 @@ impl Config {
     /// [`Endpoint::listen`]: crate::Endpoint::listen
     pub fn validate(&self) -> Result<(), ConfigError> {
         let mut taken = self.clone();
-        for key in KEYS {
+        for key in KEYS.iter() {
             if key.copy(&mut taken, self).is_none() {
                 let value = key.value(self);
                 return Err(ConfigError::BadValue { key: key.name, value, expected: key.expected });

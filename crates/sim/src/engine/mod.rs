@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod report;
+mod schedule;
 mod sctp;
 mod tcp;
 #[cfg(test)]

@@ -7,16 +7,16 @@ impl Connection {
     /// The user sends nothing more.
     pub(crate) fn close(&mut self) {
         match self.state {
-            State::SynSent if self.sender.queue().len() == 0 => self.enter_closed(),
+            State::SynSent if self.sender.buffer().queue().len() == 0 => self.enter_closed(),
             // Data that was queued, and the FIN, follow the handshake. (RFC 9293, section 3.10.4, drops the
             // data of a connection in SYN-SENT; there the user waits for the handshake before he sends.)
-            State::SynSent | State::SynReceived => self.sender.finish(),
+            State::SynSent | State::SynReceived => self.sender.buffer_mut().finish(),
             State::Established => {
-                self.sender.finish();
+                self.sender.buffer_mut().finish();
                 self.state = State::FinWait1;
             }
             State::CloseWait => {
-                self.sender.finish();
+                self.sender.buffer_mut().finish();
                 self.state = State::LastAck;
             }
             State::FinWait1
@@ -52,7 +52,7 @@ impl Connection {
         self.emit_event(out, Event::PeerClosed);
         match self.state {
             State::Established => self.state = State::CloseWait,
-            State::FinWait1 if self.sender.fin_sent() && self.sender.fin_acknowledged() => {
+            State::FinWait1 if self.sender.buffer().fin_sent() && self.sender.fin_acknowledged() => {
                 self.enter_time_wait(out);
             }
             // Simultaneous close.
@@ -71,6 +71,7 @@ impl Connection {
 
     pub(super) fn enter_closed(&mut self) {
         self.state = State::Closed;
+        self.syn.stop();
         self.sender.clear();
         self.time_wait = None;
         self.acks.sent();

@@ -1,6 +1,6 @@
 //! A segment arrived: RFC 9293, section 3.10.7, in its order.
 
-use super::{Connection, Outside, unwrap_seq};
+use super::{Connection, Outside};
 use crate::event::{Event, State};
 use crate::header::{Flags, Header};
 use crate::receiver::Arrival;
@@ -19,7 +19,7 @@ impl Connection {
 
     fn in_syn_sent(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
         let acked = header.flags.has(Flags::ACK);
-        if acked && header.ack != self.iss.wrapping_add(1) {
+        if acked && !self.numbers.acknowledges_syn(header.ack) {
             self.stats.bad_acks += 1;
             // "If the segment acknowledgment is not acceptable": a RST that believes it, unless it is one.
             return;
@@ -42,14 +42,15 @@ impl Connection {
         } else {
             // Simultaneous open: both have sent a SYN.
             self.state = State::SynReceived;
-            self.syn_due = true;
+            self.syn.answer();
         }
     }
 
     fn in_other_states(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
         let flags = header.flags;
         // In SYN-RECEIVED the same SYN again: the handshake's own repetition, not an attack.
-        if self.state == State::SynReceived && flags.has(Flags::SYN) && header.seq == self.irs {
+        if self.state == State::SynReceived && flags.has(Flags::SYN) && header.seq == self.numbers.peer_syn()
+        {
             if !flags.has(Flags::ACK) {
                 self.repeat_syn_ack();
                 return;
@@ -69,7 +70,7 @@ impl Connection {
         if !flags.has(Flags::ACK) {
             return;
         }
-        self.note_timestamp(header);
+        self.timestamps.note(header, |near| self.numbers.unwrap_peer(near, header.seq));
         if self.state == State::SynReceived && !self.finish_handshake(out, header) {
             return;
         }
@@ -82,17 +83,15 @@ impl Connection {
     /// First check: sequence number, then PAWS (RFC 7323, section 5.3).
     fn is_acceptable(&mut self, out: &mut Outside<'_>, header: &Header, len: usize) -> bool {
         let flags = header.flags;
-        if let (Some(recent), Some((value, _))) = (self.timestamp, header.options.timestamps) {
-            if (value.wrapping_sub(recent) as i32) < 0 && !flags.has(Flags::RST) {
-                self.stats.paws_rejected += 1;
-                self.acks.demand();
-                return false;
-            }
+        if self.timestamps.is_old(header) && !flags.has(Flags::RST) {
+            self.stats.paws_rejected += 1;
+            self.acks.demand();
+            return false;
         }
         let size = len as i64 + i64::from(flags.has(Flags::SYN)) + i64::from(flags.has(Flags::FIN));
         let next = self.receiver.next() as i64;
         let edge = (self.receiver.edge() as i64).max(next);
-        let start = unwrap_seq(self.irs, next as u64, header.seq);
+        let start = self.numbers.unwrap_peer(next as u64, header.seq);
         // One more than the RFC at the right edge: a peer that has filled our window acknowledges from there.
         let fits =
             if size == 0 { start >= next && start <= edge } else { start < edge && start + size > next };
@@ -131,7 +130,7 @@ impl Connection {
 
     /// With `dsack`: this much of what arrived had arrived before.
     fn note_duplicate(&mut self, start: i64, end: i64) {
-        if self.config.dsack && self.sack {
+        if self.config.dsack && self.agreed.sack() {
             let end = end.min(self.receiver.next() as i64).max(0) as u64;
             let start = start.max(1) as u64;
             self.duplicate = Some((start, end)).filter(|_| start < end).or(self.duplicate);
@@ -140,7 +139,7 @@ impl Connection {
 
     /// RFC 5961, section 3: only a RST at exactly RCV.NXT counts, others get a challenge ACK.
     fn in_window_reset(&mut self, out: &mut Outside<'_>, header: &Header) {
-        if unwrap_seq(self.irs, self.receiver.next(), header.seq) == self.receiver.next() as i64 {
+        if self.numbers.unwrap_peer(self.receiver.next(), header.seq) == self.receiver.next() as i64 {
             self.on_reset(out);
         } else {
             self.stats.out_of_window += 1;
@@ -148,19 +147,10 @@ impl Connection {
         }
     }
 
-    /// RFC 7323, section 4.3, step 2: "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent".
-    fn note_timestamp(&mut self, header: &Header) {
-        if let (Some(recent), Some((value, _))) = (&mut self.timestamp, header.options.timestamps) {
-            let start = unwrap_seq(self.irs, self.last_ack_sent, header.seq);
-            if (value.wrapping_sub(*recent) as i32) >= 0 && start <= self.last_ack_sent as i64 {
-                *recent = value;
-            }
-        }
-    }
-
     /// SYN-RECEIVED: the ACK of our SYN. Answers false when it is not.
     fn finish_handshake(&mut self, out: &mut Outside<'_>, header: &Header) -> bool {
-        if header.ack != self.iss.wrapping_add(1) && unwrap_seq(self.iss, self.sender.max(), header.ack) != 1
+        if !self.numbers.acknowledges_syn(header.ack)
+            && self.numbers.unwrap_own(self.sender.max(), header.ack) != 1
         {
             self.stats.bad_acks += 1;
             return false;
@@ -170,14 +160,14 @@ impl Connection {
         if self.config.quirk_initial_window {
             self.sender.grow_by_syn();
         }
-        self.emit_event(out, if self.passive { Event::Accepted } else { Event::Connected });
+        self.emit_event(out, if self.syn.is_passive() { Event::Accepted } else { Event::Connected });
         true
     }
 
     /// Fifth check: the ACK field. Answers false when the segment must go no further.
     fn take_ack(&mut self, out: &mut Outside<'_>, header: &Header, no_data: bool) -> bool {
         let (una, max) = (self.sender.una(), self.sender.max());
-        let ack = unwrap_seq(self.iss, una, header.ack);
+        let ack = self.numbers.unwrap_own(una, header.ack);
         if ack > max as i64 {
             // "If the ACK acks something not yet sent, then send an ACK, drop the segment".
             self.stats.bad_acks += 1;
@@ -194,7 +184,7 @@ impl Connection {
         let duplicate = self.reported_duplicate(blocks, una, ack);
         let blocks = blocks.get(usize::from(duplicate.is_some())..).unwrap_or(&[]);
         for &(left, right) in blocks {
-            let (start, end) = (unwrap_seq(self.iss, una, left), unwrap_seq(self.iss, una, right));
+            let (start, end) = (self.numbers.unwrap_own(una, left), self.numbers.unwrap_own(una, right));
             if start >= end || end > max as i64 {
                 self.stats.bad_acks += 1;
             } else if start >= ack as i64 {
@@ -205,20 +195,20 @@ impl Connection {
             }
             // Below the acknowledgement: a report of a duplicate (RFC 2883), not of a hole.
         }
-        let age = self.echo_age(out.now, header);
-        let shift = if header.flags.has(Flags::SYN) { 0 } else { self.scales.map_or(0, |s| s.0) };
+        let age = self.timestamps.echo_age(out.now, header);
+        let shift = if header.flags.has(Flags::SYN) { 0 } else { self.agreed.peer_shift() };
         let info = AckInfo {
             ack,
             sacks: sacks.get(..count).unwrap_or(&[]),
             duplicate,
-            seq: unwrap_seq(self.irs, self.receiver.next(), header.seq).max(0) as u64,
+            seq: self.numbers.unwrap_peer(self.receiver.next(), header.seq).max(0) as u64,
             window: u64::from(header.window) << shift,
             empty: no_data && !header.flags.has(Flags::FIN) && !header.flags.has(Flags::SYN),
             echo_age: age.filter(|_| ack > una),
             echo_any: age,
         };
         self.with_sender(out, |sender, cx| sender.on_ack(cx, &info));
-        if self.wants_room && self.sender.has_room() {
+        if self.wants_room && self.sender.buffer().has_room() {
             self.wants_room = false;
             self.emit_event(out, Event::Writable);
         }
@@ -231,7 +221,7 @@ impl Connection {
     /// RFC 2883, section 4: the first block reports a duplicate when it lies below the acknowledgement, or within the second.
     fn reported_duplicate(&self, blocks: &[(u32, u32)], una: u64, ack: u64) -> Option<(u64, u64)> {
         let place = |(left, right): (u32, u32)| {
-            let (start, end) = (unwrap_seq(self.iss, una, left), unwrap_seq(self.iss, una, right));
+            let (start, end) = (self.numbers.unwrap_own(una, left), self.numbers.unwrap_own(una, right));
             (start.max(0) as u64, end.max(0) as u64)
         };
         let first = place(*blocks.first()?);
@@ -243,7 +233,7 @@ impl Connection {
     /// Seventh and eighth: the payload, and the FIN.
     fn take_payload(&mut self, out: &mut Outside<'_>, header: &Header, payload: &[u8]) {
         let after_syn = i64::from(header.flags.has(Flags::SYN));
-        let start = unwrap_seq(self.irs, self.receiver.next(), header.seq) + after_syn;
+        let start = self.numbers.unwrap_peer(self.receiver.next(), header.seq) + after_syn;
         let fin = header.flags.has(Flags::FIN);
         if start < 0 || (payload.is_empty() && !fin) {
             return;
@@ -271,14 +261,14 @@ impl Connection {
         let (first, last) = (start as i64, start as i64 + payload.len() as i64);
         self.note_duplicate(first, last);
         let arrival: Arrival = self.receiver.data(start, payload);
-        if arrival.duplicate && arrival.out_of_order && self.config.dsack && self.sack {
+        if arrival.duplicate && arrival.out_of_order && self.config.dsack && self.agreed.sack() {
             self.duplicate = Some((start, last as u64));
         }
         if self.config.quirk_window_update {
             self.receiver.hold_back(self.receiver.next() - before);
         }
         if self.receiver.grows() {
-            let age = self.echo_age(out.now, header);
+            let age = self.timestamps.echo_age(out.now, header);
             self.receiver.measure(out.now, age, payload.len() as u64 >= self.sender.mss());
         }
         self.acks.on_data(out.now, &self.config, arrival);

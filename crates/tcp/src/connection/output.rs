@@ -1,5 +1,6 @@
 //! What leaves next: RST, SYN, data in batches of equal size, or a pure acknowledgement.
 
+use super::agreed::own_scale;
 use super::{Connection, Outside};
 use crate::event::State;
 use crate::header::{self, Flags, Header, Options, SackBlocks};
@@ -17,11 +18,14 @@ impl Connection {
         let start = buf.len();
         if self.reset_due {
             self.reset_due = false;
-            let header =
-                Header { seq: self.wire(self.sender.max()), flags: Flags::RST | Flags::ACK, ..self.header() };
+            let header = Header {
+                seq: self.numbers.own(self.sender.max()),
+                flags: Flags::RST | Flags::ACK,
+                ..self.header()
+            };
             self.finish_control(header, buf);
         } else if matches!(self.state, State::SynSent | State::SynReceived) {
-            if !std::mem::take(&mut self.syn_due) {
+            if !self.syn.take_due() {
                 return None;
             }
             let header = self.syn(out.now);
@@ -39,7 +43,7 @@ impl Connection {
             }
             let blocks = self.sack_blocks(usize::MAX);
             let header =
-                Header { seq: self.wire(self.sender.max()), ..self.outgoing_header(out.now, blocks) };
+                Header { seq: self.numbers.own(self.sender.max()), ..self.outgoing_header(out.now, blocks) };
             self.acks_left();
             self.stats.acks_sent += 1;
             self.finish_control(header, buf);
@@ -94,8 +98,8 @@ impl Connection {
 
     fn segment(&mut self, mut header: Header, Outgoing { seq, len, fin }: Outgoing, buf: &mut Vec<u8>) {
         let at = buf.len();
-        header.seq = self.wire(seq);
-        let last = seq + u64::from(len) == self.sender.queue().end();
+        header.seq = self.numbers.own(seq);
+        let last = seq + u64::from(len) == self.sender.buffer().queue().end();
         if fin {
             header.flags = header.flags | Flags::FIN;
         }
@@ -103,7 +107,7 @@ impl Connection {
             header.flags = header.flags | Flags::PSH;
         }
         header.emit(buf);
-        self.sender.queue().copy(seq, len, buf);
+        self.sender.buffer().queue().copy(seq, len, buf);
         self.seal(buf, at);
     }
 
@@ -126,21 +130,21 @@ impl Connection {
         let answer = self.state == State::SynReceived;
         let window = self.receiver.advertise(0, u64::from(self.config.mss));
         let scale = if answer {
-            self.scales.map(|s| s.1)
+            self.agreed.answered_scale()
         } else {
-            self.config.window_scaling.then(|| self.own_scale())
+            self.config.window_scaling.then(|| own_scale(&self.config))
         };
-        let echo = if answer { self.timestamp } else { self.config.timestamps.then_some(0) };
+        let echo = if answer { self.timestamps.recent() } else { self.config.timestamps.then_some(0) };
         Header {
-            seq: self.iss,
-            ack: if answer { self.irs.wrapping_add(1) } else { 0 },
+            seq: self.numbers.own_syn(),
+            ack: if answer { self.numbers.peer(1) } else { 0 },
             flags: if answer { Flags::SYN | Flags::ACK } else { Flags::SYN },
             window,
             options: Options {
                 mss: Some(self.config.mss.min(0xffff) as u16),
                 window_scale: scale,
-                sack_permitted: if answer { self.sack } else { self.config.sack },
-                timestamps: echo.map(|echo| (self.timestamp_now(now), echo)),
+                sack_permitted: if answer { self.agreed.sack() } else { self.config.sack },
+                timestamps: echo.map(|echo| (self.timestamps.at(now), echo)),
                 sack: SackBlocks::default(),
             },
             ..self.header()
@@ -151,31 +155,30 @@ impl Connection {
         Header {
             source: self.addresses.local.port(),
             destination: self.addresses.remote.port(),
-            ack: self.irs.wrapping_add(self.receiver.next() as u32),
+            ack: self.numbers.peer(self.receiver.next()),
             flags: Flags::ACK,
             ..Header::default()
         }
     }
 
     fn outgoing_header(&mut self, now: Instant, sack: SackBlocks) -> Header {
-        let shift = self.scales.map_or(0, |s| s.1);
-        let window = self.receiver.advertise(shift, self.sender.mss());
-        let timestamps = self.timestamp.map(|recent| (self.timestamp_now(now), recent));
+        let window = self.receiver.advertise(self.agreed.own_shift(), self.sender.mss());
+        let timestamps = self.timestamps.option(now);
         Header { window, options: Options { timestamps, sack, ..Options::default() }, ..self.header() }
     }
 
     fn acks_left(&mut self) {
         self.acks.sent();
-        self.last_ack_sent = self.receiver.next();
+        self.timestamps.ack_left(self.receiver.next());
         self.duplicate = None;
     }
 
     fn sack_blocks(&self, most: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        if self.sack {
-            let header_room = if self.timestamp.is_some() { 3 } else { 4 };
+        if self.agreed.sack() {
+            let header_room = if self.timestamps.in_use() { 3 } else { 4 };
             let most = most.min(header_room).min(self.config.sack_blocks as usize);
-            let wire = |at: u64| self.irs.wrapping_add(at as u32);
+            let wire = |at: u64| self.numbers.peer(at);
             let mut most = most;
             if let Some((start, end)) = self.duplicate.filter(|_| most > 0) {
                 // RFC 2883, section 4: "the first block of the SACK option ... specifies the ... duplicate segment".
@@ -185,9 +188,5 @@ impl Connection {
             self.receiver.sack_blocks(most, |start, end| blocks.push(wire(start), wire(end)));
         }
         blocks
-    }
-
-    fn wire(&self, seq: u64) -> u32 {
-        self.iss.wrapping_add(seq as u32)
     }
 }

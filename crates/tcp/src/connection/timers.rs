@@ -1,17 +1,16 @@
 //! The timers of a connection: which is next, and what is done when one expires.
 
 use super::{Connection, Outside};
-use crate::event::{Failure, State, Timer};
+use crate::event::{Failure, Timer};
 use crate::sender::Sender;
 use anabranch_base::Instant;
 
 impl Connection {
     /// The next timer, and which.
     pub(crate) fn timeout(&self) -> Option<(Instant, Timer)> {
-        let kind =
-            if self.state.is_synchronized() { self.sender.timer_kind() } else { Timer::Retransmission };
         let timers = [
-            self.sender.timer().map(|at| (at, kind)),
+            self.syn.timer().map(|at| (at, Timer::Retransmission)),
+            self.sender.timer().map(|at| (at, self.sender.timer_kind())),
             self.sender.pacing_timer().map(|at| (at, Timer::Pacing)),
             self.acks.timer().map(|at| (at, Timer::DelayedAck)),
             self.time_wait.map(|at| (at, Timer::TimeWait)),
@@ -36,12 +35,9 @@ impl Connection {
             // Who fires timers lets the connection send afterwards.
             self.sender.clear_pacing_timer();
         }
-        if !due(self.sender.timer()) {
-            return;
-        }
-        if matches!(self.state, State::SynSent | State::SynReceived) {
+        if due(self.syn.timer()) {
             self.on_syn_timeout(out);
-        } else {
+        } else if due(self.sender.timer()) {
             let go_on = self.with_sender(out, Sender::on_timer);
             if !go_on {
                 self.fail(out, Failure::RetransmissionLimit);

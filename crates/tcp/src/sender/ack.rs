@@ -1,12 +1,27 @@
 //! An acknowledgement arrived.
 
 use super::ack_info::AckInfo;
-use super::pacing::Told;
-use super::state::{Alarm, Context, Phase, Sender};
+use super::context::Context;
+use super::phase::Phase;
+use super::rack::is_of_original;
+use super::state::Sender;
+use super::timer::Alarm;
 use crate::config::{LossRecovery, RttSampling};
 use crate::flight::Taken;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
 use anabranch_transport::congestion::{Acked, Timing};
+use anabranch_transport::rack::ProbeAnswer;
+
+/// What an acknowledgement reported.
+struct Reported {
+    taken: Taken,
+    /// By how much it moved `una`.
+    advanced: u64,
+    /// Bytes SACKed for the first time.
+    sacked: u64,
+    /// Pipe before it came.
+    flight_before: u64,
+}
 
 impl Sender {
     pub(crate) fn on_ack(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>) {
@@ -15,31 +30,29 @@ impl Sender {
             return;
         }
         self.burst = 0;
-        self.ns2_entering = false;
-        let window_changed = self.on_window(cx, info);
+        self.recovery.ack_comes();
+        let window_changed = self.on_window(cx.now, info);
         let advanced = info.ack - self.una;
         let flight_before = self.flight.pipe();
         self.flight.forget_news();
         let taken = self.flight.acknowledge(info.ack);
         self.una = info.ack;
-        self.queue.trim(info.ack);
+        self.buffer.acknowledged(info.ack);
         let sacked = self.note_sacks(info.sacks);
         self.flight.sort_news();
         let report = (taken.newly + sacked).min(u64::from(u32::MAX)) as u32;
         let (cumulative, gaps) = (info.ack.saturating_sub(1), info.sacks.len() as u16);
         cx.record(|| TraceEvent::AckReceived { cumulative, newly_acked: report, gaps });
 
-        // ns-2: every ACK in recovery means that one packet has left the network.
-        if self.phase == Phase::Fast {
-            self.ns2_pipe -= 1;
+        self.recovery.packet_left_network();
+        if info.duplicate.is_some_and(|(_, end)| self.spurious.reported(end)) {
+            self.undo(cx);
         }
-        if let Some(duplicate) = info.duplicate {
-            self.on_duplicate_report(cx, duplicate);
-        }
-        if self.config.rtt_sampling == RttSampling::Segments && advanced == 0 && sacked > 0 {
+        let segments = self.terms.config().rtt_sampling == RttSampling::Segments;
+        if segments && advanced == 0 && sacked > 0 {
             self.measure(cx, info, taken);
         }
-        if self.config.sack_restarts_timer && advanced == 0 && self.reports_older_than_front() {
+        if self.terms.config().sack_restarts_timer && advanced == 0 && self.reports_older_than_front() {
             self.restart_timer(cx.now);
         }
         if advanced > 0 {
@@ -47,47 +60,38 @@ impl Sender {
         } else if !self.flight.is_empty() && self.is_duplicate(info, window_changed, sacked) {
             self.on_duplicate(cx);
         }
-        self.tell_acked(cx.now, info.echo_any, &Told { taken, advanced, sacked, flight_before });
-        if self.recovery == LossRecovery::Sack6675 && self.phase != Phase::Open {
+        let reported = Reported { taken, advanced, sacked, flight_before };
+        if let Some((acked, timing)) = self.told_to_model(cx.now, info.echo_any, &reported) {
+            self.window.tell_acked(&acked, timing);
+        }
+        if self.terms.recovery() == LossRecovery::Sack6675 && !self.recovery.is_open() {
             let limit = self.lost_limit();
             self.flight.mark_lost_below(limit);
         }
         self.step_frto(cx, advanced > 0, sacked);
         let probed = self.on_probe_ack(cx, info, advanced > 0, sacked);
-        let spared = probed && self.config.rack_dsack_needs_reordering;
-        self.rack_on_ack(cx, info.echo_any, info.duplicate.is_some() && !spared);
-        self.tell_losses(cx.now);
-        if let Some(reducing) = &mut self.reducing {
-            let pipe = self.flight.pipe();
-            reducing.on_ack(taken.newly + sacked, 0, advanced > 0, pipe, self.congestion.ssthresh());
-        }
+        self.rack_on_ack(cx, info, probed);
+        self.window.tell_losses(cx.now, self.flight.take_losses());
+        self.window.reported(taken.newly + sacked, advanced > 0, self.flight.pipe());
         self.record_window(cx);
     }
 
-    /// RFC 9293, section 3.10.7.4: an older segment must not change the window. Answers whether it changed.
-    fn on_window(&mut self, cx: &Context<'_>, info: &AckInfo<'_>) -> bool {
-        let from = (info.seq, info.ack);
-        if from < self.window_from {
-            return false;
-        }
-        self.window_from = from;
-        let before = std::mem::replace(&mut self.window, info.window);
-        if before == 0 && info.window > 0 && self.probing {
-            self.probing = false;
-            self.rtt.clear_back_off();
-            self.timer = None;
+    /// The peer's window; where a probe has found it open, sending goes on. Answers whether it changed.
+    fn on_window(&mut self, now: Instant, info: &AckInfo<'_>) -> bool {
+        let update = self.peer.update((info.seq, info.ack), info.window);
+        if update.reopened {
+            self.trips.clear_back_off();
+            self.timer.stop();
             if self.flight.front().is_some_and(|s| s.seq >= info.ack) {
                 self.forced = Some((self.flight.front_index(), RetransmitReason::Probe));
-                self.arm(cx.now, self.rtt.rto(), Alarm::Timeout);
+                self.timer.arm(now, self.trips.rto(), Alarm::Timeout);
             }
         }
-        before != info.window
+        update.changed
     }
 
     fn note_sacks(&mut self, sacks: &[(u64, u64)]) -> u64 {
-        // ns-2 looks at SACK blocks only once the timeout's retransmission has been answered.
-        let deaf = self.recovery == LossRecovery::Ns2Sack1 && self.phase == Phase::Loss && !self.answered;
-        if !self.sack || deaf {
+        if !self.terms.sack() || self.recovery.is_deaf(&self.terms) {
             return 0;
         }
         let (una, max) = (self.una, self.max);
@@ -99,57 +103,47 @@ impl Sender {
             .sum()
     }
 
-    /// Below which sequence number what is not SACKed is lost.
-    fn lost_limit(&self) -> u64 {
-        let (threshold, mss) = (self.config.duplicate_threshold, self.mss);
-        let limit = self.flight.lost_below(threshold, mss);
-        if self.config.fack { limit.max(self.flight.lost_below_forward(threshold, mss)) } else { limit }
-    }
-
     /// RFC 5681, section 2; with SACK RFC 6675, section 2: "a segment that ... carries ... previously unknown" blocks.
     fn is_duplicate(&self, info: &AckInfo<'_>, window_changed: bool, sacked: u64) -> bool {
-        if self.config.quirk_window_update {
+        if self.terms.config().quirk_window_update {
             return info.empty && !window_changed;
         }
-        match self.recovery {
+        match self.terms.recovery() {
             LossRecovery::Sack6675 | LossRecovery::Rack | LossRecovery::Ns2Sack1 => sacked > 0,
             LossRecovery::Reno | LossRecovery::NewReno => {
-                info.empty && !(window_changed && self.config.window_update_is_no_duplicate)
+                info.empty && !(window_changed && self.terms.config().window_update_is_no_duplicate)
             }
         }
     }
 
     fn on_new_ack(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken, advanced: u64) {
-        self.failures = 0;
+        self.timer.answered();
         self.forced = None;
         let rtt = self.measure(cx, info, taken);
-        if let Some(inflight) = &mut self.inflight {
-            inflight.on_ack(cx.now, self.una, rtt, self.rtt.srtt(), self.mss);
-        }
-        if self.echoes_original(cx, info) {
+        let (srtt, una, max) = (self.trips.srtt(), self.una, self.max);
+        let timing = Timing { now: cx.now, rtt, srtt, una, max, ..Timing::default() };
+        self.window.measure(&self.terms, &timing);
+        if !self.recovery.is_open() && self.spurious.echoes_original(cx.now, info.echo_age) {
             self.undo(cx);
         }
-        let finished = self.recover.is_none_or(|r| self.una >= r);
-        match self.phase {
-            Phase::Fast if finished || self.recovery == LossRecovery::Reno => self.leave_fast_recovery(),
+        let finished = self.recovery.is_finished_by(self.una);
+        match self.recovery.phase() {
+            Phase::Fast if finished || self.terms.recovery() == LossRecovery::Reno => {
+                self.leave_fast_recovery();
+            }
             Phase::Fast => {
-                self.on_partial_ack(cx, advanced);
+                self.on_partial_ack(cx.now, advanced);
                 return;
             }
             Phase::Open | Phase::Loss => {
-                self.answered = true;
-                self.duplicates = 0;
-                self.limited = 0;
-                self.grow(cx, advanced, rtt);
-                if self.recovery == LossRecovery::Ns2Sack1 {
+                self.recovery.new_ack();
+                self.window.grow(&self.terms, advanced, timing);
+                if self.terms.recovery() == LossRecovery::Ns2Sack1 {
                     self.flight.clear_sacks();
                 }
-                if self.phase == Phase::Loss && finished {
-                    self.settle_doubt();
-                    if let Some(rack) = &mut self.rack {
-                        rack.core.recovered();
-                    }
-                    self.phase = Phase::Open;
+                if self.recovery.phase() == Phase::Loss && finished {
+                    self.recovered();
+                    self.recovery.end_loss();
                 }
             }
         }
@@ -157,40 +151,14 @@ impl Sender {
     }
 
     fn measure(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken) -> Option<Duration> {
-        self.rtt.at_sequence(self.una, self.max);
-        let sample = if let Some(sent) = self.timed_segment() {
-            Some(self.rtt.sample_between(sent, cx.now))
-        } else if let Some(age) = info.echo_age {
-            Some(self.rtt.sample(age))
-        } else {
-            let sent = match self.config.rtt_sampling {
-                RttSampling::Timed => {
-                    let timed = self.timed.filter(|(end, _)| info.ack >= *end);
-                    if timed.is_some() {
-                        self.timed = None;
-                    }
-                    timed.map(|(_, at)| at)
-                }
-                RttSampling::Every => taken.sent_once,
-                RttSampling::Segments => None,
-            };
-            sent.map(|at| self.rtt.sample_between(at, cx.now))
-        };
-        if let (Some(sample), Some(srtt)) = (sample, self.rtt.srtt()) {
-            let rto = self.rtt.rto();
-            cx.record(|| TraceEvent::Rtt { sample, srtt, rto });
-            self.samples = self.samples.saturating_add(1);
-            self.note_round_trip(sample, cx.now);
-        }
-        sample
+        let sampling = self.terms.config().rtt_sampling;
+        let segment = if sampling == RttSampling::Segments { self.timed_segment() } else { None };
+        self.trips.measure(cx, sampling, info, self.max, (taken, segment))
     }
 
     /// With `segments`: when the first segment left that this acknowledgement reports and that was sent once. Among those
     /// acknowledged cumulatively none may have been sent twice.
     fn timed_segment(&self) -> Option<Instant> {
-        if self.config.rtt_sampling != RttSampling::Segments {
-            return None;
-        }
         let news = self.flight.news();
         let (acked, sacked) = news.split_at(news.partition_point(|d| d.end <= self.una));
         let clean = acked.iter().all(|d| d.sends == 1);
@@ -204,93 +172,93 @@ impl Sender {
         self.flight.news().iter().find(|d| d.sends == 1).is_some_and(|d| Some(d.sent_at) < front)
     }
 
-    fn grow(&mut self, cx: &Context<'_>, bytes: u64, rtt: Option<Duration>) {
-        if self.congestion.is_model() {
-            // It hears of every acknowledgement that reports something, in recovery as well.
-            return;
+    fn on_partial_ack(&mut self, now: Instant, advanced: u64) {
+        self.recovery.partial_ack(&self.terms, advanced);
+        if matches!(self.terms.recovery(), LossRecovery::NewReno | LossRecovery::Reno) {
+            self.flight.mark_front_lost();
+            self.forced = Some((self.flight.front_index(), RetransmitReason::Recovery));
         }
-        if !self.config.growth_needs_full_window || self.una <= self.cwnd_limited_to {
-            let acked = Acked {
-                cumulative: bytes,
-                flight_before: u64::MAX,
-                cumulative_advanced: true,
-                ..Acked::default()
-            };
-            let (now, srtt, una, max) = (cx.now, self.rtt.srtt(), self.una, self.max);
-            self.congestion.on_ack(&acked, || Timing { now, rtt, srtt, una, max, ..Timing::default() });
+        if self.terms.config().partial_ack_clears_backoff {
+            self.trips.clear_back_off();
         }
-    }
-
-    fn on_partial_ack(&mut self, cx: &Context<'_>, advanced: u64) {
-        self.partials += 1;
-        match self.recovery {
-            LossRecovery::NewReno | LossRecovery::Reno => {
-                // RFC 6582: "deflate the congestion window by the amount of new data acknowledged ... add back SMSS".
-                self.inflation -= advanced as i64;
-                if advanced >= self.mss {
-                    self.inflation += self.mss as i64;
-                }
-                self.flight.mark_front_lost();
-                self.forced = Some((self.flight.front_index(), RetransmitReason::Recovery));
-            }
-            // A retransmission has left the network too: one more than for any ACK.
-            LossRecovery::Ns2Sack1 => self.ns2_pipe -= 1,
-            LossRecovery::Sack6675 | LossRecovery::Rack => {}
-        }
-        if self.config.partial_ack_clears_backoff {
-            self.rtt.clear_back_off();
-        }
-        if self.config.partial_ack_restarts_timer || self.partials == 1 {
-            self.restart_timer(cx.now);
+        if self.terms.config().partial_ack_restarts_timer || self.recovery.is_first_partial() {
+            self.restart_timer(now);
         }
     }
 
     fn on_duplicate(&mut self, cx: &mut Context<'_>) {
         cx.stats.duplicate_acks += 1;
-        match self.phase {
-            Phase::Fast => {
-                // RFC 5681, section 3.2, step 4.
-                if matches!(self.recovery, LossRecovery::Reno | LossRecovery::NewReno) {
-                    self.inflation += self.mss as i64;
-                }
-            }
-            Phase::Loss if !self.answered => {}
-            Phase::Open | Phase::Loss => {
-                self.duplicates += 1;
-                let threshold = self.config.duplicate_threshold;
-                let scoreboard = self.scoreboard_says_lost();
-                // RACK enters recovery by time alone.
-                let enough = self.duplicates >= threshold && self.recovery != LossRecovery::Rack;
-                if (enough || scoreboard) && self.may_retransmit_fast() {
-                    self.enter_fast_recovery(cx);
-                }
-            }
+        if !self.recovery.duplicate(&self.terms) {
+            return;
+        }
+        let scoreboard = self.scoreboard_says_lost();
+        // RACK enters recovery by time alone.
+        let enough = self.recovery.duplicates() >= self.terms.config().duplicate_threshold
+            && self.terms.recovery() != LossRecovery::Rack;
+        if (enough || scoreboard) && self.recovery.may_retransmit_fast(&self.terms, self.una) {
+            self.enter_fast_recovery(cx);
         }
     }
 
-    /// The scoreboard alone is reason enough to start recovery: by RFC 6675's IsLost, or by FACK.
-    fn scoreboard_says_lost(&self) -> bool {
-        let (duplicate_threshold, fack) = (self.config.duplicate_threshold, self.config.fack);
-        if self.recovery != LossRecovery::Sack6675 || self.config.quirk_window_update {
-            return false;
+    /// A model hears of every acknowledgement that reports something, also in recovery and without a cumulative advance.
+    fn told_to_model(
+        &self,
+        now: Instant,
+        echo: Option<Duration>,
+        reported: &Reported,
+    ) -> Option<(Acked, Timing)> {
+        let &Reported { taken, advanced, sacked, flight_before } = reported;
+        if !self.window.is_model() || taken.newly + sacked == 0 {
+            return None;
         }
-        let rfc6675 = self.config.scoreboard_starts_recovery
-            && self.flight.lost_below(duplicate_threshold, self.mss) > self.una;
-        let forward = self.flight.lost_below_forward(duplicate_threshold, self.mss);
-        rfc6675 || fack && self.flight.front().is_some_and(|front| front.end() <= forward)
+        let acked = Acked {
+            cumulative: taken.newly,
+            gap: sacked,
+            flight_before,
+            cumulative_advanced: advanced > 0,
+            in_recovery: self.recovery.phase() == Phase::Fast,
+            all_acked: self.flight.is_empty(),
+            ..Acked::default()
+        };
+        let min_rtt = self.trips.min();
+        let (mut once, mut newest) = (None, None);
+        for d in self.flight.news() {
+            if d.sends == 1 {
+                once = once.max(Some(d.sent_at));
+            } else if is_of_original(d, now, echo, min_rtt) {
+                continue;
+            }
+            newest = newest.max(Some(d.sent_at));
+        }
+        let timing = Timing {
+            now,
+            rtt: once.map(|sent_at| now - sent_at),
+            srtt: self.trips.srtt(),
+            una: self.una,
+            max: self.max,
+            newest_sent: newest,
+            flight_before,
+            flight: self.flight.pipe(),
+            starved: self.is_starved(),
+        };
+        Some((acked, timing))
     }
 
-    /// RFC 6582, section 3.2, step 2, against a second reduction for the same window of data.
-    fn may_retransmit_fast(&self) -> bool {
-        if self.config.quirk_faulty_recovery && self.timeout_recover == Some(self.una) {
-            return false;
+    /// Whether a tail loss probe repaired a loss that the window must answer for. Answers whether the acknowledgement reports the probe
+    /// itself as a duplicate.
+    fn on_probe_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        info: &AckInfo<'_>,
+        advanced: bool,
+        sacked: u64,
+    ) -> bool {
+        let Some((answer, reported)) = self.tail.on_ack(info, advanced, sacked) else { return false };
+        if answer == ProbeAnswer::Repaired {
+            let base = self.loss_base();
+            self.window.answer_loss(base);
+            self.record_window(cx);
         }
-        if !self.config.recovery_point {
-            return true;
-        }
-        match self.recovery {
-            LossRecovery::Sack6675 | LossRecovery::Rack => self.phase == Phase::Open,
-            _ => self.recover.is_none_or(|r| self.una > r),
-        }
+        reported
     }
 }

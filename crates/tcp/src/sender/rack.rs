@@ -7,7 +7,7 @@ use anabranch_transport::rack::Rack as Core;
 /// State of the connection.
 #[derive(Debug)]
 pub(super) struct Rack {
-    pub(super) core: Core,
+    core: Core,
     /// RACK.fack.
     forward: u64,
 }
@@ -15,6 +15,35 @@ pub(super) struct Rack {
 impl Rack {
     pub(super) fn new() -> Self {
         Self { core: Core::new(false), forward: 0 }
+    }
+
+    /// When the newest of what has arrived was sent, and where it ends.
+    pub(super) fn newest(&self) -> Option<(Instant, u64)> {
+        self.core.newest()
+    }
+
+    pub(super) fn reordering_seen(&self) -> bool {
+        self.core.reordering_seen()
+    }
+
+    /// How long after a segment one must have been sent that has arrived, for the segment to be lost: RACK.rtt and RACK.reo_wnd.
+    pub(super) fn patience(
+        &self,
+        hurry: bool,
+        min_rtt: Option<Duration>,
+        srtt: Option<Duration>,
+    ) -> Duration {
+        self.core.rtt() + self.core.window(hurry, min_rtt, srtt)
+    }
+
+    /// A duplicate was reported: the reordering window widens.
+    pub(super) fn duplicate(&mut self, una: u64, max: u64) {
+        self.core.duplicate(una, max);
+    }
+
+    /// Recovery ended.
+    pub(super) fn recovered(&mut self) {
+        self.core.recovered();
     }
 
     /// Step 2: the segment sent last of those that arrived. `echo` is the age of the timestamp that is echoed.

@@ -1,78 +1,192 @@
 //! Retransmissions that prove needless: the original had arrived. Told by timestamps (Eifel detection, RFC 3522), by new
-//! data after a timeout (F-RTO, RFC 5682), or by a DSACK for each of them (RFC 3708). The answer restores the window and
-//! forgets the losses (RFC 4015).
+//! data after a timeout (F-RTO, RFC 5682), or by a DSACK for each of them (RFC 3708).
 
-use super::ack_info::AckInfo;
-use super::doubt::Doubt;
-use super::state::{Context, Phase, Sender};
-use anabranch_base::Instant;
+use anabranch_base::{Duration, Instant};
 
-impl Sender {
-    /// The window is about to be reduced for a loss.
-    pub(super) fn doubt(&mut self) {
-        self.doubt = self.config.undo.then(Doubt::default);
+/// A reduction that may prove needless.
+#[derive(Clone, Copy, Debug, Default)]
+struct Doubt {
+    /// When the first retransmission of this episode left.
+    first: Option<Instant>,
+    /// Retransmissions that no DSACK has reported.
+    unreported: u32,
+    /// Retransmissions end here.
+    end: u64,
+}
+
+/// What F-RTO sees of an acknowledgement after a timeout.
+pub(super) struct AfterTimeout {
+    /// It moved the cumulative point.
+    pub(super) advanced: bool,
+    /// It reported something above that.
+    pub(super) sacked: bool,
+    /// What was never sent again, and was outstanding at the timeout, has arrived.
+    pub(super) original_arrived: bool,
+    /// New data has left since the timeout.
+    pub(super) sent_new: bool,
+    /// Something that was outstanding at the timeout is not acknowledged.
+    pub(super) incomplete: bool,
+    /// There is new data, and the peer's window lets it out.
+    pub(super) may_send: bool,
+}
+
+/// Whether the last reduction was needless, as far as is known.
+#[derive(Debug, Default)]
+pub(super) struct Spurious {
+    doubt: Option<Doubt>,
+    /// F-RTO looks whether the timeout was spurious.
+    frto: bool,
+    /// Only new data may leave at the moment.
+    frto_new: bool,
+}
+
+impl Spurious {
+    /// Only new data may leave at the moment: F-RTO waits for what it tells.
+    #[inline]
+    pub(super) fn wants_new_data(&self) -> bool {
+        self.frto_new
+    }
+
+    /// F-RTO looks whether the last timeout was spurious.
+    #[inline]
+    pub(super) fn tests_timeout(&self) -> bool {
+        self.frto
+    }
+
+    /// The window is about to be reduced for a loss. `undo`: it may be restored. `under_way` is when the first retransmission left of the
+    /// episode before that may still arrive: an echo of it is no original's.
+    pub(super) fn begin(&mut self, undo: bool, under_way: impl FnOnce() -> Option<Instant>) {
+        self.doubt = undo.then(|| Doubt { first: under_way(), ..Doubt::default() });
     }
 
     /// Loss recovery ended: only a DSACK may still come.
-    pub(super) fn settle_doubt(&mut self) {
-        self.doubt = self.doubt.filter(|_| self.config.dsack);
+    pub(super) fn settle(&mut self, dsack: bool) {
+        self.doubt = self.doubt.filter(|_| dsack);
+    }
+
+    /// The reduction is taken back.
+    pub(super) fn undone(&mut self) {
+        self.doubt = None;
+        self.frto = false;
+    }
+
+    /// A segment that ends at `end` was sent again.
+    #[inline]
+    pub(super) fn resent(&mut self, now: Instant, end: u64) {
+        if let Some(doubt) = &mut self.doubt {
+            doubt.first.get_or_insert(now);
+            doubt.unreported += 1;
+            doubt.end = doubt.end.max(end);
+        }
     }
 
     /// RFC 3522, section 3.2, step 5: the acknowledgement echoes a timestamp older than the first retransmission.
-    pub(super) fn echoes_original(&self, cx: &Context<'_>, info: &AckInfo<'_>) -> bool {
-        if self.phase == Phase::Open {
-            return false;
-        }
+    pub(super) fn echoes_original(&self, now: Instant, echo_age: Option<Duration>) -> bool {
         let first = self.doubt.and_then(|doubt| doubt.first);
-        let (Some(first), Some(age)) = (first, info.echo_age) else { return false };
+        let (Some(first), Some(age)) = (first, echo_age) else { return false };
         // The timestamp clock ticks in milliseconds.
         let millis = |at: Instant| at.as_nanos() / 1_000_000;
-        millis(cx.now) < millis(first) + age.as_millis()
+        millis(now) < millis(first) + age.as_millis()
     }
 
-    /// RFC 3708, section 2: every retransmission was reported as a duplicate.
-    pub(super) fn on_duplicate_report(&mut self, cx: &mut Context<'_>, (_, end): (u64, u64)) {
-        let Some(doubt) = &mut self.doubt else { return };
+    /// RFC 3708, section 2: a duplicate that ends at `end` was reported. Answers whether by now every retransmission was.
+    pub(super) fn reported(&mut self, end: u64) -> bool {
+        let Some(doubt) = &mut self.doubt else { return false };
         if doubt.unreported == 0 || end > doubt.end {
-            return;
+            return false;
         }
         doubt.unreported -= 1;
-        if doubt.unreported == 0 {
-            self.undo(cx);
-        }
+        doubt.unreported == 0
     }
 
-    /// RFC 5682, section 3.1: the SACK-enhanced algorithm, for every acknowledgement after a timeout.
-    pub(super) fn step_frto(&mut self, cx: &mut Context<'_>, advanced: bool, sacked: u64) {
+    /// A timeout. RFC 5682, section 3.1, step 1: `frto` not for one within recovery from another loss.
+    pub(super) fn on_timeout(&mut self, frto: bool) {
         self.frto_new = false;
-        let Some(recover) = self.recover.filter(|_| self.frto && self.phase == Phase::Loss) else { return };
-        // Step 3b: what was never sent again, and was outstanding at the timeout, has arrived.
-        if self.flight.news().iter().any(|d| d.sends == 1 && d.end <= recover) {
-            self.undo(cx);
-        } else if self.max > recover {
+        self.frto = frto;
+    }
+
+    /// An acknowledgement comes: new data that was to tell something has left.
+    #[inline]
+    pub(super) fn ack_comes(&mut self) {
+        self.frto_new = false;
+    }
+
+    /// RFC 5682, section 3.1: the SACK-enhanced algorithm, for every acknowledgement after a timeout. Answers whether the timeout was
+    /// spurious.
+    pub(super) fn step_frto(&mut self, ack: &AfterTimeout) -> bool {
+        // Step 3b.
+        if ack.original_arrived {
+            return true;
+        }
+        if ack.sent_new {
             // Step 3a: new data arrived before, or nothing did: the loss was real.
-            self.frto &= advanced && sacked == 0;
-        } else if advanced && self.una < recover {
+            self.frto &= ack.advanced && !ack.sacked;
+        } else if ack.advanced && ack.incomplete {
             // Step 2b: send new data, if there is any that may be sent.
-            self.frto = self.queue.end() > self.max && self.una + self.limit() > self.max;
+            self.frto = ack.may_send;
             self.frto_new = self.frto;
         }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(n: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(n)
     }
 
-    /// Everything is as it was before the reduction.
-    pub(super) fn undo(&mut self, cx: &mut Context<'_>) {
-        cx.stats.undone += 1;
-        self.doubt = None;
-        self.frto = false;
-        self.congestion.undo();
-        self.flight.forget_losses();
-        self.phase = Phase::Open;
-        self.reducing = None;
-        self.recover = None;
-        self.forced = None;
-        self.inflation = 0;
-        self.duplicates = 0;
-        self.limited = 0;
-        self.record_window(cx);
+    #[test]
+    fn an_echo_from_before_the_first_retransmission_is_the_originals() {
+        let mut spurious = Spurious::default();
+        spurious.begin(true, || None);
+        assert!(
+            !spurious.echoes_original(at(100), Some(Duration::from_millis(60))),
+            "nothing was sent again"
+        );
+        spurious.resent(at(50), 10);
+        spurious.resent(at(70), 20);
+        assert!(spurious.echoes_original(at(100), Some(Duration::from_millis(60))));
+        assert!(!spurious.echoes_original(at(100), Some(Duration::from_millis(50))));
+        spurious.begin(false, || None);
+        spurious.resent(at(50), 10);
+        assert!(
+            !spurious.echoes_original(at(100), Some(Duration::from_millis(60))),
+            "it could not be undone"
+        );
+    }
+
+    #[test]
+    fn every_retransmission_must_be_reported() {
+        let mut spurious = Spurious::default();
+        spurious.begin(true, || None);
+        spurious.resent(at(1), 10);
+        spurious.resent(at(2), 20);
+        assert!(!spurious.reported(30), "that was never sent again");
+        assert!(!spurious.reported(10));
+        assert!(spurious.reported(20));
+        assert!(!spurious.reported(20));
+    }
+
+    #[test]
+    fn frto_sends_new_data_and_looks_at_what_it_brings() {
+        let nothing = AfterTimeout {
+            advanced: false,
+            sacked: false,
+            original_arrived: false,
+            sent_new: false,
+            incomplete: true,
+            may_send: true,
+        };
+        let mut spurious = Spurious::default();
+        spurious.on_timeout(true);
+        assert!(!spurious.step_frto(&AfterTimeout { advanced: true, ..nothing }));
+        assert!(spurious.wants_new_data());
+        spurious.ack_comes();
+        assert!(spurious.step_frto(&AfterTimeout { original_arrived: true, sent_new: true, ..nothing }));
+        assert!(!spurious.step_frto(&AfterTimeout { sacked: true, sent_new: true, ..nothing }));
+        assert!(!spurious.tests_timeout(), "the loss was real");
     }
 }

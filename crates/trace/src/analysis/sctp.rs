@@ -4,6 +4,7 @@ use anabranch_wire::chunk::{Data, IData, Init, Sack, SfData, SfSack, kind};
 use anabranch_wire::extension::NrSack;
 use anabranch_wire::{CommonHeader, RawChunk, padded, sf2007};
 
+use super::controls::Control;
 use super::{Analysis, Assumptions, Ending, Side};
 use crate::packet::{Packet, Sctp, Sum};
 use crate::space::{Ack, Outgoing, Space};
@@ -71,44 +72,46 @@ impl Analysis {
                 kind::INIT => {
                     opens = true;
                     if let Ok(init) = Init::parse(raw) {
-                        side.control(packet, "INIT", (raw.kind, init.initiate_tag), bytes as u32, assumed);
-                        side.window_seen(u64::from(init.a_rwnd));
+                        let sent = Control {
+                            name: "INIT",
+                            what: (raw.kind, init.initiate_tag),
+                            bytes: bytes as u32,
+                        };
+                        side.control(packet, &sent, assumed);
+                        side.offered.seen(u64::from(init.a_rwnd));
                     }
                 }
                 kind::INIT_ACK => {
                     if let Ok(init) = Init::parse(raw) {
-                        side.window_seen(u64::from(init.a_rwnd));
+                        side.offered.seen(u64::from(init.a_rwnd));
                     }
                 }
                 kind::COOKIE_ECHO => {
-                    side.control(
-                        packet,
-                        "COOKIE ECHO",
-                        (raw.kind, sctp.header.verification_tag),
-                        bytes as u32,
-                        assumed,
-                    );
+                    let sent = Control {
+                        name: "COOKIE ECHO",
+                        what: (raw.kind, sctp.header.verification_tag),
+                        bytes: bytes as u32,
+                    };
+                    side.control(packet, &sent, assumed);
                 }
                 kind::COOKIE_ACK => establishes = true,
                 kind::SHUTDOWN => {
                     ending = Some(Ending::HalfClosed);
-                    side.control(
-                        packet,
-                        "SHUTDOWN",
-                        (raw.kind, sctp.header.verification_tag),
-                        bytes as u32,
-                        assumed,
-                    );
+                    let sent = Control {
+                        name: "SHUTDOWN",
+                        what: (raw.kind, sctp.header.verification_tag),
+                        bytes: bytes as u32,
+                    };
+                    side.control(packet, &sent, assumed);
                 }
                 kind::SHUTDOWN_ACK => {
                     ending = Some(Ending::HalfClosed);
-                    side.control(
-                        packet,
-                        "SHUTDOWN ACK",
-                        (raw.kind, sctp.header.verification_tag),
-                        bytes as u32,
-                        assumed,
-                    );
+                    let sent = Control {
+                        name: "SHUTDOWN ACK",
+                        what: (raw.kind, sctp.header.verification_tag),
+                        bytes: bytes as u32,
+                    };
+                    side.control(packet, &sent, assumed);
                 }
                 kind::SHUTDOWN_COMPLETE => ending = Some(Ending::Closed),
                 kind::ABORT => ending = Some(Ending::Aborted),
@@ -185,7 +188,7 @@ impl Side {
 
     /// Takes what the other side tells of this one's data.
     fn told(&mut self, packet: &Packet<'_>, told: &Told, teller: &mut Side) {
-        teller.window_seen(told.window);
+        teller.offered.seen(told.window);
         let Some(space) = self.spaces.get_mut(&told.subflow) else { return };
         let cumulative = space.widen(told.cumulative);
         let blocks = told.gaps.iter().filter(|(start, end)| start <= end);

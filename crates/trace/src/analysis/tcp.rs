@@ -35,9 +35,9 @@ impl Analysis {
         // The window of a SYN is never scaled, and others only where both sides have said how.
         let shift = if syn || peer.scale.is_none() { 0 } else { side.scale.unwrap_or(0) };
         let window = u64::from(header.window) << shift;
-        let changed = window != side.window;
+        let changed = window != side.offered.now();
         if !reset {
-            side.window_seen(window);
+            side.offered.seen(window);
         }
         // The acknowledgement of this side, in the numbers of the other.
         if ack && !reset {

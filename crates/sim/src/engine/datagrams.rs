@@ -1,15 +1,13 @@
 //! Flows without a transport: a sender whose packets leave by a schedule, and a receiver that counts those that arrive. A
 //! packet is only its size; its bytes are made up for captures.
 
-mod schedule;
-
 use anabranch_base::{Dscp, Instant, Meta, Rng, Trace, TraceEvent, TraceRecord, Transmit};
 use anabranch_link::Frame;
 use bytes::Bytes;
 
 use super::report::{Counts, Gauges, Notice};
+use super::schedule::Schedule;
 use crate::scenario::PacketSource;
-use schedule::Schedule;
 
 /// Bytes of a UDP header.
 const HEADER: u32 = 8;

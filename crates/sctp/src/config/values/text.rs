@@ -1,12 +1,16 @@
 //! How values are read from text, and shown as it.
 
 use anabranch_base::{Dscp, Duration, units};
+use anabranch_transport::congestion::{FccClock, FccRounding, FccStep};
 use anabranch_wire::sf::CodePoints;
 
-use super::{
-    AdaptiveCut, Checksums, ErrorDetection, FastRecovery, FccClock, FccCount, FccRounding, FccStep,
-    InitialWindow, MaxBurst, RttSampling, StreamScheduling, SubflowScheduler,
-};
+use super::checksums::Checksums;
+use super::congestion::{FastRecovery, InitialWindow, MaxBurst};
+use super::coupling::{AdaptiveCut, FccCount};
+use super::detection::ErrorDetection;
+use super::streams::StreamScheduling;
+use super::subflows::SubflowScheduler;
+use super::timers::RttSampling;
 
 pub(super) fn count<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()

@@ -1,0 +1,10 @@
+//! Whether packets carry a checksum.
+
+/// Whether the CRC32c is computed and verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksums {
+    /// As RFC 9260, 6.8 demands.
+    Crc32c,
+    /// The checksum is neither computed nor verified: for simulations that want speed, never for a network.
+    Elided,
+}

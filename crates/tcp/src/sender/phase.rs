@@ -1,0 +1,11 @@
+//! Where loss recovery stands.
+
+/// Where loss recovery stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Open,
+    /// Fast recovery.
+    Fast,
+    /// After a timeout, until everything outstanding then is acknowledged.
+    Loss,
+}
