@@ -56,18 +56,18 @@ group! {
         /// congestion avoidance (RFC 5681 leaves TCP the choice).
         slow_start_at_ssthresh: bool = true => {
             slow_start_at_ssthresh: SWITCH, []
-            "cwnd equal to ssthresh, as after a fast retransmit, is slow start" ("RFC 2960")
+            "cwnd equal to ssthresh, as after a fast retransmit, is slow start" ("RFC 9260, 7.2.1")
         };
         /// Whether cwnd grows only with SACKs that move the cumulative point; RFC 8540, 3.22, lets every new acknowledgement do.
         growth_needs_advance: bool = true => {
             growth_needs_advance: SWITCH, []
-            "cwnd grows only when the cumulative point moves (RFC 8540, 3.22 lets any new acknowledgement do)" ("RFC 8540, 3.22")
+            "cwnd grows only when the cumulative point moves (RFC 8540, 3.22 lets any new acknowledgement do)" ("RFC 9260, 7.2.1")
         };
         /// Whether chunks that were given up and are acknowledged all the same, before the peer was told to skip them, count in slow start.
         /// RFC 3758, 3.5, A2, forbids it; without it a flow whose messages expire about when their SACK comes never leaves the first window.
         credit_given_up: bool = false => {
             credit_given_up: SWITCH, []
-            "chunks given up that have arrived all the same count in slow start, against RFC 3758 (3.5, A2)" ("RFC 3758")
+            "chunks given up that have arrived all the same count in slow start, against RFC 3758 (3.5, A2)" ("RFC 3758, 3.5")
         };
         /// How loss is found.
         loss_detection: LossDetection = LossDetection::MissingReports => {

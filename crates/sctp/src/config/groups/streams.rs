@@ -21,7 +21,7 @@ group! {
         /// Outbound streams that a peer may ask us to have.
         max_outbound: u16 = 2048 => {
             max_outbound_streams: count(), []
-            "outbound streams that a peer may ask us to have" ("RFC 6525, 5.2.5")
+            "outbound streams that a peer may ask us to have" ("RFC 6525, 5.2.6")
         };
         /// Whether messages are counted by stream ([`Snapshot::streams`](crate::Snapshot::streams)): some 50 bytes for each that is
         /// used.
