@@ -142,11 +142,11 @@ impl World {
             self.transmit();
             let arrival = self.wire.first_key_value().map(|((at, _), _)| *at);
             let timer = self.ends.iter_mut().filter_map(Endpoint::poll_timeout).map(|t| t.0).min();
-            let next = arrival.into_iter().chain(timer).min().unwrap_or(end);
-            if next > end {
+            // Where nothing is under way and no timer runs, nothing ever happens again.
+            let Some(next) = arrival.into_iter().chain(timer).min().filter(|next| *next <= end) else {
                 self.now = end;
                 return;
-            }
+            };
             self.now = next;
             while let Some(entry) = self.wire.first_entry().filter(|e| e.key().0 <= next) {
                 let (side, meta, bytes) = entry.remove();
