@@ -533,7 +533,7 @@ fn describe(event: &Event, values: &Bound<'_, PyDict>) -> PyResult<()> {
             // The peer's error causes, and what its user said: of an abort of the peer only.
             let (causes, said) = match reason {
                 anabranch_sctp::CloseReason::AbortedByPeer { causes, reason } => {
-                    (Some(causes.clone()), reason.as_ref().map(|said| said.to_string()))
+                    (Some(causes.clone()), reason.as_ref().map(ToString::to_string))
                 }
                 _ => (None, None),
             };

@@ -42,8 +42,6 @@ use crate::encoding::Encoding;
 use crate::error::ReconfigError;
 use crate::event::Event;
 use crate::handed_back::HandedBack;
-#[cfg(test)]
-use crate::ids::PathId;
 use crate::ids::SubflowId;
 use crate::path::Path;
 use crate::path_manager::PathManager;
@@ -350,7 +348,7 @@ impl Association {
 
     /// Another address of the peer, as if it had been confirmed: nothing uses it by itself.
     #[cfg(test)]
-    pub(crate) fn add_path(&mut self, remote: SocketAddr) -> PathId {
+    pub(crate) fn add_path(&mut self, remote: SocketAddr) -> crate::ids::PathId {
         let path = Path::new(&self.cx.config, remote);
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
         let id = self.cx.paths.add(path);
@@ -362,7 +360,7 @@ impl Association {
 
     /// Another address of the peer, as if the peer had listed it: it is probed.
     #[cfg(test)]
-    pub(crate) fn list_path(&mut self, remote: SocketAddr) -> PathId {
+    pub(crate) fn list_path(&mut self, remote: SocketAddr) -> crate::ids::PathId {
         let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
         self.path_manager().probe(id);
         id
@@ -370,7 +368,7 @@ impl Association {
 
     /// The data of a subflow leaves on another path. False while some of it is under way on the one in use.
     #[cfg(test)]
-    pub(crate) fn use_path(&mut self, subflow: u8, path: PathId) -> bool {
+    pub(crate) fn use_path(&mut self, subflow: u8, path: crate::ids::PathId) -> bool {
         self.sender.use_path(&mut self.cx, SubflowId::new(subflow), path)
     }
 

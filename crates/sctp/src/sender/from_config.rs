@@ -7,8 +7,6 @@ use super::scheduler::SubflowScheduler;
 use crate::config::{Config, SubflowSpec};
 use crate::context::Context;
 use crate::error::SendError;
-#[cfg(test)]
-use crate::ids::PathId;
 use crate::ids::{LaneId, SubflowId};
 
 impl Sender {
@@ -39,7 +37,7 @@ impl Sender {
 
     /// The data of a subflow leaves on another path from now on. False while some of it is under way on the one in use.
     #[cfg(test)]
-    pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: PathId) -> bool {
+    pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: crate::ids::PathId) -> bool {
         let Some(lane) = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane))
         else {
             return false;

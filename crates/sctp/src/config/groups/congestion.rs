@@ -14,7 +14,7 @@ group! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct CongestionConfig {
         /// How the window of a lane grows and shrinks. BIC and Vegas know no couplings other than
-        /// [`Coupling::Independent`] and [`Coupling::Shared`].
+        /// [`Coupling::Independent`](crate::Coupling::Independent) and [`Coupling::Shared`](crate::Coupling::Shared).
         control: CongestionControl = CongestionControl::RENO => {
             congestion_control: CONGESTION_CONTROL, []
             "how the window of a lane grows and shrinks: RFC 9260, or in the words of TCP's `controller` and `hystart`" ("RFC 9260, 7")
@@ -134,7 +134,7 @@ group! {
             window_validation: SWITCH, []
             "a window that is not filled is kept for five minutes, and a loss reduces what was used of it (RFC 7661); not with reno" ("RFC 7661")
         };
-        /// What a router's mark leaves of the window, with [`EcnMode::Classic`].
+        /// What a router's mark leaves of the window, with [`EcnMode::Classic`](crate::config::EcnMode::Classic).
         ecn_backoff: EcnBackoff = EcnBackoff::AsLoss => {
             ecn_backoff: ECN_BACKOFF, []
             "ecn classic: a mark reduces the window as a loss does, or by a fifth, 0.15 with CUBIC (RFC 8511)" ("RFC 8511")

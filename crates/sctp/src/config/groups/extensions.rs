@@ -37,8 +37,8 @@ group! {
             peer_resets_association: SWITCH, [live]
             "the peer may reset all streams and TSNs at once" ("RFC 6525, 5.2.4")
         };
-        /// Whether the peer may add streams: its own up to [`StreamConfig::inbound`], ours up to
-        /// [`StreamConfig::max_outbound`].
+        /// Whether the peer may add streams: its own up to [`StreamConfig::inbound`](crate::config::StreamConfig::inbound), ours up to
+        /// [`StreamConfig::max_outbound`](crate::config::StreamConfig::max_outbound).
         peer_adds_streams: bool = true => {
             peer_adds_streams: SWITCH, [live]
             "the peer may add streams, its own and ours" ("RFC 6525, 5.2.5")

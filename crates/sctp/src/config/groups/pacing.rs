@@ -10,7 +10,7 @@ group! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct PacingConfig {
         /// Whether packets are spread over the round trip, on each lane for itself. Then the bucket of the pacer stands for
-        /// [`CongestionConfig::max_burst`] as soon as a round trip is known.
+        /// [`CongestionConfig::max_burst`](crate::config::CongestionConfig::max_burst) as soon as a round trip is known.
         enabled: bool = false => {
             pacing: SWITCH, []
             "packets are spread over the round trip, each subflow's for itself; stands for `max_burst` once a round trip is known" ("RFC 9002, 7.7")

@@ -49,7 +49,7 @@ pub enum InitialWindow {
     Rfc9260,
     /// min(4 MTU, max(2 MTU, 4380)) bytes (RFC 4960, 7.2.1).
     Rfc4960,
-    /// A number of PMDCS or MTU, as [`EmulationConfig::window_unit`](super::EmulationConfig::window_unit) has it (RFC 2960 used 2).
+    /// A number of PMDCS or MTU, as [`EmulationConfig::window_unit`](crate::config::EmulationConfig::window_unit) has it (RFC 2960 used 2).
     Packets(u16),
     /// What so many full packets hold, whatever windows are counted in afterwards: nothing beyond them leaves with the first.
     FullPackets(u16),
