@@ -155,7 +155,8 @@ def options(executable: Path) -> str:
     for protocol in ("sctp", "tcp"):
         has = told[protocol]
         lines += [f"## {protocol.upper()}", "", f"### Engines of {protocol.upper()}", ""]
-        lines += [f"- `{name}`" for name in has["engines"]]
+        about = has.get("about", {})
+        lines += [f"- `{name}`" + (f": {about[name]}" if name in about else "") for name in has["engines"]]
         lines += ["", f"### Options of {protocol.upper()}", ""]
         lines += [
             "| option | what it is | takes | default | while it lives | source |",
