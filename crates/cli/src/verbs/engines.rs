@@ -191,8 +191,11 @@ fn all_as_json() -> Value {
         json!({ "engines": protocol.names(), "options": options.collect::<Vec<_>>() })
     };
     let mut tcp = of(Protocol::Tcp);
-    tcp["about"] =
-        anabranch_tcp::PROFILES.iter().map(|(name, about)| ((*name).to_owned(), json!(about))).collect::<Map<_, _>>().into();
+    tcp["about"] = anabranch_tcp::PROFILES
+        .iter()
+        .map(|(name, about)| ((*name).to_owned(), json!(about)))
+        .collect::<Map<_, _>>()
+        .into();
     let sources: Map<String, Value> = anabranch_sim::scenario::PacketSource::PROTOCOLS
         .iter()
         .map(|(name, keys)| ((*name).to_owned(), json!(keys)))
