@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from anabranch import aio
-from anabranch.aio import _socket
+from anabranch.aio import _association, _socket
 
 HOST = "127.0.0.1"
 PORT = 9000
@@ -202,6 +202,20 @@ def test_the_reason_of_an_abort_is_told():
                 await association.shutdown()
 
     run(main())
+
+
+@pytest.mark.parametrize(
+    ("causes", "said", "told"),
+    [
+        (None, None, "as the stack says it"),
+        ([], None, "nobody listens at that SCTP port"),
+        ([4], None, "no room for another association: try again later"),
+        ([12], "not you", "the peer refuses: not you; ask who runs it"),
+        ([1], None, "as the stack says it"),
+    ],
+)
+def test_each_reason_for_no_association_has_a_sentence(causes, said, told):
+    assert told in _association._refusal("as the stack says it", causes, said)
 
 
 def test_what_is_no_message_and_no_stream_is_refused():

@@ -430,6 +430,37 @@ fn a_window_shrinks_where_an_endpoint_has_little_left() {
     assert!(most > 300_000 && last > 300_000, "where there is enough it stays: {most}, then {last}");
 }
 
+/// A window that has grown by itself is no choice of the user: another option changes, and the window stays and may grow on. One that is
+/// chosen after that holds, and grows no more.
+#[test]
+fn another_option_leaves_a_window_that_has_grown() {
+    let config = Arc::new(modern().with(|c| {
+        (c.limits.receive_window, c.limits.max_receive_window) = (50_000, 1_000_000);
+    }));
+    let mut pair = Pair::new(3);
+    pair.z.listen(Arc::clone(&config)).unwrap();
+    let id = pair.a.connect(pair.now, address(Side::Z), PORT, config).unwrap();
+    pair.run_for(ms(200));
+    let mut life = Greedy { pair, id, waits: 50 * MESSAGE };
+    bottleneck(&mut life.pair, RATE, ms(150), 200_000, |_| false);
+    life.run(Duration::from_secs(10));
+    let z = life.pair.id_of(Side::Z);
+    let status = |life: &Greedy| life.pair.z.view(z).unwrap().status().receive_window;
+    let now = life.pair.now;
+    let grown = status(&life);
+    assert!(grown > 200_000, "{grown}");
+    life.pair.z.association(z).unwrap().set(now, "rto_min", "500 ms").unwrap();
+    assert_eq!(status(&life), grown);
+    assert_eq!(life.pair.z.view(z).unwrap().configuration().limits.receive_window, 50_000);
+    life.run(Duration::from_secs(5));
+    // What has come and was not read yet is not offered.
+    assert!(status(&life) > 200_000, "{} after {grown}", status(&life));
+    let now = life.pair.now;
+    life.pair.z.association(z).unwrap().set(now, "receive_window", "60 kB").unwrap();
+    life.run(Duration::from_secs(10));
+    assert!((1..=60_000).contains(&status(&life)), "{}", status(&life));
+}
+
 /// A window that opens and shuts as the peer pleases.
 #[test]
 fn a_window_that_flaps() {

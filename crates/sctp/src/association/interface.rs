@@ -87,7 +87,7 @@ impl Association {
         self.sender.max_unfragmented(&self.cx)
     }
 
-    /// What it was told, with the changes since.
+    /// The configuration that it was given, with the changes since. A receive window that has grown by itself is in [`Association::status`].
     #[must_use]
     pub fn configuration(&self) -> &Arc<Config> {
         &self.cx.config
