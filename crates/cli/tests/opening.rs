@@ -162,6 +162,19 @@ fn nobody_the_wrong_port_a_busy_listener_a_refusal_and_an_abort_are_told_apart()
             "the association has ended: the peer aborted the association (error cause 12, User-Initiated Abort): \"no more paper\"; \
              what has come may be a part: look what the peer says, and begin again",
         ]);
+        // One that ends while the input is open, and nothing was written to it.
+        let mut silent = anabranch(&["connect", "127.0.0.1:9000", "--peer-udp-port", &udp])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let association = endpoint.accept().await.unwrap().accept().unwrap();
+        association.command(|core, now| {
+            core.shutdown(now);
+        });
+        let open = silent.stdin.take();
+        let output = tokio::task::spawn_blocking(move || silent.wait_with_output().expect("it ends"));
+        says(&output.await.unwrap(), 0, &[]);
+        drop(open);
         // One that ends while there is something to send.
         let ended = tokio::task::spawn_blocking(move || {
             let mut child = anabranch(&["connect", "127.0.0.1:9000", "--peer-udp-port", &udp])
