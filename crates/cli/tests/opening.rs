@@ -377,7 +377,11 @@ fn perf_ends_in_order_and_tells_what_the_sender_has_counted() {
         String::from_utf8(output.stdout).expect("text")
     };
     let forth = run(&[]);
-    assert!(forth.contains(" retransmissions; arrived "), "{forth}");
+    // One of them, or any other number.
+    let counts = |text: &str, then: &str| {
+        ["retransmission", "retransmissions"].iter().any(|noun| text.contains(&format!(" {noun}; {then} ")))
+    };
+    assert!(counts(&forth, "arrived"), "{forth}");
     let told: serde_json::Value = serde_json::from_str(&run(&["-R", "--json"])).expect("JSON");
     let (sent, came) = (&told["end"]["sum_sent"], &told["end"]["sum_received"]);
     let number = |of: &serde_json::Value| of.as_f64().expect("a number");
@@ -386,7 +390,7 @@ fn perf_ends_in_order_and_tells_what_the_sender_has_counted() {
     // The congestion window is the server's: a client that sends probes alone has the first one.
     let windows = told["intervals"].as_array().expect("a list").iter();
     let last = windows.filter_map(|each| each["associations"][0]["cwnd"].as_f64()).next_back();
-    assert!(last.is_some_and(|window| window > 100_000.0), "{told:#}");
+    assert!(last.is_some_and(|window| window > 20_000.0), "{told:#}");
     assert!(number(&told["end"]["servers"][0]["sender"]["bytes"]) > 0.0, "{told:#}");
     let ended = {
         let mut rest = String::new();
@@ -400,7 +404,7 @@ fn perf_ends_in_order_and_tells_what_the_sender_has_counted() {
         2,
         "{ended}"
     );
-    assert!(ended.contains(" sent, ") && ended.contains(" retransmissions; the client"), "{ended}");
+    assert!(ended.contains(" sent, ") && counts(&ended, "the client"), "{ended}");
 }
 
 /// A server with a limit of associations says that it is full.
