@@ -196,7 +196,8 @@ pub unsafe extern "C" fn anabranch_driver_new(
             let _within = runtime.enter();
             Endpoint::bind(&addresses, config).map_err(|error| system(&error))?
         };
-        let name = DRIVERS.keep(Arc::new(Driving { endpoint, config: association, runtime: Some(runtime) }))?;
+        let name =
+            DRIVERS.keep(Arc::new(Driving { endpoint, config: association, runtime: Some(runtime) }))?;
         // SAFETY: as the caller says.
         unsafe { memory::write(driver, std::ptr::without_provenance_mut(name), "driver")? };
         Ok(Status::Ok)
@@ -263,8 +264,11 @@ pub unsafe extern "C" fn anabranch_driver_connect(
             return Err(Failure::null("association"));
         }
         let driving = self::driver(driver)?;
-        let config =
-            if config.is_null() { Arc::clone(&driving.config) } else { values(config, Values::for_networks)? };
+        let config = if config.is_null() {
+            Arc::clone(&driving.config)
+        } else {
+            values(config, Values::for_networks)?
+        };
         let begun = driving.wait(FOREVER, async { driving.endpoint.begin(remote, port, config) })?;
         let begun = begun.map_err(not_begun)?;
         match driving.wait(patience, begun.established()) {

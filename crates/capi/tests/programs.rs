@@ -61,7 +61,13 @@ fn examples_and_misuse() {
     assert!(!compilers.is_empty(), "neither gcc nor clang is here");
     let (archive, shared) = (library(".a"), library(".so"));
     for compiler in compilers {
-        for source in ["examples/echo.c", "examples/in_memory.c", "tests/misuse.c", "tests/webrtc.c", "tests/giving_up.c"] {
+        for source in [
+            "examples/echo.c",
+            "examples/in_memory.c",
+            "tests/misuse.c",
+            "tests/webrtc.c",
+            "tests/giving_up.c",
+        ] {
             let source = folder.join(source);
             let program = room.path().join("program");
             compile(compiler, &source, &archive, &program, true);
