@@ -85,8 +85,9 @@ pub(crate) async fn serve(
     network.tell(|| format!("{} is here", name(&association)));
     let watcher = network.watch(&association);
     let interrupted = abort_when_interrupted(network, endpoint, &association)?;
-    let progress = Progress::of_pipe(&association, options.shows_progress());
-    let done = pipe(&association, options, at_end, &progress).await;
+    let half_close = half_close::is_agreed(&association).then(Arc::<HalfClose>::default);
+    let progress = Progress::of_pipe(&association, half_close.clone(), options.shows_progress());
+    let done = pipe(&association, options, at_end, half_close, &progress).await;
     progress.finish();
     if let Some(watcher) = watcher {
         let _ = watcher.await;
@@ -105,13 +106,13 @@ async fn pipe(
     association: &Association,
     options: &PipeOptions,
     at_end: AtEnd,
+    half_close: Option<Arc<HalfClose>>,
     progress: &Progress,
 ) -> Result<(), Failure> {
     if let Err(failure) = options.marks.give(association) {
         association.abort(b"a code point cannot be had");
         return Err(failure);
     }
-    let half_close = half_close::is_agreed(association).then(Arc::<HalfClose>::default);
     let sending = if options.recv_only {
         // With nothing to send, this side ends its direction at once.
         half_close.clone().map(|ends| tokio::spawn(end_input(association.clone(), options.clone(), ends)))
@@ -171,7 +172,7 @@ const OPEN_INPUT: Duration = Duration::from_secs(2);
 /// more was read. A user whose own input stays open is told so.
 async fn answer_end(association: Association, stream: u16, ends: Arc<HalfClose>) {
     // If it has ended meanwhile the pipe tells why.
-    let _ = half_close::send_written(&association, stream).await;
+    let _ = ends.answer(&association, stream).await;
     tokio::select! {
         () = tokio::time::sleep(OPEN_INPUT) => {}
         _ = association.closed() => return,
@@ -189,8 +190,7 @@ async fn end_input(
     ends: Arc<HalfClose>,
 ) -> Result<(), Failure> {
     // If it has ended meanwhile the pipe tells why.
-    let _ = half_close::send_end(&association, options.stream).await;
-    ends.end_ours();
+    let _ = ends.end_ours(&association, options.stream).await;
     Ok(())
 }
 
