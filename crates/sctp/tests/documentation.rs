@@ -1,4 +1,4 @@
-//! `docs/explanation/engines.md` names every profile and quirk, `docs/reference/api.md` every event, and the tests that pages name exist.
+//! `docs/explanation/engines.md` names every profile and quirk, and the examples and tests that pages name exist.
 
 use std::path::{Path, PathBuf};
 
@@ -49,33 +49,6 @@ fn quirks_are_off_and_documented() {
 }
 
 const INTERFACE: &str = include_str!("../../../docs/reference/api.md");
-
-/// The names of the variants of an enum, as its file has them.
-fn variants(source: &'static str, name: &str) -> Vec<&'static str> {
-    let (_, rest) = source.split_once(&format!("pub enum {name} {{\n")).expect("the enum");
-    let (body, _) = rest.split_once("\n}\n").expect("its end");
-    let name = |line: &'static str| {
-        let line = line.strip_prefix("    ").filter(|line| line.starts_with(char::is_uppercase))?;
-        line.split(|c: char| !c.is_alphanumeric()).next()
-    };
-    body.lines().filter_map(name).collect()
-}
-
-#[test]
-fn every_event_has_a_row() {
-    let (_, events) = INTERFACE.split_once("\n## Events\n").expect("the tables of events");
-    let (events, _) = events.split_once("\n## ").expect("their end");
-    let first_cells: Vec<&str> = events.lines().filter_map(|line| line.split('|').nth(1)).collect();
-    let told = variants(include_str!("../src/event.rs"), "Event");
-    let of_endpoints = variants(include_str!("../src/incoming.rs"), "EndpointEvent");
-    assert!(told.len() > 20 && of_endpoints.contains(&"Drained"), "{told:?} {of_endpoints:?}");
-    for event in told.iter().chain(&of_endpoints) {
-        let rows = first_cells.iter().filter(|cell| cell.contains(&format!("`{event}`"))).count();
-        assert_eq!(rows, 1, "{event}");
-    }
-    let named: usize = first_cells.iter().map(|cell| cell.matches('`').count() / 2).sum();
-    assert_eq!(named, told.len() + of_endpoints.len(), "an event that does not exist");
-}
 
 /// Whoever looks for an example finds one where the page says.
 #[test]
@@ -243,7 +216,9 @@ fn texts_of<'a>(code: &'a [(PathBuf, String)], file: Option<&Path>) -> Vec<&'a s
 #[test]
 fn every_test_that_a_page_names_exists() {
     let tests = Tests::of_the_repository();
-    for (name, least) in [("docs/explanation/faults.md", 80), ("docs/explanation/attacks.md", 130)] {
+    let pages =
+        [("docs/explanation/faults.md", 80), ("docs/explanation/attacks.md", 130), ("tests/rfc8540.md", 75)];
+    for (name, least) in pages {
         let page = std::fs::read_to_string(root().join(name)).expect("a page");
         let mut count = 0;
         for cell in cells_with_tests(&page) {
