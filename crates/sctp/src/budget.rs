@@ -1,9 +1,11 @@
-//! What all associations of an endpoint together may have of buffers, beyond those that each begins with.
+//! Memory for growing buffers, shared by all associations of an endpoint: it counts the bytes beyond those that each
+//! begins with.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that receive windows may still grow by. Associations take from it and give back; who sees that little is left does with less.
+/// Bytes by which receive windows may still grow. Associations take from it and give back, and use less when little
+/// is left.
 #[derive(Debug)]
 pub(crate) struct Budget {
     all: u64,
@@ -20,13 +22,14 @@ impl Budget {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// Whether less than a quarter is left: who does not need what he has gives back.
+    /// True if less than a quarter is left: associations then give back the part of their growth that they do not
+    /// need.
     pub(crate) fn is_tight(&self) -> bool {
         self.left() < self.all / 4
     }
 }
 
-/// What one association has of it; given back when it is dropped.
+/// Part of the budget that one association has; given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Arc<Budget>,

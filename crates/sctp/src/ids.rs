@@ -8,7 +8,7 @@ use anabranch_base::rare;
 pub(crate) trait Id: Copy + Eq {
     /// The row in a table.
     fn at(row: usize) -> Self;
-    /// Which row.
+    /// The number of the row.
     fn row(self) -> usize;
 }
 
@@ -197,7 +197,7 @@ impl<I: Id, T> Table<I, T> {
     }
 }
 
-/// Whether something `holds` for one of all: as a rule there is only one, and then there is no loop.
+/// True if something `holds` for one of all: as a rule there is only one, and then there is no loop.
 #[inline]
 pub(crate) fn any_of<T>(all: &[T], holds: impl Fn(&T) -> bool) -> bool {
     match all {

@@ -1,4 +1,4 @@
-//! Who may fill the receive buffer, where subflows have sequence spaces of their own.
+//! Division of the receive buffer between subflows that have sequence spaces of their own.
 //!
 //! There are two limits, as in QUIC: what all subflows together have outstanding stays within a_rwnd, what one has
 //! outstanding within its a_fwnd. The second exists because of the first: a subflow that has stalled, with a hole
@@ -39,12 +39,12 @@ impl Buffer {
     }
 }
 
-/// What is in use of a receive buffer: looked up once, whomever it is asked for.
+/// Free and reserved bytes of a receive buffer: computed once, then asked for each subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
     floor: u64,
     free: u64,
-    /// What all open subflows still have to themselves.
+    /// Bytes of the floors that open subflows have not filled yet.
     kept: u64,
 }
 
@@ -85,8 +85,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is held, every subflow can send, and what one is given with what all hold fits the buffer beside
-        /// the floors.
+        /// Every subflow can send, whatever the subflows hold; and the credit of one, with the bytes that all hold,
+        /// fits the buffer beside the floors.
         #[test]
         fn floors_hold(
             size in 1500_u32..1 << 20,

@@ -1,4 +1,4 @@
-//! Whether the values of a configuration are allowed, and fit each other.
+//! Checks that the values of a configuration are allowed, and fit each other.
 
 use anabranch_base::Duration;
 
@@ -7,8 +7,8 @@ use super::key::KEYS;
 use super::{Algorithm, Config, EcnMode};
 
 impl Config {
-    /// Whether every value is one that [`Config::set`] would take, and the values fit each other. [`Endpoint::connect`] and
-    /// [`Endpoint::listen`] ask: fields can be set to anything.
+    /// Checks that every value is one that [`Config::set`] would take, and that the values fit each other.
+    /// [`Endpoint::connect`] and [`Endpoint::listen`] call it: fields can be set to anything.
     ///
     /// ```
     /// # use anabranch_sctp::{Config, Duration};
@@ -33,12 +33,12 @@ impl Config {
         self.check_fit()
     }
 
-    /// Whether the values, each of which is allowed, fit each other.
+    /// Checks that the values, each of which is allowed, fit each other.
     pub(super) fn check_fit(&self) -> Result<(), ConfigError> {
         self.misfit().map_or(Ok(()), |what| Err(ConfigError::Misfit { what }))
     }
 
-    /// What does not fit, in a sentence.
+    /// The first misfit, as a sentence.
     fn misfit(&self) -> Option<String> {
         let least = |name: &str, value: u64, least: u64| {
             (value < least).then(|| format!("`{name}` is {value}: {least} is the least"))

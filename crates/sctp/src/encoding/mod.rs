@@ -1,5 +1,6 @@
-//! How user data and its acknowledgement travel. The closed set of encodings is all that knows whether the number of a chunk
-//! is a TSN, an STSN or an FSN: what is read here becomes a [`DataChunk`], and what is to be said an [`Acknowledgement`].
+//! Encodings of user data and of its acknowledgement. Only the encodings, a closed set, know whether the number of a
+//! chunk is a TSN, an STSN or an FSN: chunks are read into a [`DataChunk`], and acknowledgements written from an
+//! [`Acknowledgement`].
 
 mod acknowledgement;
 mod frame;
@@ -14,7 +15,7 @@ use crate::negotiation::offer::Extensions;
 pub(crate) use acknowledgement::{AckLayout, Acknowledgement};
 pub(crate) use frame::Framing;
 
-/// What both sides speak.
+/// Encoding of data that both sides use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Encoding {
     /// DATA and SACK (RFC 9260).
@@ -48,8 +49,8 @@ impl Encoding {
         if self == Self::Rfc9260 { Data::HEADER } else { IData::HEADER }
     }
 
-    /// Whether messages, and not only their fragments, have numbers that no other message of their stream has: I-DATA,
-    /// SF-DATA.
+    /// True if messages, and not only their fragments, have numbers that no other message of their stream has:
+    /// I-DATA, SF-DATA.
     #[inline]
     pub(crate) fn identifies_messages(self) -> bool {
         matches!(self, Self::Interleaved | Self::Sf)
@@ -72,9 +73,9 @@ impl Encoding {
         }
     }
 
-    /// Whether a message is known by the sequence numbers of its fragments: "the TSNs for each
-    /// fragment of a fragmented user message MUST be strictly sequential" (RFC 9260, 3.3.1). I-DATA and SF-DATA number
-    /// fragments themselves.
+    /// True if a message is known by the sequence numbers of its fragments: "the TSNs for each fragment of a
+    /// fragmented user message MUST be strictly sequential" (RFC 9260, 3.3.1). I-DATA and SF-DATA number fragments
+    /// themselves.
     #[inline]
     pub(crate) fn needs_sequence(self) -> bool {
         matches!(self, Self::Rfc9260 | Self::Sf2007)
@@ -91,7 +92,7 @@ impl Encoding {
     }
 }
 
-/// What any kind of data chunk says.
+/// Contents of any kind of data chunk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataChunk<'a> {
     pub(crate) flags: DataFlags,

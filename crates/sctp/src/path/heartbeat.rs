@@ -14,7 +14,7 @@ pub(crate) struct Heartbeat {
     at: Option<Instant>,
     /// Nonce of the one without answer, and when it left.
     awaiting: Option<(u64, Instant)>,
-    /// That it has no answer has been counted: one that comes now is late, and welcome.
+    /// Set when the missing answer has been counted: an answer that still comes is late, and welcome.
     missed: bool,
     /// One must leave.
     wanted: bool,
@@ -36,7 +36,7 @@ impl Heartbeat {
     /// When one is due, or its answer overdue.
     #[inline]
     pub(super) fn timer(&self, config: &Config, confirmed: bool, rtt: &RttEstimator) -> Option<Instant> {
-        // Where periods are shorter than an RTO the next waits for the last answer.
+        // Where periods are shorter than an RTO the next heartbeat waits for the last answer.
         if self.awaiting.is_some() { self.overdue_at(config, confirmed, rtt).or(self.at) } else { self.at }
     }
 
@@ -80,7 +80,7 @@ impl Heartbeat {
         overdue
     }
 
-    /// Whether the period is over, too.
+    /// True if the period is over, too.
     pub(crate) fn is_period_over(&self, now: Instant) -> bool {
         self.at.is_some_and(|at| at <= now)
     }
@@ -103,7 +103,7 @@ impl Heartbeat {
         self.used = true;
     }
 
-    /// Whether they are sent when the path is idle.
+    /// True if heartbeats are sent when the path is idle.
     pub(crate) fn is_on(&self, config: &Config) -> bool {
         !self.quiet && config.timers.heartbeat_interval != Duration::ZERO
     }

@@ -23,7 +23,7 @@ pub(crate) enum SearchState {
     Fixed,
     /// No probes: ICMP has lowered the MTU, which is raised again after PMTU_RAISE_TIMER (RFC 1191, 6.3).
     Lowered,
-    /// Whether BASE_PLPMTU fits is not known yet.
+    /// A probe of BASE_PLPMTU is not answered yet.
     Base,
     /// A larger size is looked for.
     Searching,
@@ -122,7 +122,7 @@ impl Search {
         self.timer = Some(now + wait);
     }
 
-    /// Whether this is the answer to the probe that was sent last; then its size fits.
+    /// Takes an answer to a probe; true if it answers the probe that was sent last, whose size fits then.
     pub(crate) fn answered(
         &mut self,
         now: Instant,
@@ -188,7 +188,7 @@ impl Search {
     fn give_up_size(&mut self, now: Instant, rules: &PathMtuConfig) {
         match self.state {
             SearchState::Base => self.begin_error(None),
-            // What ICMP named did not fit either.
+            // The size that ICMP named did not fit either.
             SearchState::Error if self.probed > self.sizes.min => self.probed = self.sizes.min,
             SearchState::Error => {
                 // Nothing arrives: an outage, after which the base and more may fit.
@@ -203,7 +203,7 @@ impl Search {
         }
     }
 
-    /// Whether it is of interest which packets arrive.
+    /// True if reports of the packets that arrive are of use.
     pub(crate) fn waits_for_packets(&self) -> bool {
         self.state == SearchState::Base || self.doubt.is_some()
     }
@@ -217,8 +217,9 @@ impl Search {
         }
     }
 
-    /// A packet was lost again, as long as it is; 0: none that is longer than what every path carries. If none of its size has arrived since
-    /// this was said before, the path is suspected not to carry it. What is smaller, on whatever lane, says nothing of that.
+    /// A packet of `len` bytes was lost again; 0: none longer than every path carries. If no packet of its size has
+    /// arrived since the last such report, the path is suspected not to carry it. Packets that are smaller, on
+    /// whatever lane, do not refute that.
     pub(crate) fn lost_again(&mut self, len: usize) {
         if !matches!(self.state, SearchState::Searching | SearchState::Complete) {
             return;
@@ -231,10 +232,11 @@ impl Search {
         }
     }
 
-    /// "This could be an indication of a black hole" (RFC 8899, 4.6.2), or data of the size in use is lost again and again (RFC 8899, 4.3):
-    /// BASE_PLPMTU is used until it is known better, and asked whether it fits where it was in use itself: figure 5 leads from Search and
-    /// Search Complete to Base, and from there, if its probes are lost, to Error. Below the base there is Error alone. What was used is
-    /// looked at again: it may have been an outage.
+    /// "This could be an indication of a black hole" (RFC 8899, 4.6.2), or data of the size in use is lost again and
+    /// again (RFC 8899, 4.3): BASE_PLPMTU is used until more is known, and is probed again where it was in use
+    /// itself: figure 5 leads from Search and Search Complete to Base, and from there, if its probes are lost, to
+    /// Error. Below the base there is Error alone. The size used before is tried again later: it may have been an
+    /// outage.
     fn black_hole(&mut self) {
         self.doubt = None;
         let used = self.mtu;

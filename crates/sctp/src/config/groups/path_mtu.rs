@@ -1,4 +1,4 @@
-//! How the MTU of a path becomes known.
+//! Path MTU discovery.
 
 use anabranch_base::Duration;
 
@@ -7,7 +7,7 @@ use crate::config::values::MtuDiscovery;
 use crate::config::values::kinds::{MTU_DISCOVERY, PACKET_SIZE, PROBE_TIME, PROBES, SWITCH, TIME};
 
 group! {
-    /// How the MTU of a path becomes known.
+    /// Path MTU discovery.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct PathMtuConfig {
         /// By what means.

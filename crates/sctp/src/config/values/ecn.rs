@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::emulation::words;
 
-/// Whether packets with data tell routers that marks are understood (RFC 3168; RFC 4960, appendix A).
+/// ECN codepoint of packets with data, by which routers learn that marks are understood (RFC 3168; RFC 4960, appendix
+/// A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnMode {
     /// Nothing of it is offered, and every packet leaves as Not-ECT.
@@ -15,7 +16,7 @@ pub enum EcnMode {
     L4s,
 }
 
-/// What a mark on an ECT(0) packet leaves of the window.
+/// Window reduction after a mark on an ECT(0) packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnBackoff {
     /// As much as a loss (RFC 3168, 6.1.2).

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What windows are counted in.
+/// Unit in which windows are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowUnit {
     /// Path Maximum DATA Chunk Size (RFC 9260, 7.2).
@@ -11,7 +11,7 @@ pub enum WindowUnit {
     Mtu,
 }
 
-/// Which DATA chunks ask for a SACK at once (the I bit, RFC 7053).
+/// DATA chunks that ask for a SACK at once (the I bit, RFC 7053).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImmediateBit {
     /// None.
@@ -25,7 +25,7 @@ pub enum ImmediateBit {
     Last,
 }
 
-/// How loss is found.
+/// Method of loss detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
     /// A number of missing reports (RFC 9260, 7.2.4).

@@ -1,4 +1,4 @@
-//! How values are read from text, and shown as it.
+//! Reading values from text, and showing them as text.
 
 use anabranch_base::{Dscp, Duration, units};
 use anabranch_transport::congestion::{FccClock, FccRounding, FccStep};
