@@ -24,7 +24,7 @@ impl Budget {
 
     /// True if less than a quarter is left: associations then give back the part of their growth that they do not
     /// need.
-    pub(crate) fn is_tight(&self) -> bool {
+    pub(crate) fn is_nearly_spent(&self) -> bool {
         self.left() < self.all / 4
     }
 }
@@ -68,10 +68,10 @@ mod tests {
         let budget = Budget::new(100);
         let (mut a, mut b) = (Share::new(&budget), Share::new(&budget));
         assert_eq!((a.resize(60), b.resize(60)), (60, 40));
-        assert!(budget.is_tight());
+        assert!(budget.is_nearly_spent());
         assert_eq!((a.resize(10), b.resize(200)), (10, 90));
         drop(b);
-        assert_eq!((budget.left(), budget.is_tight()), (90, false));
+        assert_eq!((budget.left(), budget.is_nearly_spent()), (90, false));
         drop(a);
         assert_eq!(budget.left(), 100);
     }

@@ -70,7 +70,7 @@ impl KeyNumber {
     /// Number of keys.
     pub(crate) const COUNT: usize = (KEY_NUMBER >> KEY_NUMBER_SHIFT) as usize + 1;
 
-    /// That of the next key.
+    /// The number of the next key.
     pub(crate) fn next(self) -> Self {
         Self((self.0 + 1) % Self::COUNT as u8)
     }

@@ -275,7 +275,7 @@ pub enum Event {
         /// The message: [`Part::message`](crate::Part::message).
         message: u32,
     },
-    /// The end. What was received stays readable until the association is released.
+    /// The end. Received messages stay readable until the association is released.
     Closed(CloseReason),
 }
 

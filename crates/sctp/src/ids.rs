@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 
 /// The number of a row.
 pub(crate) trait Id: Copy + Eq {
@@ -41,7 +41,8 @@ macro_rules! id {
 }
 
 id! {
-    /// One address of the peer. Which one something uses is for [`Paths`](crate::path::Paths) to say: none is the first by nature.
+    /// One address of the peer. [`Paths`](crate::path::Paths) chooses the path for each purpose: none is the first by
+    /// nature.
     PathId(u8)
 }
 id! {
@@ -190,7 +191,7 @@ impl<I: Id, T> Table<I, T> {
         match self.rows.as_slice() {
             [one] => see(I::at(0), one),
             all => {
-                rare();
+                cold_path();
                 all.iter().enumerate().for_each(|(row, value)| see(I::at(row), value));
             }
         }
@@ -203,7 +204,7 @@ pub(crate) fn any_of<T>(all: &[T], holds: impl Fn(&T) -> bool) -> bool {
     match all {
         [one] => holds(one),
         all => {
-            rare();
+            cold_path();
             all.iter().any(holds)
         }
     }

@@ -1,6 +1,6 @@
 //! Messages: one that a user hands in, and one that has arrived.
 
-use anabranch_base::{Dscp, Duration, Instant, rare};
+use anabranch_base::{Dscp, Duration, Instant, cold_path};
 use bytes::{Bytes, BytesMut};
 
 use crate::ids::SpaceId;
@@ -372,7 +372,7 @@ impl Received {
     #[must_use]
     pub fn len(&self) -> usize {
         let sum = |rest: &Rest| {
-            rare();
+            cold_path();
             rest.0.iter().map(Bytes::len).sum()
         };
         let rest = self.rest.as_deref().map_or(0, sum);

@@ -19,7 +19,7 @@ fn every_value_is_as_it_was_written_down() {
     assert!(VALUES == values, "crates/sctp/tests/golden/rfc9260-values.txt must hold:\n{values}");
 }
 
-/// What `anabranch engines` prints of an option.
+/// The sentences that `anabranch engines` prints of an option.
 #[test]
 fn every_option_says_what_it_does_and_what_is_allowed() {
     for key in Config::keys() {
@@ -77,7 +77,7 @@ fn every_event_has_a_row() {
     assert_eq!(named, told.len() + of_endpoints.len(), "an event that does not exist");
 }
 
-/// Whoever looks for an example finds one where the page says.
+/// Every example that the page names exists.
 #[test]
 fn every_example_is_there() {
     let (_, examples) = INTERFACE.split_once("\n## Examples\n").expect("the table of examples");
@@ -130,7 +130,7 @@ fn what_can_be_changed_is_listed() {
     assert_eq!(listed, Config::changeable());
 }
 
-/// What the cells under "tests" of a page's tables hold in backquotes, cell by cell.
+/// The names in backquotes in the cells under "tests" of a page's tables, cell by cell.
 fn cells_with_tests(page: &str) -> Vec<Vec<&str>> {
     let mut column = None;
     let mut found = Vec::new();
@@ -168,13 +168,13 @@ fn texts(folder: &Path, ending: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Where the tests that pages name are looked for.
+/// Source texts in which the tests that pages name are searched.
 struct Tests {
     code: Vec<(PathBuf, String)>,
     scripts: Vec<(PathBuf, String)>,
 }
 
-/// What the names before have said in the same cell: a file or folder stands for those that follow it.
+/// File or folder named before in the same cell: it holds for the names that follow it.
 #[derive(Default)]
 struct Place<'a> {
     file: Option<&'a str>,
@@ -187,7 +187,7 @@ impl Tests {
         Self { code: texts(&root().join("crates"), "rs"), scripts }
     }
 
-    /// Whether a script of that folder has this name, of which `*` may stand for a part.
+    /// True if a script of that folder has this name, of which `*` may stand for a part.
     fn has_script(&self, folder: &str, name: &str) -> bool {
         let (begin, end) = name.split_once('*').unwrap_or((name, ""));
         self.scripts.iter().any(|(path, _)| {
@@ -201,7 +201,8 @@ impl Tests {
         })
     }
 
-    /// Whether a test of that name is in that file of the crate, or in any file where none is named. `*`: whether the file is there.
+    /// True if a test of that name is in that file of the crate, or in any file where none is named. `*`: true if the
+    /// file exists.
     fn has_test(&self, file: Option<&str>, test: &str) -> bool {
         let own = root().join("crates/sctp");
         let (folder, test) = test.strip_prefix("tests::").map_or(("tests", test), |test| ("src", test));
@@ -210,7 +211,7 @@ impl Tests {
         code.into_iter().any(|text| test == "*" || declares(text, test))
     }
 
-    /// Whether what a page names exists; `None` for what names no test.
+    /// True if the test that a page names exists; `None` for a name of something else.
     fn has<'a>(&self, named: &'a str, place: &mut Place<'a>) -> Option<bool> {
         if named.starts_with("make ") || named.starts_with("crates/") {
             return None;
@@ -228,7 +229,7 @@ impl Tests {
     }
 }
 
-/// Whether a text has a function of that name that is marked as a test.
+/// True if a text has a function of that name that is marked as a test.
 fn declares(text: &str, test: &str) -> bool {
     let at = text.find(&format!("fn {test}("));
     at.and_then(|at| text[..at].rsplit("\n\n").next()).is_some_and(|before| before.contains("#[test]"))

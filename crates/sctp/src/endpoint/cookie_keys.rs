@@ -41,8 +41,8 @@ impl CookieKeys {
         Self { current, number: KeyNumber::FIRST, since: None, good_until: Instant::ZERO, older: Vec::new() }
     }
 
-    /// Signs a cookie and fills it up to `size`; with a new key, if the last one is older than `life`. Who gets the cookie repeats it for
-    /// `patience`.
+    /// Signs a cookie and fills it up to `size`; with a new key, if the last one is older than `life`. The peer may
+    /// repeat the cookie for `patience`.
     // rfc9260:5.1.3-5
     pub(super) fn seal(
         &mut self,

@@ -49,7 +49,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether [`Endpoint::drain`] was asked for.
+    /// True if [`Endpoint::drain`] was asked for.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.closing.is_draining()

@@ -15,8 +15,9 @@ use crate::event::AssociationId;
 use crate::incoming::{AcceptError, IncomingId};
 
 impl Endpoint {
-    /// Lets somebody in who waits, with a configuration of its own: from now on it is like any other association. What the INIT ACK has
-    /// told the peer must be as [`Endpoint::listen`] has it: streams, receive window, extensions.
+    /// Accepts a request that waits, with a configuration of its own: from now on it is an association like any
+    /// other. Values that the INIT ACK has told the peer must be as [`Endpoint::listen`] has them: streams, receive
+    /// window, extensions.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -73,7 +74,7 @@ impl Endpoint {
         self.admission.decide(&mut self.stateless, id, None)
     }
 
-    /// How many wait for [`Endpoint::accept`].
+    /// Number of requests that wait for [`Endpoint::accept`].
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.admission.waiting()

@@ -1,8 +1,8 @@
 //! Tables of the FIDs that are open, and their incarnations (epochs). Each direction of an association has a table of
 //! its own.
 //!
-//! A FID that is closed and opened again gets the next epoch. What comes under another epoch belongs to a subflow that
-//! is gone: it is dropped and counted, as "other epochs are dropped and counted" says.
+//! A FID that is closed and opened again gets the next epoch. Chunks under another epoch belong to a subflow that is
+//! gone: they are dropped and counted, as "other epochs are dropped and counted" says.
 
 use anabranch_wire::Tsn;
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use anabranch_base::{Duration, Instant, Meta, TraceEvent, rare};
+use anabranch_base::{Duration, Instant, Meta, TraceEvent, cold_path};
 
 use super::Path;
 use crate::address::MAX_PEER_ADDRESSES;
@@ -47,7 +47,7 @@ impl Paths {
         let id = match self.table.rows() {
             [_] => self.primary,
             _ => {
-                rare();
+                cold_path();
                 match self.find(meta.source.ip()) {
                     Some(id) => id,
                     None => return self.primary,

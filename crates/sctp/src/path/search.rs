@@ -63,8 +63,8 @@ pub(crate) struct Search {
     awaiting: Option<(u64, Instant)>,
     /// PROBE_TIMER or PMTU_RAISE_TIMER.
     timer: Option<Instant>,
-    /// Packets were lost again and again: the longest SCTP packet that is known to have arrived since, bytes; 0: none.
-    doubt: Option<u16>,
+    /// Set while the path is suspected to be a black hole, because packets were lost again and again: the longest SCTP packet that is known to have arrived since, bytes; 0: none.
+    suspected: Option<u16>,
 }
 
 impl Search {
@@ -80,7 +80,7 @@ impl Search {
             count: 0,
             awaiting: None,
             timer: None,
-            doubt: None,
+            suspected: None,
         };
         new.begin_base(None);
         new
@@ -205,14 +205,14 @@ impl Search {
 
     /// True if reports of the packets that arrive are of use.
     pub(crate) fn waits_for_packets(&self) -> bool {
-        self.state == SearchState::Base || self.doubt.is_some()
+        self.state == SearchState::Base || self.suspected.is_some()
     }
 
     /// An SCTP packet of `len` bytes has arrived that was not fragmented; the largest in use has `most`.
     pub(crate) fn arrived(&mut self, len: usize, most: usize) {
         if len >= most {
-            self.doubt = None;
-        } else if let (Some(longest), Ok(len)) = (&mut self.doubt, u16::try_from(len)) {
+            self.suspected = None;
+        } else if let (Some(longest), Ok(len)) = (&mut self.suspected, u16::try_from(len)) {
             *longest = len.max(*longest);
         }
     }
@@ -224,10 +224,10 @@ impl Search {
         if !matches!(self.state, SearchState::Searching | SearchState::Complete) {
             return;
         }
-        match self.doubt {
-            None => self.doubt = Some(0),
+        match self.suspected {
+            None => self.suspected = Some(0),
             Some(_) if len == 0 => {}
-            Some(arrived) if usize::from(arrived) >= len => self.doubt = Some(0),
+            Some(arrived) if usize::from(arrived) >= len => self.suspected = Some(0),
             Some(_) => self.black_hole(),
         }
     }
@@ -238,7 +238,7 @@ impl Search {
     /// Error. Below the base there is Error alone. The size used before is tried again later: it may have been an
     /// outage.
     fn black_hole(&mut self) {
-        self.doubt = None;
+        self.suspected = None;
         let used = self.mtu;
         if used > self.sizes.base {
             self.most = used;

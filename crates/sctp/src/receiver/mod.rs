@@ -41,11 +41,11 @@ pub(crate) struct Receiver {
     renumbered: bool,
     arrivals: Arrivals,
     inbound: Inbound,
-    /// Where RE-CONFIG was agreed.
+    /// Resets of the peer's streams that wait; only where RE-CONFIG was agreed on.
     resets: Option<Box<Resets>>,
     window: ReceiveWindow,
-    /// So many bytes less may be held, as the sender keeps more than its send buffers.
-    lent_to_sender: u32,
+    /// Memory reserved for the sender, which keeps more than its send buffers, bytes: so much less may be held here.
+    sender_reservation: u32,
     /// About half of the receive window is held, or was a packet ago.
     is_filling: bool,
     /// So many chunks more are refused without a look at what could be given up for them: the last look was in vain.
@@ -62,7 +62,7 @@ impl Receiver {
             inbound: Inbound::default(),
             resets: None,
             window: ReceiveWindow::new(config.limits.receive_window),
-            lent_to_sender: 0,
+            sender_reservation: 0,
             is_filling: false,
             futile: 0,
         }
@@ -118,7 +118,7 @@ impl Receiver {
         self.forget_unfinished(cx)
     }
 
-    /// What both sides speak from now on.
+    /// Takes over the encoding and the extensions agreed on.
     pub(crate) fn adopt(&mut self, encoding: Encoding, agreed: &Extensions, fids: Option<Fids>) {
         self.encoding = encoding;
         self.resets = agreed.reconfiguration.then(Box::default);
@@ -140,7 +140,7 @@ impl Receiver {
         self.renumbered = true;
     }
 
-    /// Whether a chunk has not come before, and can be of this association.
+    /// True if a chunk has not come before, and can be of this association.
     pub(crate) fn is_new(&self, at: SpaceId, tsn: Tsn) -> bool {
         self.arrivals.is_new(at, tsn, self.window.size())
     }

@@ -83,7 +83,7 @@ impl Answers {
         self.path = path;
     }
 
-    /// Whether one must leave on a path.
+    /// True if an answer must leave on `path`.
     pub(super) fn are_due_on(&self, path: PathId) -> bool {
         !self.due.is_empty() && self.path == path
     }

@@ -17,7 +17,7 @@ mod named;
 mod snapshot;
 mod streams;
 
-/// What an association has done. Counters since its start, and from `srtt` on gauges.
+/// Statistics of an association: counters since its start, and from `srtt` on gauges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Packets sent that carry DATA.
@@ -120,12 +120,12 @@ pub struct Stats {
     pub peer_window: u64,
 }
 
-/// What one subflow of an association has done, and where it stands. Counters since it was opened.
+/// Statistics of one subflow of an association: counters since it was opened, and gauges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubflowStats {
     /// Code point of its packets.
     pub dscp: Dscp,
-    /// Whether it is in use; false once it was removed or merged.
+    /// True if it is in use; false once it was removed or merged.
     pub open: bool,
     /// Number of the first subflow with which it has one window: of those behind one bottleneck (coupling `adaptive`), or of all where
     /// they share one. Its own number where its window is its own. A sum of windows counts each of these numbers once.
@@ -152,8 +152,8 @@ pub struct SubflowStats {
     pub retransmissions_timeout: u64,
     /// As in [`Stats`].
     pub retransmissions_probe: u64,
-    /// Duplicates that the peer has reported, as in [`Stats`]. Where several subflows share a sequence space (level 0), a SACK names none
-    /// of them: they count for the first.
+    /// Duplicates that the peer has reported, as in [`Stats`]. A SACK does not say which subflow a duplicate belongs
+    /// to: where several share a sequence space (level 0), they count for the first.
     pub retransmissions_spurious: u64,
     /// DATA chunks of its lane that were taken for lost.
     pub chunks_lost: u64,
@@ -198,7 +198,7 @@ pub struct SubflowStats {
     pub cwnd_peak: u64,
     /// Slow-start threshold, bytes.
     pub ssthresh: u64,
-    /// What the window that the peer keeps for this subflow leaves to be sent, bytes (level 1: a_fwnd of SF-SACK, less what is
+    /// Bytes that the peer's window for this subflow lets be sent (level 1: a_fwnd of SF-SACK, less the bytes
     /// outstanding); `None` where the peer gives all subflows one window, which [`Stats`] has.
     pub peer_window: Option<u64>,
 }
@@ -239,7 +239,8 @@ impl Reasons {
     }
 }
 
-/// The counters of an association, without what is looked up when somebody asks. What happens seldom stops at 2^32 - 1.
+/// The counters of an association, without values that are looked up when somebody asks. Counters of rare events stop
+/// at 2^32 - 1.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) packets_sent: u64,
@@ -370,7 +371,7 @@ impl SubflowCounters {
     }
 }
 
-/// What an endpoint has seen that belongs to no association.
+/// Counters of packets and events that belong to no association.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointStats {
     /// Datagrams handed in.

@@ -9,7 +9,8 @@ use super::Reasons;
 use crate::event::Direction;
 use crate::ids::SpaceId;
 
-/// What went through a stream, in one direction. Counters since the association began; a reset of the stream does not touch them.
+/// Messages and bytes of a stream, in one direction. Counters since the association began; a reset of the stream does
+/// not touch them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamStats {
     /// Ours or the peer's; never both.

@@ -116,7 +116,13 @@ impl Sender {
         }
     }
 
-    fn on_new_ack(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: CumulativelyAcked, advanced: u64) {
+    fn on_new_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        info: &AckInfo<'_>,
+        taken: CumulativelyAcked,
+        advanced: u64,
+    ) {
         self.timer.answered();
         self.forced = None;
         let rtt = self.measure(cx, info, taken);
@@ -150,7 +156,12 @@ impl Sender {
         self.restart_timer(cx.now);
     }
 
-    fn measure(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: CumulativelyAcked) -> Option<Duration> {
+    fn measure(
+        &mut self,
+        cx: &mut Context<'_>,
+        info: &AckInfo<'_>,
+        taken: CumulativelyAcked,
+    ) -> Option<Duration> {
         let sampling = self.terms.config().rtt_sampling;
         let segment = if sampling == RttSampling::Segments { self.timed_segment() } else { None };
         self.trips.measure(cx, sampling, info, self.max, (taken, segment))

@@ -68,12 +68,12 @@ impl DeliveryOrder {
         next.checked_add_signed(i64::from(ssn.wrapping_sub(next as u16) as i16))
     }
 
-    /// Whether that is the next message to deliver.
+    /// True if the message with this SSN is the next to deliver.
     pub(crate) fn is_next(&self, stream: u16, ssn: u16) -> bool {
         self.next(stream) as u16 == ssn
     }
 
-    /// Whether an ordered message with this number was delivered, or is here and waits.
+    /// True if an ordered message with this number was delivered, or is here and waits.
     pub(crate) fn knows(&self, stream: u16, number: u64) -> bool {
         number < self.next(stream) || self.waiting.has(stream, number)
     }

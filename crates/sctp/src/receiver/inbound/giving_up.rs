@@ -45,12 +45,12 @@ impl Inbound {
         self.uncharge(bytes, pieces);
     }
 
-    /// The peer gives up what is missing of an ordered stream up to `ssn`: "immediately make available for delivery stream
-    /// sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6), and what waits behind
-    /// them. True when a message became ready where none was.
+    /// The peer gives up the missing messages of an ordered stream up to `ssn`: "immediately make available for
+    /// delivery stream sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6),
+    /// and the messages that wait behind them. True when a message became ready where none was.
     // rfc3758:3.6-7 rfc3758:3.6-8
     pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
-        // How many messages are skipped: half of the numbers at most, or it is an old story.
+        // The number of messages that are skipped; above half of the numbers the report is old.
         let skipped = ssn.wrapping_sub(self.streams.next(stream)).wrapping_add(1);
         if skipped == 0 || skipped > 1 << 15 {
             return false;
@@ -60,7 +60,7 @@ impl Inbound {
         let next = next.at(stream);
         let mut left = skipped;
         while let Some((seq, waits)) = waiting.first_of(stream) {
-            // What waits is ahead of what is delivered: its distance needs no sign.
+            // Waiting messages are ahead of those delivered: the distance needs no sign.
             let ahead = (waits as u16).wrapping_sub(*next);
             if ahead > left {
                 break;
@@ -130,7 +130,7 @@ impl Inbound {
         self.streams.next.clear();
         self.streams.waiting = Waiting::default();
         self.numbered = None;
-        // What is ready belongs to no space any more: none is charged for it.
+        // Messages that are ready belong to no space any more: none is charged for them.
         self.buffered_of_others.clear();
         self.ready.leave_spaces();
         self.apart = 0;

@@ -170,7 +170,7 @@ impl PartialMessage {
 
     fn close_piece(&mut self) {
         if !self.open.is_empty() {
-            // What is kept is what is charged.
+            // The charge counts payload: memory beyond it is freed where it is more than the payload itself.
             if self.open.capacity() - self.open.len() > self.open.len() {
                 self.open.shrink_to_fit();
             }
@@ -204,7 +204,7 @@ impl PartialMessage {
         label.received(part, first, rest)
     }
 
-    /// Whether the user has had something of it.
+    /// True if the user has had a part of it.
     pub(in crate::receiver) fn has_parts(&self) -> bool {
         self.number.is_some()
     }

@@ -33,7 +33,7 @@ pub(in crate::receiver) struct Waiting {
 }
 
 impl Waiting {
-    /// Whether nothing waits, the common case.
+    /// True if nothing waits, the common case.
     #[inline]
     pub(in crate::receiver) fn is_empty(&self) -> bool {
         self.messages.is_empty()
@@ -57,7 +57,7 @@ impl Waiting {
         Some((key.1, waits.message.number()))
     }
 
-    /// Whether a message of a stream waits under this number.
+    /// True if a message of a stream waits under this number.
     pub(in crate::receiver) fn has(&self, stream: u16, number: u64) -> bool {
         !self.messages.is_empty() && self.messages.contains_key(&(stream, number))
     }
