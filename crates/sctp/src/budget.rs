@@ -41,7 +41,7 @@ impl Share {
         Self { budget: Arc::clone(budget), bytes: 0 }
     }
 
-    /// Asks for `bytes` in all, more or less than now; what there is.
+    /// Asks for `bytes` in all, more or less than now; returns the bytes granted.
     pub(crate) fn resize(&mut self, bytes: u64) -> u64 {
         let before = self.bytes;
         let _ = self.budget.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {

@@ -15,7 +15,7 @@ use crate::room;
 use crate::state::State;
 use crate::stats::{Counters, StreamTable};
 
-/// Events beyond which what a peer did is not told: the user is not reading.
+/// Number of events beyond which actions of the peer are not told: the user is not reading.
 const MAX_WAITING_EVENTS: usize = 256;
 
 /// One argument of every call from the association to its sender, its receiver and its paths.
@@ -74,7 +74,7 @@ impl Context {
         }
     }
 
-    /// The latest time that it has been; where nobody watches, what it is.
+    /// The latest time that it has been; in builds that do not check themselves, the present time.
     pub(crate) fn latest(&self) -> Instant {
         #[cfg(any(debug_assertions, feature = "watched"))]
         let latest = self.latest.max(self.now);

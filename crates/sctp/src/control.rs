@@ -56,7 +56,7 @@ struct Rare {
 }
 
 impl Control {
-    /// Nothing must leave; `path` is any, of what never did.
+    /// Nothing must leave; `path` fills the places of chunks that never did.
     pub(crate) fn new(path: PathId) -> Self {
         Self { due: 0, paths: [path; Kind::ALL.len()], rare: None }
     }
@@ -98,7 +98,7 @@ impl Control {
         leaves
     }
 
-    /// The path of what goes first.
+    /// The path of the chunk that goes first.
     pub(crate) fn first_path(&self) -> Option<PathId> {
         let first = |kinds: &[Kind]| {
             let due = kinds.iter().find(|kind| self.is_due(**kind));

@@ -239,6 +239,6 @@ pub struct PathMtuError {
 }
 
 impl PathMtuError {
-    /// The least path MTU, bytes: what every host takes (RFC 1122, 3.3.2).
+    /// The least path MTU, bytes: the size that every host takes (RFC 1122, 3.3.2).
     pub const LEAST: u16 = 576;
 }

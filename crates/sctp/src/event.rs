@@ -292,7 +292,7 @@ pub enum Timer {
     ControlProbe,
     /// Waiting for a SACK.
     T3Rtx,
-    /// A probe of the tail is due, or what may only be late is lost by then.
+    /// A probe of the tail is due, or chunks that may only be late are lost by then.
     Lane,
     /// Bound on the whole shutdown.
     T5ShutdownGuard,

@@ -7,7 +7,7 @@ const SCTP: u8 = 132;
 const UDP: u8 = 17;
 /// Bytes of a UDP header (RFC 6951: SCTP may ride in UDP).
 const UDP_HEADER: usize = 8;
-/// Extension headers of IPv6 that are looked behind; who quotes more is not listened to.
+/// Extension headers of IPv6 that are skipped; a message that quotes more is ignored.
 const MAX_EXTENSIONS: usize = 4;
 
 /// An ICMP error, as [`Endpoint::handle_icmp`](crate::Endpoint::handle_icmp) takes it.

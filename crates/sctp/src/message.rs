@@ -292,14 +292,14 @@ pub struct Received {
     pub unordered: bool,
     /// True if the peer has asked for a SACK at once with one of its chunks (I bit, RFC 7053).
     pub immediate: bool,
-    /// Path that its last chunk came on, of what is handed over here.
+    /// Path that its last chunk came on; of a part, that of the part.
     pub path: u8,
     /// Its number in its stream, as the wire has it: the stream sequence number of DATA (it means nothing where the message is
     /// unordered), the message identifier of I-DATA.
     pub number: u32,
     /// TSN of its first chunk; under a FID of its own (level 1, sf2007) the subflow's number.
     pub tsn: u32,
-    /// When its last chunk came, of what is handed over here.
+    /// Time at which its last chunk came; of a part, that of the part.
     pub at: Instant,
     /// `None`: the message is whole, as it is unless it is longer than `partial_delivery_bytes`, or messages in the making fill
     /// `partial_delivery_point` percent of the receive window. Parts of an ordered message come one after the other among
@@ -336,7 +336,7 @@ impl Received {
     /// ```
     ///
     /// # Errors
-    /// Gives back what is not the next part of this message.
+    /// Gives back a message that is not the next part of this one.
     pub fn join(&mut self, next: Self) -> Result<(), Self> {
         match (self.part, next.part) {
             (Some(ours), Some(theirs)) if ours.more && ours.message == theirs.message => {}

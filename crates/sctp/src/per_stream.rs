@@ -112,7 +112,7 @@ impl<T: Default> PerStream<T> {
         listed.iter().enumerate().map(|(stream, value)| (stream as u16, value)).chain(others)
     }
 
-    /// Every stream that has a place and what is kept for it, to be changed.
+    /// Every stream that has a place, with its value, to be changed.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u16, &mut T)> {
         let (listed, others) = match self {
             Self::Listed(list) => (list, None),
@@ -158,7 +158,8 @@ mod tests {
         assert_eq!(list.capacity(), 1);
     }
 
-    /// Places made for streams in any order: at most so many more than were asked for, and the far ones cost what the near ones do.
+    /// Places made for streams in any order: at most so many more than were asked for, and the far ones cost as much
+    /// as the near ones.
     #[test]
     fn room_follows_the_streams_that_are_used() {
         let room = |order: &[u16]| {

@@ -1,4 +1,5 @@
-//! The formal properties of an association's life, as a table of what may follow what and of what must run while somebody waits.
+//! The formal properties of an association's life, as a table of the states that may follow each other and of the
+//! timers that must run while an end waits.
 //!
 //! They are P1 to P10 and the demands on a client of an evil server, ES1 to ES4, of "A Formal Analysis of SCTP: Attack Synthesis
 //! and Patch Verification" (USENIX Security 2024), in their intended forms, those about liveness with a bound. `docs/reference/properties.md`
@@ -21,13 +22,13 @@ pub struct Sight {
     pub since: Instant,
     /// The latest time that it has been: a timer may have been set then, if the clock was set back since.
     pub latest: Instant,
-    /// When T1-init or T1-cookie expires.
+    /// Time at which T1-init or T1-cookie expires.
     pub t1: Option<Instant>,
-    /// When T2-shutdown expires.
+    /// Time at which T2-shutdown expires.
     pub t2: Option<Instant>,
-    /// When T5-shutdown-guard expires.
+    /// Time at which T5-shutdown-guard expires.
     pub t5: Option<Instant>,
-    /// When any timer expires that may send something.
+    /// Time at which the first timer expires that may send something.
     pub next: Option<Instant>,
     /// True if data waits, or is not acknowledged cumulatively.
     pub owes: bool,
@@ -51,13 +52,13 @@ pub struct Bounds {
 /// space and are unwrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForwardSight {
-    /// One past what the last one named; 0: this is the first.
+    /// One past the last number that the previous FORWARD-TSN named; 0: this is the first.
     pub before: u64,
-    /// One past what it names.
+    /// One past the last number that it names.
     pub point: u64,
     /// True if the chunk has a packet to itself, and names as much as that holds.
     pub alone: bool,
-    /// One past what is acknowledged cumulatively.
+    /// One past the last number acknowledged cumulatively.
     pub acknowledged: u64,
     /// One past the last number that was given to a chunk.
     pub sent: u64,
@@ -278,7 +279,7 @@ mod tests {
         assert_eq!(rest(ShutdownReceived, |s| s.owes = false), "P5");
         assert_eq!(rest(Established, |s| s.next = None), "P5");
         assert_eq!(rest(Established, |s| (s.next, s.waits) = (None, false)), "");
-        // A clock that was set back: what was set before waits for the time of before, and no longer.
+        // A clock that was set back: a timer set before waits for the earlier time, and no longer.
         fn set_back(s: &mut Sight, wait: u64) {
             s.latest += Duration::from_secs(3600);
             s.next = Some(s.latest + Duration::from_secs(wait));

@@ -33,7 +33,8 @@ impl Buffer {
         Use { floor: self.floor, free: self.size.saturating_sub(total), kept }
     }
 
-    /// a_fwnd of one subflow: `held` is what each open subflow holds, and `own` the one asked about.
+    /// a_fwnd of one subflow: `held` has the bytes that each open subflow holds, and `own` those of the subflow asked
+    /// about.
     pub(crate) fn credit(&self, held: impl Iterator<Item = u64>, own: u64) -> u64 {
         self.in_use(held).credit(own)
     }
@@ -49,7 +50,7 @@ pub(crate) struct Use {
 }
 
 impl Use {
-    /// a_fwnd of a subflow that holds `own` bytes: what is free, less what the others still have to themselves.
+    /// a_fwnd of a subflow that holds `own` bytes: the free bytes, less the floors that the others have not filled.
     pub(crate) fn credit(&self, own: u64) -> u64 {
         let own_floor = self.floor.saturating_sub(own);
         // `kept` counts the subflow's own floor too: that one is free for it.

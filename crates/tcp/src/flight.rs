@@ -38,7 +38,7 @@ impl Segment {
 pub(crate) struct CumulativelyAcked {
     /// Bytes not SACKed before.
     pub(crate) newly: u64,
-    /// When the newest of those sent exactly once was sent (Karn's rule).
+    /// Time at which the newest of the segments sent exactly once left (Karn's rule).
     pub(crate) sent_once: Option<Instant>,
 }
 
@@ -114,7 +114,8 @@ impl Flight {
         std::mem::take(&mut self.losses)
     }
 
-    /// When the first of those left that were sent again and are still under way. Walks the window where there are any.
+    /// Time at which the first of the segments left that were sent again and are still under way. Walks the window
+    /// where there are any.
     pub(crate) fn oldest_resent(&self) -> Option<Instant> {
         let under_way = self.ring.iter().filter(|s| self.resent > 0 && s.resent && !s.sacked);
         under_way.map(|s| s.sent_at).min()

@@ -74,7 +74,7 @@ impl Config {
         self
     }
 
-    /// Path Maximum DATA Chunk Size: what remains for one DATA chunk, header included, in a packet without other
+    /// Path Maximum DATA Chunk Size: the room for one DATA chunk, header included, in a packet without other
     /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
     ///
     /// As the two sizes below it is that of an IPv4 path without UDP that carries packets of the configured MTU. An association goes by

@@ -1,4 +1,4 @@
-//! Profiles: named sets of values. Each says only in what it differs.
+//! Profiles: named sets of values. Each lists only its differences.
 
 use anabranch_base::{Dscp, Duration};
 

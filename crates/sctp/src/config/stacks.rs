@@ -1,4 +1,4 @@
-//! Stacks that other people wrote: what the studies of 2005 and 2006 ran, Linux of today, and RACK-TLP. Their profiles.
+//! Profiles of stacks that other people wrote: those of the studies of 2005 and 2006, Linux of today, and RACK-TLP.
 
 use anabranch_base::Duration;
 
@@ -86,7 +86,7 @@ impl Config {
             c.extensions.reconfiguration = true;
             c.extensions.partial_reliability = true;
             c.extensions.interleaving = true;
-            // A file on one channel must not stop what is typed on another.
+            // A file on one channel must not stop text that is typed on another.
             c.limits.stream_send_minimum = 8 << 10;
             // DTLS finds errors better than the CRC32c (RFC 9653, 6).
             c.extensions.zero_checksum = Some(ErrorDetection::Dtls);
@@ -135,7 +135,7 @@ impl Config {
         Self::rfc2960().with(|c| {
             c.profile = "kame-2006";
             c.limits.receive_window = 233_016;
-            // One packet at first, not one and what slops over.
+            // One packet at first, and no second one for user data that does not fit it.
             c.emulation.window_unit = WindowUnit::Mtu;
             c.congestion.initial_window = InitialWindow::FullPackets(1);
             c.congestion.fast_retransmit_threshold = 3;

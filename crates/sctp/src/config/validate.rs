@@ -18,7 +18,7 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// The first value that is not allowed, by its flat name, or what does not fit.
+    /// The first value that is not allowed, by its flat name, or the values that do not fit each other.
     ///
     /// [`Endpoint::connect`]: crate::Endpoint::connect
     /// [`Endpoint::listen`]: crate::Endpoint::listen
@@ -92,7 +92,8 @@ impl Config {
                 (!self.controller_fits_coupling())
                     .then(|| format!("`congestion_control` {control} {text}, not with {coupling}"))
             })
-            // RFC 9331, 4.3: who sends ECT(1) must respond to marks as scalable controllers do; the model of BBR does not.
+            // RFC 9331, 4.3: a sender of ECT(1) must respond to marks as scalable controllers do; the model of BBR
+            // does not.
             .or_else(|| {
                 let model = self.congestion.control.algorithm == Algorithm::Bbr;
                 let l4s = self.extensions.ecn == EcnMode::L4s;

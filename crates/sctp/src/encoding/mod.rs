@@ -30,7 +30,7 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The one that follows from what was agreed. The extension SF stands on I-DATA.
+    /// The encoding that follows from the extensions agreed on. The extension SF stands on I-DATA.
     pub(crate) fn of(agreed: &Extensions) -> Self {
         if agreed.sf2007.is_some() {
             Self::Sf2007
@@ -56,7 +56,7 @@ impl Encoding {
         matches!(self, Self::Interleaved | Self::Sf)
     }
 
-    /// The layout of what is sent under a FID in its incarnation `epoch`.
+    /// The layout of chunks sent under a FID in its incarnation `epoch`.
     // rfc8260:2-1
     #[inline]
     pub(crate) fn framing(self, codes: &CodePoints, fid: u8, epoch: u8) -> Framing {
@@ -81,7 +81,7 @@ impl Encoding {
         matches!(self, Self::Rfc9260 | Self::Sf2007)
     }
 
-    /// The layout of an acknowledgement of what came under a FID.
+    /// The layout of an acknowledgement of chunks that came under a FID.
     #[inline]
     pub(crate) fn acknowledgement(self, fid: u8) -> AckLayout {
         match self {

@@ -184,7 +184,7 @@ impl Admission {
         waiting.announce().map(EndpointEvent::Incoming)
     }
 
-    /// When the first peer has waited too long.
+    /// Time at which the first peer has waited too long.
     #[inline]
     pub(super) fn next_end(&self) -> Option<Instant> {
         self.waiting.as_ref().and_then(|waiting| waiting.next_end())

@@ -198,7 +198,8 @@ impl Backlog {
         }
     }
 
-    /// A packet came that is no COOKIE ECHO: whether it is from a peer that waits. `aborts`: it ends what the peer wanted.
+    /// A packet came that is no COOKIE ECHO: true if it is from a peer that waits. `aborts`: it withdraws the peer's
+    /// request.
     pub(super) fn hears(&mut self, peer: Peer, tag: u32, aborts: Option<bool>) -> bool {
         let Some((id, held)) = self.peers.get(&peer).and_then(|id| Some((*id, self.held.get(id)?))) else {
             return false;
@@ -213,13 +214,13 @@ impl Backlog {
         true
     }
 
-    /// When the next cookie becomes stale.
+    /// Time at which the next cookie becomes stale.
     pub(super) fn next_end(&self) -> Option<Instant> {
         // At its last moment it is good still.
         self.ends.first().map(|(at, _)| *at + anabranch_base::Duration::from_nanos(1))
     }
 
-    /// Forgets what is stale.
+    /// Forgets stale entries.
     pub(super) fn prune(&mut self, now: Instant) {
         while let Some((_, id)) = self.ends.first().copied().filter(|(until, _)| *until < now) {
             self.withdraw(id, Withdrawn::TooLate);

@@ -8,8 +8,8 @@ use crate::event::AssociationId;
 use crate::incoming::EndpointEvent;
 use crate::state::State;
 
-/// So many closed associations keep what can be taken back, besides the one that closed last: who asks for events first and acts then
-/// finds it.
+/// Number of closed associations that keep messages to be taken back, besides the one that closed last: a user who
+/// asks for all events first, and acts then, finds the messages.
 const HANDING_BACK: usize = 16;
 
 /// The state of an endpoint that drains.

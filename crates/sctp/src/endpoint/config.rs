@@ -24,8 +24,9 @@ pub struct EndpointConfig {
     /// Bytes by which the receive windows of all associations together may exceed those that they begin with
     /// ([`LimitConfig::max_receive_window`](crate::config::LimitConfig::max_receive_window)).
     pub window_budget: u64,
-    /// INITs a second, of all sources together, beyond which they are dropped without an answer: whoever sent one repeats it. Those
-    /// of peers with an association count, too. Endpoints that share a socket each count for themselves. 0: all are answered.
+    /// INITs a second, of all sources together, beyond which they are dropped without an answer: their senders repeat
+    /// them. Those of peers with an association count, too. Endpoints that share a socket each count for themselves.
+    /// 0: all are answered.
     pub max_inits_per_second: u32,
     /// Admission of associations.
     pub accept: AcceptConfig,

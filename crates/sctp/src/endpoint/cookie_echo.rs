@@ -1,4 +1,4 @@
-//! COOKIE ECHO: what a State Cookie that comes back is good for (RFC 9260, 5.1.5, 5.2.4).
+//! COOKIE ECHO: effects of a State Cookie that comes back (RFC 9260, 5.1.5, 5.2.4).
 
 use anabranch_wire::sf2007::SetupParams;
 
@@ -148,8 +148,9 @@ impl Admission {
             return CookieOutcome::Nothing;
         }
         if !local_matches && ties_match {
-            // (A) the peer restarted. If it has the same tag it begins anew after a Stale Cookie error (5.2.6), and another cookie of before made
-            // this association: who is up echoes nothing. The INIT was checked for new addresses (5.2.2); the association may have others now.
+            // (A) the peer restarted. If it has the same tag it begins anew after a Stale Cookie error (5.2.6), and
+            // another cookie from before made this association: an end that is up echoes no cookie. The INIT was
+            // checked for new addresses (5.2.2); the association may have others now.
             if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
                 asks.stateless.count().bad_cookies += 1;
                 return CookieOutcome::Nothing;

@@ -1,4 +1,4 @@
-//! At which ports associations are let in, and with what configuration.
+//! Ports at which associations are accepted, and their configuration.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -44,11 +44,11 @@ pub(super) struct SpentCookies {
     order: VecDeque<(Instant, Peer)>,
     /// The last end of all.
     last: Option<Instant>,
-    /// When the newest cookie says that it was made.
+    /// Time of creation that the newest cookie carries.
     newest: Instant,
     /// The last end that was forgotten before its time.
     forgotten: Option<Instant>,
-    /// The longest life of a cookie, and when the last one becomes stale.
+    /// The longest life of a cookie, and the time at which the last one becomes stale.
     life: Duration,
     good_until: Instant,
 }
@@ -106,7 +106,7 @@ impl SpentCookies {
         worth
     }
 
-    /// Forgets what no cookie is left for.
+    /// Forgets ends for which no cookie is left.
     fn prune(&mut self, now: Instant) {
         while self.order.front().is_some_and(|(at, _)| *at + self.life < now) {
             self.take_first();
@@ -218,7 +218,7 @@ mod tests {
             assert_ne!(spent.worth(now, &cookie(at(1), n, peer(n))), Worth::Association, "{n}");
             assert_eq!(spent.worth(now, &cookie(now, n + 1, peer(n))), Worth::Association, "{n}");
         }
-        // All is forgotten in the end, and what was made in time is good.
+        // Everything is forgotten in the end, and a cookie made in time is good.
         let now = at(500);
         assert_eq!(spent.worth(now, &cookie(at(499), 1, peer(1))), Worth::Association);
         assert!(spent.order.is_empty() && spent.ends.is_empty() && spent.forgotten.is_none());

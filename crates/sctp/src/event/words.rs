@@ -1,4 +1,4 @@
-//! Events and the ends of associations in words, for logs and messages: what happened first, then what belongs to it.
+//! Events and the ends of associations in words, for logs and messages: first the event, then its details.
 
 use std::fmt;
 
@@ -117,7 +117,7 @@ fn streams(f: &mut fmt::Formatter<'_>, list: &[u16]) -> fmt::Result {
 }
 
 impl fmt::Display for Event {
-    /// The name of the event, a colon, and what belongs to it.
+    /// The name of the event, a colon, and its details.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Accepted { address, outbound_streams, inbound_streams } => {

@@ -225,10 +225,11 @@ impl Offer {
         }
     }
 
-    /// The parameters of an INIT, or of the INIT ACK that answers `agreed`: "who answers an INIT puts SF-CAP into the INIT
-    /// ACK only if the INIT had everything". Likewise it lists the extensions that were agreed on, no others: the INIT may have
-    /// lost its list on the way, and who sent it takes the INIT ACK for the answer to all that it said. Some stacks list all that
-    /// they have (`lists_all_extensions`); what counts is then still what both said.
+    /// The parameters of an INIT, or of the INIT ACK that answers `agreed`: "who answers an INIT puts SF-CAP into the
+    /// INIT ACK only if the INIT had everything". Likewise it lists the extensions that were agreed on, no others:
+    /// the INIT may have lost its list on the way, and its sender takes the INIT ACK for the answer to all that it
+    /// offered. Some stacks list all that they have (`lists_all_extensions`); an extension is then still in use only
+    /// if both have offered it.
     pub(crate) fn write(&self, params: &mut ParamWriter<'_>, answers: Option<&Extensions>) {
         let sf = self.capability.as_ref().filter(|_| answers.is_none_or(|agreed| agreed.sf.is_some()));
         let mut types = match sf {

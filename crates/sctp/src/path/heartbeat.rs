@@ -10,9 +10,9 @@ use crate::ids::PathId;
 /// The HEARTBEATs of one path.
 #[derive(Debug, Default)]
 pub(crate) struct Heartbeat {
-    /// When one is due.
+    /// Time at which the next is due.
     at: Option<Instant>,
-    /// Nonce of the one without answer, and when it left.
+    /// Nonce of the one without an answer, and the time at which it left.
     awaiting: Option<(u64, Instant)>,
     /// Set when the missing answer has been counted: an answer that still comes is late, and welcome.
     missed: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Heartbeat {
     wanted: bool,
     /// The one that is wanted only measures: that no answer comes is no error.
     measures_only: bool,
-    /// New DATA was sent here since the timer was set: the path is not idle.
+    /// The one that is wanted only measures: a missing answer is no error.
     used: bool,
     /// The user wants none here.
     quiet: bool,
@@ -40,8 +40,8 @@ impl Heartbeat {
         if self.awaiting.is_some() { self.overdue_at(config, confirmed, rtt).or(self.at) } else { self.at }
     }
 
-    /// When the answer will be overdue: "not acknowledged within one RTO" (8.3). Unconfirmed paths are probed once an RTO,
-    /// and count otherwise.
+    /// Time at which the answer will be overdue: "not acknowledged within one RTO" (8.3). Unconfirmed paths are
+    /// probed once an RTO, and count otherwise.
     // rfc9260:8.3-3
     fn overdue_at(&self, config: &Config, confirmed: bool, rtt: &RttEstimator) -> Option<Instant> {
         let (_, sent_at) = self.awaiting.filter(|_| confirmed && !self.missed)?;

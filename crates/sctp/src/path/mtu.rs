@@ -23,7 +23,7 @@ pub(crate) struct PathMtu {
     search: Option<Box<Search>>,
     /// A probe must leave.
     probe_due: bool,
-    /// A probe would be due, but no data has left on the path yet: who sends none has no use for what a probe finds.
+    /// A probe would be due, but no data has left on the path yet: an end that sends none has no use for the result.
     probe_waits: bool,
     /// True if packets of the size in use have not been seen to arrive yet, or are suspected not to.
     awaits_packets: bool,

@@ -5,9 +5,9 @@ use anabranch_base::{Duration, Instant};
 /// Reachability of the peer at a path's address.
 #[derive(Debug)]
 pub(crate) struct Reachability {
-    /// Path error counter; reset by what proves that the path works.
+    /// Path error counter; reset by any proof that the path works.
     errors: u32,
-    /// When a T3-rtx was last counted as an error; 0 before the first.
+    /// Time at which a T3-rtx was last counted as an error; 0 before the first.
     error_at: Instant,
     active: bool,
     /// The peer is known to be there. "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT (5.4).

@@ -16,7 +16,7 @@ const STEP: u16 = 4;
 /// In the state Error a probe leaves so often: "SHOULD be larger than 15 seconds" (RFC 8899, 5.1.1).
 const ERROR_INTERVAL: Duration = Duration::from_secs(15);
 
-/// The state of the search (RFC 8899, 5.2), without Disabled: who is not connected has none.
+/// The state of the search (RFC 8899, 5.2), without Disabled: a path that is not connected has no search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchState {
     /// No search: the user says what the path carries.

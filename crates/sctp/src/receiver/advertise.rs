@@ -64,7 +64,8 @@ impl Receiver {
         self.arrivals.write_acknowledgements(cx, self.encoding, &mut carrier, windows);
     }
 
-    /// A packet with data came in SHUTDOWN-SENT: what the SHUTDOWN chunk in answer does not say is acknowledged.
+    /// A packet with data came in SHUTDOWN-SENT: gaps and duplicates, which the SHUTDOWN chunk in answer does not
+    /// carry, are acknowledged.
     pub(crate) fn demand_unsaid(&mut self, cx: &Context) {
         let free = self.advertised_window(cx);
         self.arrivals.demand_unsaid(cx, self.window.size(), free);

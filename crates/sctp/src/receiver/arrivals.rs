@@ -23,7 +23,7 @@ pub(in crate::receiver) use acknowledge::Carrier;
 pub(crate) use packet::PacketRead;
 pub(in crate::receiver) use space::map::Arrival;
 
-/// The sequence spaces of the peer: what came in each, and what is owed for it.
+/// The sequence spaces of the peer: the numbers that came in each, and the acknowledgements owed for them.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     spaces: Table<SpaceId, ReceiveSpace>,
@@ -212,7 +212,7 @@ impl Arrivals {
         }
     }
 
-    /// The chunks that follow in the packet belong to that sequence space: what it brought for the one before is complete.
+    /// The chunks that follow in the packet belong to that sequence space: the summary of the one before is complete.
     pub(crate) fn enter_space(&mut self, cx: &Context, read: &mut PacketRead, at: SpaceId) {
         if read.space == at {
             return;
@@ -263,7 +263,7 @@ impl Arrivals {
         self.spaces.get(at).map_or(0, |space| space.received.gaps())
     }
 
-    /// The unwrapped number of a chunk of a space, and what it would be.
+    /// The unwrapped number of a chunk of a space, and its relation to those that have arrived.
     pub(in crate::receiver) fn classify(&self, at: SpaceId, tsn: Tsn) -> Option<(u64, Arrival)> {
         let space = self.spaces.get(at)?;
         let seq = space.unwrap(tsn)?;
@@ -382,7 +382,7 @@ impl Arrivals {
         }
     }
 
-    /// The timers: `visit` is told of each, when it expires and what for.
+    /// The timers: `visit` gets each, with the time at which it expires and its purpose.
     pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SpaceId)) {
         self.spaces.for_each(|at, space| visit(space.timing.timer(), Timer::Sack, at));
     }
@@ -446,7 +446,7 @@ mod tests {
         }
     }
 
-    /// A packet with those TSNs: what of it was new.
+    /// A packet with those TSNs; returns the new ones among them.
     fn packet(arrivals: &mut Arrivals, cx: &mut Context, tsns: &[u32]) -> Vec<u64> {
         let mut read = PacketRead::on(PathId::new(0));
         let mut new = Vec::new();

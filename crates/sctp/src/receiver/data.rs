@@ -1,4 +1,4 @@
-//! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
+//! Data chunks that arrive (RFC 9260, 6.2): the new ones among them, the room for them, and the time to acknowledge.
 
 use anabranch_base::cold_path;
 
@@ -78,7 +78,7 @@ impl Receiver {
         tell_readable(cx, chunk.stream, ready)
     }
 
-    /// Notes that a chunk has arrived: its unwrapped number where its message is to be delivered, or what became of it.
+    /// Notes that a chunk has arrived: its unwrapped number where its message is to be delivered, or its outcome.
     // rfc3758:3.6-1
     #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
     #[inline(always)]
@@ -138,7 +138,7 @@ impl Receiver {
         Entrance::Shut
     }
 
-    /// Gives what came as DATA to reassembly.
+    /// Gives a chunk of DATA to reassembly.
     #[allow(clippy::inline_always, reason = "used once; measured")]
     #[inline(always)]
     fn reassemble_plain(
@@ -153,7 +153,7 @@ impl Receiver {
         self.inbound.add(&arrived, || Limits { config: &cx.config, window, arrivals, sender_reservation })
     }
 
-    /// Gives what came in another encoding to reassembly: it numbers messages, or fragments, in its own way.
+    /// Gives a chunk of another encoding to reassembly: it numbers messages, or fragments, in its own way.
     #[inline(never)]
     fn reassemble(
         &mut self,

@@ -49,10 +49,10 @@ pub(super) const DEADLOCK: Violation =
     Violation::Protocol("what waits in the full receive buffer waits for data that cannot come any more");
 
 impl Receiver {
-    /// There was no room for a new chunk, or none but what is kept for the next one, and it was `taken` or not: whether nothing that the
     /// Called when there was no room for a new chunk, or only the room kept for the next one, and the chunk was
     /// `taken` or not. True if nothing that the peer can send would be of use, so that the association must be
     /// aborted.
+    // rfc8260:2.2.2-5 rfc8260:2.2.2-6
     #[cold]
     #[inline(never)]
     pub(super) fn is_deadlocked(

@@ -128,7 +128,7 @@ impl Inbound {
         }
     }
 
-    /// Memory held for what a sequence space brought, payload and bookkeeping, bytes.
+    /// Memory held for the data of a sequence space, payload and bookkeeping, bytes.
     pub(crate) fn memory_of(&self, space: SpaceId) -> usize {
         let pieces = match space.row().checked_sub(1) {
             Some(other) => self.buffered_of_others.get(other).map_or(0, |(_, pieces)| *pieces),
@@ -440,7 +440,7 @@ impl Inbound {
         let was_quiet = self.ready.is_quiet(chunk.stream);
         let joined = reassembly.add(chunk, true, limits.message())?;
         self.charge(space, chunk.payload.len());
-        // Nobody gives up anything in this encoding: what is not whole waits.
+        // Nobody gives up anything in this encoding: a message that is not whole waits.
         let Joined::Whole(mut whole) = joined else {
             self.count_pieces(space, 1 + usize::from(chunk.beginning), 0);
             let of_space = || self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(index));
@@ -533,7 +533,7 @@ impl Inbound {
         let Some(number) = numbered.interleaved.number_of(piece.stream, piece.unordered, piece.mid) else {
             return true;
         };
-        // Of what is here, or was given up, nothing is kept.
+        // Nothing is kept of a chunk that is here already, or was given up.
         if !piece.unordered && numbered.order.knows(piece.stream, number)
             || numbered.interleaved.passes_over(piece, number)
         {

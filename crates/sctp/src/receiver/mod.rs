@@ -48,7 +48,8 @@ pub(crate) struct Receiver {
     sender_reservation: u32,
     /// About half of the receive window is held, or was a packet ago.
     is_filling: bool,
-    /// So many chunks more are refused without a look at what could be given up for them: the last look was in vain.
+    /// Number of further chunks that are refused without a search for data that could be given up for them: the last
+    /// search found none.
     futile: u32,
 }
 
@@ -68,13 +69,13 @@ impl Receiver {
         }
     }
 
-    /// The chunks that have arrived, and what is owed for them.
+    /// The chunks that have arrived, and the acknowledgements owed for them.
     #[inline]
     pub(crate) fn arrivals(&self) -> &Arrivals {
         &self.arrivals
     }
 
-    /// The chunks that have arrived, to be told of packets, of the peer's FIDs, and of what must be acknowledged.
+    /// The chunks that have arrived, to be told of packets, of the peer's FIDs, and of acknowledgements to be sent.
     #[inline]
     pub(crate) fn arrivals_mut(&mut self) -> &mut Arrivals {
         &mut self.arrivals
@@ -109,7 +110,7 @@ impl Receiver {
         self.arrivals.learn_peer(initial_tsn, self.window.size());
     }
 
-    /// The peer has restarted: sequence spaces begin anew, what is ready stays readable.
+    /// The peer has restarted: sequence spaces begin anew, messages that are ready stay readable.
     /// Gives how many bytes that had arrived nobody will read.
     pub(crate) fn restart(&mut self, cx: &mut Context, initial_tsn: Tsn) -> u64 {
         self.forget_extensions();
@@ -198,7 +199,7 @@ impl Receiver {
         self.inbound.begin_packet(cx.now, path);
     }
 
-    /// The association has ended: nothing is acknowledged any more; what was received stays readable.
+    /// The association has ended: nothing is acknowledged any more; received messages stay readable.
     pub(crate) fn close(&mut self) {
         self.arrivals.acknowledge_no_more();
         self.resets = None;

@@ -39,7 +39,7 @@ impl Receiver {
     /// The user has taken a message.
     #[inline]
     fn has_read(&mut self, cx: &mut Context, message: &Received) {
-        // There is room now, and what was looked at in vain may be of use.
+        // There is room now, and a search that was in vain may find something.
         self.futile = 0;
         cx.stats.messages_delivered += u64::from(message.is_end());
         cx.stats.payload_bytes_delivered += message.len() as u64;

@@ -158,7 +158,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The association has ended: what it had of the endpoint's limit is free for others.
+    /// The association has ended: its part of the endpoint's limit is free for others.
     pub(super) fn close(&mut self) {
         self.tuning = None;
     }

@@ -42,7 +42,7 @@ pub(super) struct Outstanding {
     pub(super) due: bool,
     /// Path on which it leaves, which is charged with an error where no answer comes in time.
     pub(super) path: PathId,
-    /// When it is sent again.
+    /// Time at which it is sent again.
     pub(super) timer: Option<Instant>,
     /// The peer has it and works on it: a missing final answer is no error of the path.
     pub(super) in_progress: bool,
@@ -110,7 +110,7 @@ impl Reconfig {
         MAX_WAITING.saturating_sub(self.waiting.len())
     }
 
-    /// The answer to a request is still to come; who asks again hears so.
+    /// The answer to a request is still to come; a peer that asks again is told so.
     pub(super) fn answer_later(&mut self, number: u32) {
         self.answers.remember(Answered { number, result: result::IN_PROGRESS, next_tsns: None });
     }

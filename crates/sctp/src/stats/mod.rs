@@ -41,7 +41,7 @@ pub struct Stats {
     /// DATA chunks sent again as probes: of the tail (RFC 8985), of a closed window.
     pub retransmissions_probe: u64,
     /// Duplicates that the peer has reported in SACKs: each is a retransmission that was not needed, or a copy that the network
-    /// has made. This counter, and others of what happens seldom, stop at 2^32 - 1.
+    /// has made. This counter, and others of rare events, stop at 2^32 - 1.
     pub retransmissions_spurious: u64,
     /// DATA chunks that were taken for lost; each counts whenever it is. One that was given up in flight counts where missing reports show
     /// that it was lost, not where T3-rtx alone would. Since the last restart of the peer; that of a lane stops at 2^32 - 1.
@@ -116,7 +116,7 @@ pub struct Stats {
     pub flight: u64,
     /// Bytes accepted by `send` and not yet sent.
     pub queued_bytes: u64,
-    /// Bytes that the peer has room for: what it has said less what is under way.
+    /// Bytes that the peer has room for: its last a_rwnd less the bytes under way.
     pub peer_window: u64,
 }
 
@@ -177,7 +177,7 @@ pub struct SubflowStats {
     pub rtt_samples: u64,
     /// Bytes accepted by `send` and not yet sent.
     pub queued_bytes: u64,
-    /// Bytes in flight, chunk headers included; of its lane, so is what follows.
+    /// Bytes in flight, chunk headers included; it is that of its lane, and so are the values that follow.
     pub flight: u64,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
@@ -211,7 +211,7 @@ impl SubflowStats {
         self.packets_sent * CommonHeader::LEN as u64 + self.chunk_bytes_sent
     }
 
-    /// Of these, common headers of packets with something new, and what was new in them.
+    /// Of these, common headers of packets with something new, and the new chunks in them.
     #[must_use]
     pub const fn packet_bytes_unique(&self) -> u64 {
         self.packets_sent_unique * CommonHeader::LEN as u64 + self.chunk_bytes_unique
@@ -321,7 +321,7 @@ impl Counters {
     }
 }
 
-/// The counters of a subflow, without what is looked up when somebody asks.
+/// The counters of a subflow, without values that are looked up when somebody asks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubflowCounters {
     pub(crate) packets_sent: u64,

@@ -11,7 +11,7 @@ use crate::state::State;
 /// State and statistics of an association: [`Association::snapshot`](crate::Association::snapshot).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// When it was taken: the time of the last call that touched the association.
+    /// Time of the snapshot: that of the last call that touched the association.
     pub at: Instant,
     /// State of the association.
     pub state: State,
@@ -54,7 +54,8 @@ pub struct Negotiated {
     pub adaptation: Option<u32>,
 }
 
-/// One address of the peer. Data leaves on the path of the handshake, so what was sent is that of the subflows which use it.
+/// One address of the peer. Data leaves on the path of the handshake, so the counters of sent data are those of the
+/// subflows which use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathStats {
     /// Its address: the port is the UDP port (RFC 6951), or 0.

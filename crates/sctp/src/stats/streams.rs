@@ -1,4 +1,4 @@
-//! Counters of streams, for who asks for them.
+//! Counters of streams, for users who ask for them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -85,7 +85,7 @@ impl StreamCounters {
     }
 }
 
-/// So many chunks that were sent again are remembered, for what the peer may say of them.
+/// Number of retransmitted chunks that are remembered, for the duplicates that the peer may report.
 const REMEMBERED: usize = 1024;
 
 impl StreamTable {

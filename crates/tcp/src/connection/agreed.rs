@@ -38,13 +38,13 @@ impl Agreed {
         self.sack
     }
 
-    /// By how much the peer's window field is shifted.
+    /// Shift of the peer's window field, bits.
     #[inline]
     pub(super) fn peer_shift(&self) -> u8 {
         self.scales.map_or(0, |s| s.0)
     }
 
-    /// By how much ours is.
+    /// Shift of our window field, bits.
     #[inline]
     pub(super) fn own_shift(&self) -> u8 {
         self.scales.map_or(0, |s| s.1)

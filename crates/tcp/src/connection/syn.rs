@@ -15,7 +15,7 @@ pub(super) struct Syn {
     sent_at: Instant,
     sends: u32,
     clock: Clock,
-    /// When it is sent again.
+    /// Time at which it is sent again.
     timer: Option<Instant>,
 }
 
@@ -33,7 +33,7 @@ impl Syn {
         self.timer
     }
 
-    /// When it left last.
+    /// Time at which it left last.
     pub(super) fn sent_at(&self) -> Instant {
         self.sent_at
     }

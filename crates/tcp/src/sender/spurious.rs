@@ -1,5 +1,5 @@
-//! Retransmissions that prove needless: the original had arrived. Told by timestamps (Eifel detection, RFC 3522), by new
-//! data after a timeout (F-RTO, RFC 5682), or by a DSACK for each of them (RFC 3708).
+//! Retransmissions that prove needless: the original had arrived. The proof is a timestamp (Eifel detection, RFC
+//! 3522), new data after a timeout (F-RTO, RFC 5682), or a DSACK for each of them (RFC 3708).
 
 use anabranch_base::{Duration, Instant};
 

@@ -96,7 +96,8 @@ group! {
             backoff_keeps_ssthresh: SWITCH, []
             "a further T3-rtx expiry at one PMDCS leaves ssthresh alone" ("RFC 5681")
         };
-        /// After a fast retransmit, whether what else is marked waits for the next SACK (ns-2) or leaves as cwnd allows.
+        /// True if, after a fast retransmit, further marked chunks wait for the next SACK (ns-2); false: they leave
+        /// as cwnd allows.
         hold_after_fast_retransmit: bool = false => {
             hold_after_fast_retransmit: SWITCH, []
             "after a fast retransmit the rest waits for the next SACK" ("ns-2")

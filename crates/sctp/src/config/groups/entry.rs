@@ -10,7 +10,7 @@ pub(in crate::config) struct About {
     pub(in crate::config) allowed: &'static str,
     /// It may change while an association lives.
     pub(in crate::config) live: bool,
-    /// The peer is told, or it follows from what the peer is told.
+    /// The peer is told, or it follows from values that the peer is told.
     pub(in crate::config) promised: bool,
     pub(in crate::config) sentence: &'static str,
     pub(in crate::config) source: &'static str,

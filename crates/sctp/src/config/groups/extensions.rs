@@ -73,7 +73,7 @@ group! {
             "routers may mark packets with data instead of dropping them (RFC 3168): ECT(0), or ECT(1) with a proportional response (RFC 9331)" ("RFC 3168")
         };
         /// A SACK lists at most so many gap blocks, those that changed last and others in turn, where the peer has this, too
-        /// (docs/reference/extensions.md). 0: it is not offered, and SACKs list what fits.
+        /// (docs/reference/extensions.md). 0: it is not offered, and SACKs list as many blocks as fit.
         selected_gap_blocks: u16 = 0 => {
             selected_gap_blocks: GAP_BLOCKS, [promised]
             "a SACK lists at most so many gap blocks, the newest and others in turn, where the peer has this, too (docs/reference/extensions.md); 0: all that fit" ("docs/reference/extensions.md")

@@ -33,7 +33,8 @@ group! {
             partial_delivery_bytes: size(), [live]
             "a message of which more is here in sequence is handed over in parts; 0 B: however long it is" ("RFC 6458, 8.1.21")
         };
-        /// Bytes of the send buffer: with so many in it `send` says `Full`. Each subflow has one where only what waits counts.
+        /// Bytes of the send buffer: with so many in it `send` says `Full`. Each subflow has one where only waiting
+        /// data counts.
         send_buffer: usize = 256 << 10 => {
             send_buffer: size(), [live]
             "bytes of the send buffer, with which `send` says Full" ("RFC 6458, 8.1.7")

@@ -88,7 +88,8 @@ pub enum FastRecovery {
 pub enum Reduction {
     /// To ssthresh at once: nothing leaves until less than that is in flight (RFC 9260, 7.2.4).
     AtOnce,
-    /// By proportional rate reduction (RFC 9937): as much leaves for what arrives as the window comes down by.
+    /// By proportional rate reduction (RFC 9937): the data that leaves is to the data that arrives as the new window
+    /// to the old one.
     Prr,
 }
 

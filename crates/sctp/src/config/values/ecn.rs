@@ -1,4 +1,4 @@
-//! Explicit congestion notification: whether it is offered, and what a mark does.
+//! Explicit congestion notification: its offer, and the response to marks.
 
 use std::fmt;
 
@@ -21,7 +21,8 @@ pub enum EcnMode {
 pub enum EcnBackoff {
     /// As much as a loss (RFC 3168, 6.1.2).
     AsLoss,
-    /// More in congestion avoidance, 0.8 of it, 0.85 with CUBIC: who marks has a short queue (RFC 8511).
+    /// A larger part in congestion avoidance, 0.8 of it, 0.85 with CUBIC: a router that marks has a short queue (RFC
+    /// 8511).
     Abe,
 }
 

@@ -1,4 +1,4 @@
-//! Values that exist because of what other stacks do, and their bugs as quirks.
+//! Values that exist because of the behaviour of other stacks, and their bugs as quirks.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ pub enum ImmediateBit {
 pub enum LossDetection {
     /// A number of missing reports (RFC 9260, 7.2.4).
     MissingReports,
-    /// Time: what was sent a reordering window before something that has arrived is lost (RFC 8985).
+    /// Time: a chunk sent a reordering window before another one that has arrived is lost (RFC 8985).
     Rack,
 }
 

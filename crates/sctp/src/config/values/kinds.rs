@@ -1,4 +1,5 @@
-//! Kinds of values: what each takes and shows as text, and in which unit. A kind that only one option has is named after that option.
+//! Kinds of values: their text form, allowed values and unit. A kind that only one option has is named after that
+//! option.
 
 use std::fmt::Display;
 use std::str::FromStr;

@@ -52,7 +52,8 @@ impl Arrivals {
         }
     }
 
-    /// Writes what a space owes; `BARE`: a SACK without lists, which most are, and of a packet without marks.
+    /// Writes the acknowledgement that a space owes; `BARE`: a SACK without lists, which most are, and of a packet
+    /// without marks.
     // rfc9260:6.2-17 rfc9260:6.2-25 rfc9260:6.7-6 rfc9260:6.7-7
     fn write_acknowledgement<const BARE: bool>(
         &mut self,

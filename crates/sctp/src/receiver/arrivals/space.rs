@@ -1,4 +1,4 @@
-//! The receiving half of a sequence space: which numbers of the peer have arrived, and what must be acknowledged.
+//! The receiving half of a sequence space: the peer's numbers that have arrived, and the acknowledgements owed.
 
 pub(super) mod map;
 mod marks;
@@ -85,7 +85,7 @@ impl ReceiveSpace {
         self.selection.as_ref().is_none_or(|selection| selection.is_allowed(&self.received))
     }
 
-    /// The last TSN received in sequence: what a SACK or SHUTDOWN acknowledges.
+    /// The last TSN received in sequence: the Cumulative TSN Ack of a SACK or SHUTDOWN.
     // rfc9260:6.2-16
     pub(super) fn cumulative(&self) -> Tsn {
         self.base.add((self.received.next() as u32).wrapping_sub(1))
@@ -98,7 +98,7 @@ impl ReceiveSpace {
         self.received.end() + LEAST_REACH.max(u64::from(receive_window))
     }
 
-    /// Unwraps a TSN around what has been received; `None` before the peer's Initial TSN.
+    /// Unwraps a TSN around the numbers received; `None` before the peer's Initial TSN.
     pub(super) fn unwrap(&self, tsn: Tsn) -> Option<u64> {
         let reference = self.received.next();
         let distance = tsn.signed_distance_from(self.tsn_of(reference));

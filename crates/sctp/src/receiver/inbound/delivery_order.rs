@@ -34,7 +34,8 @@ impl DeliveryOrder {
         &mut self.waiting
     }
 
-    /// Messages up to `number` that have not come never will. Those that have are delivered, and what waited for them.
+    /// Messages up to `number` that have not come never will. Those that have are delivered, and messages that waited
+    /// for them.
     pub(crate) fn skip(&mut self, stream: u16, number: u64, mut deliver: impl FnMut(Received)) {
         let next = self.next.at(stream);
         let passed = number.saturating_add(1);
@@ -78,7 +79,8 @@ impl DeliveryOrder {
         number < self.next(stream) || self.waiting.has(stream, number)
     }
 
-    /// Takes a whole message that it does not know; `deliver` is called for it and for what waited for it, in order.
+    /// Takes a whole message that it does not know; `deliver` is called for it and for messages that waited for it,
+    /// in order.
     pub(in crate::receiver) fn add(
         &mut self,
         number: u64,

@@ -34,7 +34,8 @@ impl Inbound {
         was_quiet && !self.ready.is_quiet(stream)
     }
 
-    /// The peer gives up what is missing of DATA before `floor`, and the messages that it `lists` by stream and SSN.
+    /// The peer gives up the missing parts of DATA before `floor`, and the messages that it `lists` by stream and
+    /// SSN.
     pub(crate) fn give_up_before(
         &mut self,
         floor: u64,
@@ -122,7 +123,7 @@ impl Inbound {
         }
     }
 
-    /// Begins sequence spaces anew (restart); what is ready stays readable. Gives the bytes of what is not.
+    /// Begins sequence spaces anew (restart); messages that are ready stay readable. Returns the bytes of all others.
     pub(crate) fn restart(&mut self, aborted: &mut Vec<Aborted>) -> usize {
         let before = self.buffered_bytes;
         self.give_up_fragments(None, aborted);

@@ -95,7 +95,7 @@ struct Assembly {
     of_two: bool,
     /// Fragments 0 to `next` - 1, in as far as they have not been handed over.
     partial: PartialMessage,
-    /// Under which numbers those came.
+    /// Numbers of the sequence space under which those fragments came.
     numbers: Numbers,
     next: u32,
     /// Fragments beyond a missing one, and their bytes.
@@ -168,7 +168,7 @@ impl Interleaved {
         self.held
     }
 
-    /// The peer gives up what is missing of messages up to `number`: what has come of them goes, too.
+    /// The peer gives up the missing parts of messages up to `number`: the fragments that have come go, too.
     pub(crate) fn give_up(
         &mut self,
         stream: u16,
@@ -185,7 +185,7 @@ impl Interleaved {
         self.forget(&keys, aborted)
     }
 
-    /// A stream is reset, or all: what has come of messages that are not whole is given up.
+    /// A stream is reset, or all: the fragments of messages that are not whole are given up.
     pub(crate) fn reset(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) -> Vec<Freed> {
         match stream {
             Some(stream) => {

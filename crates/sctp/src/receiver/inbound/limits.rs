@@ -29,7 +29,7 @@ impl Limits<'_> {
         self.arrivals.are_several()
     }
 
-    /// Memory that gaps take: as long as what is missing does not come, whatever the user reads.
+    /// Memory that gaps take, bytes: until the missing chunks come, whatever the user reads.
     #[inline]
     pub(in crate::receiver) fn gaps(&self) -> usize {
         self.arrivals.gaps() * GAP

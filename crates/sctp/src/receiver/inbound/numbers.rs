@@ -1,4 +1,5 @@
-//! The numbers of a sequence space under which a message came: what counts as not received any more where the message is given up.
+//! The numbers of a sequence space under which a message came: they count as not received any more where the message
+//! is given up.
 
 use anabranch_transport::ranges::RangeSet;
 

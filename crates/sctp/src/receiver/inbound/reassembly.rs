@@ -36,7 +36,7 @@ enum Place {
     GivenUp,
 }
 
-/// A whole message with what the stream needs to order it.
+/// A whole message with the numbers that its stream needs to order it.
 #[derive(Debug)]
 pub(crate) struct Whole {
     /// Unwrapped TSN of its first fragment.
@@ -381,7 +381,7 @@ impl Reassembly {
         Some((part, freed))
     }
 
-    /// Gives up what there is of a stream, or of all: bytes and pieces that were charged.
+    /// Gives up all data of a stream, or of all: bytes and pieces that were charged.
     pub(crate) fn give_up(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) -> (usize, usize) {
         let (mut bytes, mut pieces) = (0, 0);
         let listed = |of: u16| stream.is_none_or(|stream| stream == of);
@@ -417,12 +417,13 @@ impl Reassembly {
         of_runs.chain(of_orphans).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// Fragments above `seq` whose predecessor is missing, and what is charged for each.
+    /// Fragments above `seq` whose predecessor is missing, each with its charge.
     pub(crate) fn orphans_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
         self.orphans.range(seq + 1..).map(|(at, orphan)| (*at, orphan.payload.len() + PIECE))
     }
 
-    /// Messages that begin above `seq` and of which nothing was handed over: the number that each waits for, and what is charged for it.
+    /// Messages that begin above `seq` and of which nothing was handed over: the number that each waits for, and its
+    /// charge.
     pub(crate) fn runs_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
         let runs = self.current.iter().chain(self.waiting.range(seq + 1..).map(|(_, run)| &**run));
         let untouched = runs.filter(move |run| run.first_seq > seq && !run.partial.has_parts());

@@ -77,7 +77,7 @@ impl Waiting {
     }
 
     /// Messages of the TSN space that came under numbers above `seq` alone, and of which no part was handed over: stream, number, the highest
-    /// under which it came, and what is charged for it.
+    /// under which it came, and its charge.
     pub(in crate::receiver) fn above(&self, seq: u64) -> impl Iterator<Item = (u16, u64, u64, usize)> + '_ {
         let all = self.messages.iter().filter(move |(_, waits)| {
             let of_first = waits.message.size().0 == SpaceId::FIRST && !waits.message.is_part();

@@ -19,7 +19,8 @@ pub(super) struct Tuning {
     first: u32,
     /// Its share of the endpoint's limit, for the bytes beyond that.
     share: Option<Share>,
-    /// When a round trip was asked for last, and what had been read and sent by then, bytes: for a side that sends no data.
+    /// Time at which a round trip was asked for last, and the bytes read and sent by then: for a side that sends no
+    /// data.
     asked: (Instant, u64, u64),
     /// The round trip that the answer came to.
     answer: Option<Duration>,
@@ -106,7 +107,7 @@ impl Tuning {
         granted
     }
 
-    /// The window has shrunk to so many bytes: what it had beyond them is free for others.
+    /// The window has shrunk to so many bytes: its bytes beyond them are free for others.
     pub(super) fn give_back(&mut self, window: u32) {
         if let Some(share) = &mut self.share {
             share.resize(u64::from(window.saturating_sub(self.first)));
