@@ -1,5 +1,5 @@
-//! What the owners inside an association share while they work: the time, the configuration, the paths, and where
-//! counters, trace records and events go.
+//! The state that all owners inside an association share while they work: the time, the configuration, the paths, and
+//! the receivers of counters, trace records and events.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::room;
 use crate::state::State;
 use crate::stats::{Counters, StreamTable};
 
-/// Events beyond which what a peer did is not told: the user is not reading.
+/// Number of events beyond which actions of the peer are not told: the user is not reading.
 const MAX_WAITING_EVENTS: usize = 256;
 
 /// One argument of every call from the association to its sender, its receiver and its paths.
@@ -27,7 +27,7 @@ pub(crate) struct Context {
     #[cfg(any(debug_assertions, feature = "watched"))]
     latest: Instant,
     pub(crate) config: Arc<Config>,
-    /// Where the association stands; the association alone changes it.
+    /// State of the association (RFC 9260, 4); the association alone changes it.
     pub(crate) state: State,
     pub(crate) paths: Paths,
     pub(crate) stats: Counters,
@@ -36,9 +36,9 @@ pub(crate) struct Context {
     pub(crate) events: VecDeque<Event>,
     pub(crate) trace: Trace,
     pub(crate) rng: SecretRng,
-    /// What windows may grow by, all of the endpoint together.
+    /// Budget from which windows grow, one for all associations of the endpoint.
     pub(crate) budget: Option<Arc<Budget>>,
-    /// What packets with new data leave as, where both sides are ECN capable; Not-ECT: they are not.
+    /// ECN codepoint of packets with new data; Not-ECT unless both sides are ECN capable.
     pub(crate) ect: Ecn,
     /// Number of the association, as trace records carry it.
     pub(crate) association: u32,
@@ -74,7 +74,7 @@ impl Context {
         }
     }
 
-    /// The latest time that it has been; where nobody watches, what it is.
+    /// The latest time that it has been; in builds that do not check themselves, the present time.
     pub(crate) fn latest(&self) -> Instant {
         #[cfg(any(debug_assertions, feature = "watched"))]
         let latest = self.latest.max(self.now);

@@ -32,13 +32,13 @@ impl Shard {
         self.index
     }
 
-    /// How many there are.
+    /// Number of shards.
     #[must_use]
     pub fn count(self) -> u16 {
         self.count
     }
 
-    /// Whose tag that is, of so many.
+    /// Number of the shard, of `count`, that a tag belongs to.
     #[must_use]
     pub fn of_tag(tag: u32, count: u16) -> u16 {
         (tag % u32::from(count.max(1))) as u16

@@ -1,4 +1,5 @@
-//! What must not leave again does not, whatever has found it lost: not only T3-rtx and SACKs (RFC 3758, 4.1; RFC 7496, 3.1).
+//! A message that must not leave again does not, by whatever means its loss was found: not only by T3-rtx and SACKs
+//! (RFC 3758, 4.1; RFC 7496, 3.1).
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

@@ -12,7 +12,8 @@ use common::script::{STATES, Script, TSN_Z, data, packet};
 
 const WINDOW: u32 = 100_000;
 
-/// What every packet may come to: the state stays, or the association ends with an ABORT; there are few answers, each fits a packet.
+/// Limits on the effect of any packet: the state stays, or the association ends with an ABORT; there are few answers,
+/// each fits a packet.
 #[track_caller]
 fn is_harmless(script: &Script, before: State, told: &str) {
     let ended = script.state() == State::Closed;
@@ -299,7 +300,7 @@ fn anything_at_all_in_every_state() {
             assert!(script.pair.log.len() <= 20, "{:?}", script.pair.names());
             assert!(script.pair.log.iter().all(|p| p.bytes.len() <= 1480));
             script.pair.a.view(script.a).unwrap().audit().unwrap();
-            // Whatever it was, nothing goes on for ever.
+            // For every attack, nothing goes on for ever.
             script.pair.run_for(Duration::from_secs(3000));
             if state != State::Established {
                 assert_eq!(script.state(), State::Closed, "{state:?}, seed {seed}");

@@ -280,8 +280,9 @@ fn an_init_in_every_state() {
     }
 }
 
-/// B6. The peer asks anew in every state, echoes its cookie, and echoes it again: while we ask it is a collision, later a restart (5.2.4, A
-/// and B), and the second copy gets one COOKIE ACK and changes nothing (D). What had the old tags is dead.
+/// B6. The peer asks anew in every state, echoes its cookie, and echoes it again: while we ask it is a collision,
+/// later a restart (5.2.4, A and B), and the second copy gets one COOKIE ACK and changes nothing (D). Packets with
+/// the old tags have no effect.
 #[test]
 fn a_restart_in_every_state() {
     // In SHUTDOWN-ACK-SENT the INIT gets no cookie: that is in another test.

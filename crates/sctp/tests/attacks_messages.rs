@@ -64,7 +64,7 @@ fn audit(script: &Script) {
     script.pair.a.view(script.a).unwrap().audit().unwrap();
 }
 
-/// What was told of each message, in order; none has two fates.
+/// The fate reported of each message, in order; none has two fates.
 #[track_caller]
 fn fates(script: &Script) -> BTreeMap<u64, &'static str> {
     let mut all = BTreeMap::new();
@@ -207,9 +207,10 @@ fn unrecognized(script: &mut Script, kind: u16) {
     script.send(|out| ErrorChunk { causes: Causes::new(&causes) }.emit(out));
 }
 
-/// RFC 3758, 3.3.3: after an ERROR that does not recognize Forward-TSN-Supported "the endpoint MUST just mark the association as not
-/// supporting partial reliability": from then on nothing more is given up, as the peer would wait for it for ever. What has left is sent
-/// reliably, what has not and may not be is handed back.
+/// RFC 3758, 3.3.3: after an ERROR that does not recognize Forward-TSN-Supported "the endpoint MUST just mark the
+/// association as not supporting partial reliability": from then on nothing more is given up, as the peer would wait
+/// for it for ever. Messages that have left are sent reliably; messages that have not, and may not be sent reliably,
+/// are handed back.
 // rfc3758:3.3.3-3
 #[test]
 fn a_peer_that_takes_partial_reliability_back() {

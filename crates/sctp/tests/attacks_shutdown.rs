@@ -158,8 +158,9 @@ fn the_cookie_of_a_restart_in_shutdown_ack_sent() {
     assert_eq!(script.state(), State::ShutdownAckSent);
 }
 
-/// A peer that has our SHUTDOWN ACK and never answers it is given up after Association.Max.Retrans (9.2). That it works on a request of
-/// ours is no answer: said again and again it would keep an association for ever that our user may have closed.
+/// A peer that has our SHUTDOWN ACK and never answers it is given up after Association.Max.Retrans (9.2). Its report
+/// that it works on a request of ours is no answer: repeated again and again it would keep an association for ever
+/// that our user may have closed.
 #[test]
 fn a_request_in_progress_does_not_keep_shutdown_ack_sent() {
     let config = Config::rfc9260().with(|c| c.extensions.reconfiguration = true);
@@ -239,8 +240,8 @@ fn a_shutdown_through_a_window_of_a_byte() {
     }
 }
 
-/// Who has closed and sleeps still reads: the window that it opens in SHUTDOWN-SENT is told, and everything that the peer had accepted
-/// comes.
+/// A user who has closed and sleeps still reads: the window that opens in SHUTDOWN-SENT is told, and everything that
+/// the peer had accepted comes.
 #[test]
 fn a_reader_who_sleeps_in_shutdown_sent() {
     for (window, len) in [(1500, 1), (4000, 1), (1500, 1000), (4000, 1000), (4000, 3000), (100_000, 3000)] {

@@ -1,5 +1,5 @@
-//! What a user is told of the send buffer: how much is in it, when a stream is full, when little is left (docs/explanation/engines.md,
-//! "The send buffer").
+//! Reports to a user about the send buffer: the amount in it, a stream that is full, little that is left
+//! (docs/explanation/engines.md, "The send buffer").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -117,7 +117,8 @@ fn every_stream_has_its_minimum_in_a_full_buffer() {
                 }
             }
         }
-        // What the first stream has counts as a minimum, too, and so does what is kept of each message besides its payload.
+        // The bytes of the first stream count as a minimum, too, and so does the memory that each message takes
+        // besides its payload.
         assert_eq!(accepted, [39, 3, 3, 3, 3, 3, 2, 0, 0, 0], "{counts:?}");
         pair.run_for(SECOND);
         assert_eq!(writables(&pair), [None], "{counts:?}");
@@ -156,7 +157,7 @@ fn a_large_message_stops_no_other_stream_by_default() {
     }
 }
 
-/// What is less important makes room first (RFC 7496, 3.2); where nothing is, a stream has its minimum.
+/// Less important messages make room first (RFC 7496, 3.2); where there are none, a stream has its minimum.
 #[test]
 fn what_is_less_important_goes_before_a_minimum_is_used() {
     for counts in [SendBufferCounts::Unsent, SendBufferCounts::Unacknowledged] {
@@ -235,7 +236,7 @@ fn low_thresholds_are_crossed_downwards() {
     send(&mut pair, a, 1, 30_000).unwrap();
     pair.run_for(SECOND);
     assert_eq!(lows(&pair), [None, Some(1), Some(2), None]);
-    // What is above when the threshold is set counts as having risen.
+    // A stream that is above its threshold when it is set counts as having risen.
     send(&mut pair, a, 3, 30_000).unwrap();
     handle(&mut pair, a).set_low_threshold(Some(3), Some(10)).unwrap();
     pair.run_for(SECOND);
@@ -252,7 +253,7 @@ fn the_send_buffer_counts_what_is_not_acknowledged_if_told_to() {
         });
         let (mut pair, a, _) = Pair::established(4, &config);
         let mut accepted = 0;
-        // What may leave leaves as soon as it is written; nothing is acknowledged yet.
+        // Messages that may leave do so as soon as they are written; nothing is acknowledged yet.
         while send(&mut pair, a, 0, 1000).is_ok() {
             accepted += 1;
             pair.pump();

@@ -29,7 +29,8 @@ fn talk(pair: &mut Pair, a: AssociationId, stream: u16, len: usize, numbers: Ran
     }
 }
 
-/// What subflow B loses is found though subflow A has answers on the same path all the time; so it is where what A sends is half as long.
+/// Losses of subflow B show a black hole though subflow A has answers on the same path all the time; also where A's
+/// packets are half as long.
 #[test]
 fn another_subflow_that_gets_through_hides_no_black_hole() {
     for (level, small) in [SubflowLevel::Zero, SubflowLevel::One, SubflowLevel::Sf2007]

@@ -19,7 +19,7 @@ fn every_value_is_as_it_was_written_down() {
     assert!(VALUES == values, "crates/sctp/tests/golden/rfc9260-values.txt must hold:\n{values}");
 }
 
-/// What `anabranch engines` prints of an option.
+/// The sentences that `anabranch engines` prints of an option.
 #[test]
 fn every_option_says_what_it_does_and_what_is_allowed() {
     for key in Config::keys() {
@@ -50,7 +50,7 @@ fn quirks_are_off_and_documented() {
 
 const INTERFACE: &str = include_str!("../../../docs/reference/api.md");
 
-/// Whoever looks for an example finds one where the page says.
+/// Every example that the page names exists.
 #[test]
 fn every_example_is_there() {
     let (_, examples) = INTERFACE.split_once("\n## Examples\n").expect("the table of examples");
@@ -109,7 +109,7 @@ fn what_can_be_changed_stays() {
     assert_eq!(CHANGEABLE.split_whitespace().collect::<Vec<_>>(), Config::changeable());
 }
 
-/// What the cells under "tests" of a page's tables hold in backquotes, cell by cell.
+/// The names in backquotes in the cells under "tests" of a page's tables, cell by cell.
 fn cells_with_tests(page: &str) -> Vec<Vec<&str>> {
     let mut column = None;
     let mut found = Vec::new();
@@ -147,13 +147,13 @@ fn texts(folder: &Path, ending: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Where the tests that pages name are looked for.
+/// Source texts in which the tests that pages name are searched.
 struct Tests {
     code: Vec<(PathBuf, String)>,
     scripts: Vec<(PathBuf, String)>,
 }
 
-/// What the names before have said in the same cell: a file or folder stands for those that follow it.
+/// File or folder named before in the same cell: it holds for the names that follow it.
 #[derive(Default)]
 struct Place<'a> {
     file: Option<&'a str>,
@@ -166,7 +166,7 @@ impl Tests {
         Self { code: texts(&root().join("crates"), "rs"), scripts }
     }
 
-    /// Whether a script of that folder has this name, of which `*` may stand for a part.
+    /// True if a script of that folder has this name, of which `*` may stand for a part.
     fn has_script(&self, folder: &str, name: &str) -> bool {
         let (begin, end) = name.split_once('*').unwrap_or((name, ""));
         self.scripts.iter().any(|(path, _)| {
@@ -180,7 +180,8 @@ impl Tests {
         })
     }
 
-    /// Whether a test of that name is in that file of the crate, or in any file where none is named. `*`: whether the file is there.
+    /// True if a test of that name is in that file of the crate, or in any file where none is named. `*`: true if the
+    /// file exists.
     fn has_test(&self, file: Option<&str>, test: &str) -> bool {
         let own = root().join("crates/sctp");
         let (folder, test) = test.strip_prefix("tests::").map_or(("tests", test), |test| ("src", test));
@@ -189,7 +190,7 @@ impl Tests {
         code.into_iter().any(|text| test == "*" || declares(text, test))
     }
 
-    /// Whether what a page names exists; `None` for what names no test.
+    /// True if the test that a page names exists; `None` for a name of something else.
     fn has<'a>(&self, named: &'a str, place: &mut Place<'a>) -> Option<bool> {
         if named.starts_with("make ") || named.starts_with("crates/") {
             return None;
@@ -207,7 +208,7 @@ impl Tests {
     }
 }
 
-/// Whether a text has a function of that name that is marked as a test.
+/// True if a text has a function of that name that is marked as a test.
 fn declares(text: &str, test: &str) -> bool {
     let at = text.find(&format!("fn {test}("));
     at.and_then(|at| text[..at].rsplit("\n\n").next()).is_some_and(|before| before.contains("#[test]"))

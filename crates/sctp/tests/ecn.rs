@@ -31,7 +31,7 @@ fn carries_data(p: &Logged) -> bool {
     p.kinds().iter().any(|kind| [kind::DATA, kind::I_DATA, kind::SF_DATA].contains(kind))
 }
 
-/// Whether it is a packet with data from A whose number among these is one of them.
+/// Selects the packets with data from A whose number among these is one of `numbers`.
 fn nth(numbers: &'static [u32]) -> impl FnMut(&Logged) -> bool {
     let mut count = 0;
     move |p| {
@@ -156,7 +156,8 @@ fn one_mark() {
     assert_eq!(pair.z.view(z).unwrap().stats().packets_marked, 1);
 }
 
-/// What a mark leaves: half, as of a loss; with RFC 8511 0.8, with CUBIC 0.7 and 0.85. In slow start always as much as a loss.
+/// Window left by a mark: half, as by a loss; with RFC 8511 0.8, with CUBIC 0.7 and 0.85. In slow start always as
+/// much as after a loss.
 #[test]
 fn what_is_left() {
     for (control, backoff, slow_start, left) in [
@@ -348,7 +349,7 @@ fn the_chunk_of_rfc_4960() {
     assert_eq!(words(&script.pair, Side::A, "CWR").collect::<Vec<_>>(), [format!("CWR {next}")]);
 }
 
-/// Where the peer does not say how many packets are marked there is no scalable response: packets leave as ECT(0).
+/// Without the peer's number of marked packets there is no scalable response: packets leave as ECT(0).
 #[test]
 fn l4s_needs_numbers() {
     let mut script = call(EcnMode::L4s);

@@ -15,7 +15,7 @@ use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder,
 use bytes::Bytes;
 
 const SCTP_PORT: u16 = 5000;
-/// Where Z listens, and what A's packets come from as Z sees them, at first.
+/// UDP port at which Z listens, and the port from which A's packets come at first, as Z sees them.
 const UDP: u16 = 9899;
 const FIRST: u16 = 40_000;
 
@@ -307,7 +307,7 @@ fn a_copy_of_the_init_of_a_restart_from_another_port_ends_nothing() {
     net.throw(41_000, &init(0x4321));
     assert_eq!(net.sent.len(), before, "nothing is answered");
     assert_eq!(net.remote(z), nat(FIRST));
-    // What comes after that was sent again, from where its sender is now, who wants to know.
+    // The packets after that were sent again, from the present port of their sender, who wants to know.
     net.now += Duration::from_secs(1);
     net.throw(41_000, &init(0x4321));
     let (to, _, bytes) = net.sent.last().unwrap().clone();

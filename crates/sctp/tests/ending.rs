@@ -1,4 +1,4 @@
-//! How associations end for their user: with a deadline, all of an endpoint at once, and freed without being asked.
+//! Ends of associations for their user: with a deadline, all of an endpoint at once, and freed without being asked.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 #![allow(dead_code, reason = "the harness has more than this file needs")]
@@ -227,7 +227,7 @@ fn draining_waits_for_the_last_packet() {
     assert_eq!(endpoint.poll_endpoint_event(), Some(EndpointEvent::Drained));
 }
 
-/// What has closed is gone as soon as its user had the chance to look at it, without `release`.
+/// A closed association is gone as soon as its user had the chance to look at it, without `release`.
 #[test]
 fn closed_associations_are_freed_without_being_asked() {
     for free in [true, false] {
@@ -249,7 +249,7 @@ fn closed_associations_are_freed_without_being_asked() {
     }
 }
 
-/// What was received and not read keeps it: nothing vanishes because the peer has closed.
+/// Messages that were received and not read keep it: nothing vanishes because the peer has closed.
 #[test]
 fn unread_messages_keep_a_closed_association() {
     let (mut net, a, z) = two(true);

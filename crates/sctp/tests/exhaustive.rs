@@ -24,7 +24,7 @@ use std::sync::{Mutex, PoisonError};
 
 use world::{Action, Broken, Budget, World};
 
-/// How far a search goes.
+/// Extent of a search.
 #[derive(Clone, Copy, Debug)]
 struct Scope {
     depth: usize,
@@ -34,7 +34,7 @@ struct Scope {
     workers: usize,
 }
 
-/// What a search came to.
+/// Result of a search.
 #[derive(Debug, Default)]
 struct Found {
     situations: usize,
@@ -54,7 +54,7 @@ fn hash(text: &str) -> u128 {
     half(1) << 64 | half(2)
 }
 
-/// Where a life comes from, and its last step.
+/// Predecessor of a life, and its last step.
 type Node = (u32, Action);
 
 fn steps_to(nodes: &[Node], mut at: u32) -> Vec<Action> {
@@ -75,7 +75,8 @@ fn replay(scope: &Scope, steps: &[Action]) -> World {
     world
 }
 
-/// What follows from some situations of a layer in one step: what was not seen before, and how many steps were tried.
+/// Situations that follow from some situations of a layer in one step and were not seen before, and the number of
+/// steps tried.
 fn follow(
     scope: &Scope,
     nodes: &[Node],

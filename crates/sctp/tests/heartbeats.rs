@@ -126,8 +126,9 @@ fn each_missed_heartbeat_counts_once() {
     }
 }
 
-/// 8.3: a path is idle "if no new chunk that can be used for updating path RTT ... has been sent to it within the current heartbeat
-/// period". What is sent again cannot be used for that (6.3.1, C5): a path on which only T3-rtx sends is probed.
+/// 8.3: a path is idle "if no new chunk that can be used for updating path RTT ... has been sent to it within the
+/// current heartbeat period". Retransmitted chunks cannot be used for that (6.3.1, C5): a path on which only T3-rtx
+/// sends is probed.
 #[test]
 fn what_is_sent_again_does_not_make_a_path_busy() {
     let config = config().with(|c| {

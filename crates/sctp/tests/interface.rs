@@ -1,4 +1,4 @@
-//! What a user may ask of an association that lives (RFC 9260, 11.1), and what an association tells (11.2).
+//! Commands and questions of a user to a living association (RFC 9260, 11.1), and its events (11.2).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -222,7 +222,7 @@ fn other_parameters_count_at_once() {
     }
 }
 
-/// What was agreed with the peer cannot be changed: the error names it, and what can.
+/// Options that were agreed on with the peer cannot be changed: the error names the option, and those that can.
 #[test]
 fn what_only_counts_from_the_beginning_is_refused() {
     let (mut pair, a, _) = up(9);

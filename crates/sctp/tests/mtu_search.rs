@@ -72,8 +72,8 @@ fn the_common_path_takes_two_probes() {
     assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
 }
 
-/// Who sends no data has no use for what probes find: an association that is only set up and ended takes seven packets, whoever may probe.
-/// They begin behind the first data, also of an end that only receives.
+/// An end that sends no data has no use for the result of probes: an association that is only set up and ended takes
+/// seven packets, whoever may probe. Probes begin behind the first data, also of an end that only receives.
 #[test]
 fn probes_that_wait_for_data() {
     let waiting = || with_probes(Config::rfc9260().with(|c| c.path_mtu.waits_for_data = true));
@@ -315,7 +315,7 @@ fn random_lives() {
         pair.a.association(a).unwrap().shutdown(now);
         pair.run_for(Duration::from_secs(60));
         assert_eq!(pair.a.view(a).unwrap().state(), State::Closed, "seed {seed}");
-        // Who does not probe takes the largest size for granted again after a while in which nothing was sent.
+        // Without probes the largest size is taken for granted again after a while in which nothing was sent.
         if config.path_mtu.discovery == MtuDiscovery::Probes {
             assert!(mtu(&pair, a) <= 1004, "seed {seed}: {}", mtu(&pair, a));
         }
@@ -341,7 +341,7 @@ fn data_confirms_the_base_of_a_peer_that_answers_no_probes() {
             pair.run_for(Duration::from_secs(5));
         }
         let used = usize::from(mtu(&pair, a));
-        // Where the base does not arrive nothing says that it does.
+        // Packets of the base size do not arrive here, and no report says that they do.
         assert_eq!(used, if carries == 1500 { 1200 } else { 576 });
         let data = pair.log.iter().filter(|p| p.kinds().contains(&kind::DATA));
         assert_eq!(data.map(size).max(), Some(1200));

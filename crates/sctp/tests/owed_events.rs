@@ -177,7 +177,7 @@ impl Life {
         self.heard = self.pair.events.len();
     }
 
-    /// How often each message left, and when.
+    /// Times at which each message left.
     fn copies(&self) -> BTreeMap<u32, Vec<Instant>> {
         let mut all: BTreeMap<u32, Vec<Instant>> = BTreeMap::new();
         for packet in self.pair.log.iter().filter(|packet| packet.from == Side::A) {

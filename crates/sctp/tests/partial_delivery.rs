@@ -35,7 +35,7 @@ fn messages_that_take_turns_in_the_window() {
     }
 }
 
-/// What is sent, and must arrive: each once, those of a stream in order.
+/// Messages sent that must arrive: each once, those of a stream in order.
 #[derive(Debug, Default)]
 struct Expected {
     ordered: Vec<VecDeque<Vec<u8>>>,
@@ -147,7 +147,7 @@ fn windows_of_any_size_for_long() {
     println!("{longest:?}");
 }
 
-/// What a lying peer may do: chunks in the name of A, with its tag and the TSN behind the last.
+/// A lying peer: chunks in the name of A, with its tag and the TSN behind the last.
 struct Liar {
     pair: Pair,
     z: AssociationId,
@@ -217,7 +217,7 @@ impl Liar {
         self.pair.z.view(self.z).unwrap().state() == State::Closed
     }
 
-    /// What the user has been given: unordered, message, more, bytes.
+    /// Parts that the user has been given: unordered, message, more, bytes.
     fn parts(&mut self) -> Vec<(bool, u32, bool, usize)> {
         let parts = self.pair.received.drain(..).map(|(_, m)| {
             let part = m.part.unwrap_or(Part { message: 0, more: false });
@@ -329,8 +329,8 @@ fn the_longest_message_counts_parts_and_orphans() {
     }
 }
 
-/// What the user sees: short messages whole, long ones in parts under a number, two of one stream side by side where they are
-/// unordered, and a word when one will not end.
+/// The user gets short messages whole, long ones in parts under a number, two of one stream side by side where they
+/// are unordered, and an event when one will not end.
 #[test]
 fn parts_and_their_numbers() {
     let window = 20_000;

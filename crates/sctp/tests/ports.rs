@@ -20,7 +20,7 @@ struct Two {
     now: Instant,
     ends: [Endpoint; 2],
     events: Vec<(usize, AssociationId, Event)>,
-    /// What has crossed, oldest first.
+    /// Packets that have crossed, oldest first.
     crossed: Vec<(usize, Vec<u8>)>,
 }
 

@@ -1,4 +1,5 @@
-//! What a sender gives up, and what it tells the peer of it (RFC 3758, 3.5), against a peer that is written down packet by packet.
+//! Messages that a sender gives up, and its reports of them to the peer (RFC 3758, 3.5), against a peer that is
+//! written down packet by packet.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -85,7 +86,7 @@ fn forwards(script: &Script) -> Vec<(u32, Skipped)> {
     all
 }
 
-/// What became of messages, as numbers: delivered, given up before or after it was sent, failed.
+/// Fates of messages, as numbers: delivered, given up before or after it was sent, failed.
 #[derive(Debug, PartialEq, Eq)]
 enum Fate {
     Delivered(u64),
@@ -233,8 +234,8 @@ fn lifetimes_of_zero_and_of_centuries() {
     assert_eq!(script.pair.a.poll_timeout(), None, "nothing waits for the end of a century");
 }
 
-/// A message of which a part has left: the peer may have all of that part, and can only be told by a TSN that it does not have. That
-/// one carries nothing, and is given to nothing else.
+/// A message of which a part has left: the peer may have all of that part, and can only be told by a TSN that it does
+/// not have. That TSN carries nothing, and is given to nothing else.
 // rfc3758:4.1-5 rfc3758:4.1-6 rfc3758:3.5-16
 #[test]
 fn half_a_message_is_given_up_with_a_number_of_its_own() {
@@ -556,7 +557,7 @@ fn the_sender_is_dry() {
     script.sack(2, WINDOW, &[]);
     script.sack(2, WINDOW, &[]);
     assert_eq!(dry(&mut script), 1);
-    // What was given up is no data any more.
+    // A message that was given up is no outstanding data any more.
     send(&mut script, plain().max_retransmissions(0));
     script.pair.run_for(ms(1500));
     assert_eq!(dry(&mut script), 1);
@@ -657,8 +658,8 @@ fn a_message_chooses_the_subflow_of_its_stream() {
     audit(&script);
 }
 
-/// A stream that is about to move has the code point that it will have: nothing leaves with another than it asks for. What the peer
-/// cannot have moves nothing.
+/// A stream that is about to move has the code point of its new subflow: nothing leaves with another code point than
+/// it asks for. A message that the peer cannot have moves nothing.
 #[test]
 fn a_stream_that_moves_has_the_code_point_to_come() {
     let point = |dscp| Dscp::new(dscp).unwrap();

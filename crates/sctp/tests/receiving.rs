@@ -1,4 +1,5 @@
-//! What a user learns of a message, and how he reads streams: one alone, all, late, or never (docs/reference/api.md, "Reading").
+//! Properties of a received message, and the ways to read streams: one alone, all, late, or never
+//! (docs/reference/api.md, "Reading").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -248,7 +249,7 @@ fn partial_delivery_begins_at_a_point() {
     assert!(config.set("partial_delivery_bytes", "1 MiB").is_ok());
 }
 
-/// How a stream of a random life is read.
+/// Way in which a stream of a random life is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Reader {
     /// At once, alone.

@@ -35,7 +35,7 @@ struct Peer {
     script: Script,
     chunks: Vec<Chunked>,
     interleaved: bool,
-    /// What the last SACK said: how many came in sequence, which beyond, and a_rwnd.
+    /// Content of the last SACK: the number of chunks in sequence (`next`), a flag for each chunk beyond, and a_rwnd.
     next: usize,
     beyond: Vec<bool>,
     a_rwnd: usize,
@@ -98,7 +98,8 @@ impl Peer {
         sent
     }
 
-    /// What is missing goes again, the first always, others as far as a_rwnd goes, until all is there. How many chunks that took.
+    /// Sends the missing chunks again, the first always, others as far as a_rwnd goes, until all is there. Returns
+    /// the number of chunks that this took.
     fn finish(&mut self) -> usize {
         let mut sent = 0;
         while self.next < self.chunks.len() {
@@ -211,7 +212,7 @@ fn fragments_behind_a_hole_make_room_for_it() {
     }
 }
 
-/// What a_rwnd invites is taken out of order, however long packets may be and however small the window is.
+/// Data that a_rwnd invites is taken out of order, however long packets may be and however small the window is.
 // rfc9260:6.2-2
 #[test]
 fn what_a_window_invites_is_taken() {

@@ -50,7 +50,8 @@ fn arrives(script: &mut Script, offset: u32) {
     script.send(|out| data(TSN_Z + offset - 1, 0, &[7; 10]).emit(out));
 }
 
-/// Who has more gaps than the list may have says so, and the peer learns of all in turn; who has no more lists them all, as ever.
+/// A receiver with more gaps than the list may have says so, and the peer learns of all in turn; one with no more
+/// lists them all, as ever.
 #[test]
 fn a_receiver_lists_the_newest_and_others_in_turn() {
     let mut script = Script::established_with(&config(4), AGREES);
@@ -113,7 +114,7 @@ fn what_is_dropped_again_is_told_by_whole_lists_until_it_has_come() {
     assert!(!selected, "{listed:?}");
     let highest = listed.last().unwrap().1;
     assert!(highest < 17 && listed.len() > 3, "{listed:?}");
-    // What comes next may not be left out either, until the cumulative TSN has passed what was dropped.
+    // Blocks that come next may not be left out either, until the cumulative TSN has passed the dropped chunk.
     fragment(&mut script, 6, false);
     assert!(!last(&script).1);
 }
@@ -236,7 +237,7 @@ fn an_overtaken_list_takes_nothing_back() {
     }
 }
 
-/// What comes twice is in a block of the SACK that answers it: its sender does not know.
+/// A chunk that comes twice is in a block of the SACK that answers it: its sender does not know.
 #[test]
 fn a_duplicate_is_answered_with_its_block() {
     let mut script = Script::established_with(&config(4), AGREES);

@@ -39,7 +39,7 @@ fn stats(pair: &Pair, id: AssociationId, index: u8) -> SubflowStats {
     pair.a.view(id).unwrap().subflow_stats(index).unwrap()
 }
 
-/// What was sent on each stream.
+/// Lengths of the messages sent on each stream.
 #[derive(Default)]
 struct Sent(BTreeMap<u16, Vec<usize>>);
 
@@ -417,7 +417,7 @@ fn life(seed: u64) -> usize {
         );
     }
     sent.check(&pair, &what);
-    // What was removed is gone, and an orderly end is possible.
+    // The removed subflow is gone, and an orderly end is possible.
     let end = pair.now;
     pair.a.association(id).unwrap().shutdown(end);
     pair.run_for(Duration::from_secs(20));

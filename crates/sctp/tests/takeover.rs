@@ -384,7 +384,8 @@ fn a_cookie_remembers_the_udp_port_of_its_init() {
     assert_eq!(told.len(), 2);
 }
 
-/// What X may still hear of an old cookie (5.1.5, step 4), it hears where it asked, whatever the source of the COOKIE ECHO.
+/// A Stale Cookie error that X may still get (5.1.5, step 4) goes to the address from which X asked, whatever the
+/// source of the COOKIE ECHO.
 // rfc9260:5.1.5-4
 #[test]
 fn an_error_for_a_stale_cookie_goes_where_the_init_ack_went() {
@@ -399,7 +400,7 @@ fn an_error_for_a_stale_cookie_goes_where_the_init_ack_went() {
     assert_eq!(net.sent_to(ip(X)), [vec![kind::INIT_ACK], vec![kind::ERROR]]);
 }
 
-/// What X has learnt: an answer, from whom, and the tag it asked with.
+/// An answer that X has got: its sender, and the tag with which X asked.
 struct Learnt {
     host: usize,
     tag: u32,

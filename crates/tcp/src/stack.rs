@@ -286,14 +286,14 @@ impl Stack {
         Some(slot.connection.as_ref().map_or(&slot.stats, |c| c.stats()))
     }
 
-    /// What holds a connection's sender back besides congestion control; `None` for one that is over.
+    /// Limit on a connection's sender besides congestion control; `None` for one that is over.
     #[inline]
     #[must_use]
     pub fn held_back(&self, id: ConnectionId) -> Option<HeldBack> {
         self.slots.get(id.0 as usize)?.connection.as_ref().map(|connection| connection.held_back())
     }
 
-    /// What the whole stack refused.
+    /// Packets that the whole stack refused.
     #[must_use]
     pub fn stack_stats(&self) -> &StackStats {
         &self.stats

@@ -1,5 +1,5 @@
-//! `controller = "bbr"` and `pacing`: when segments leave, and what bad input does to a model of the path. How much of a path BBR gets is in
-//! crates/sim/tests/bbr.rs.
+//! `controller = "bbr"` and `pacing`: times at which segments leave, and the effect of bad input on a model of the
+//! path. BBR's share of a path is tested in crates/sim/tests/bbr.rs.
 
 use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant, Rng};
@@ -58,7 +58,8 @@ fn delivered(pair: &Pair) -> u64 {
     pair.server.received.len() as u64
 }
 
-/// What acknowledgements of the server become: they arrive `delay` after they left, as what `forge` makes of the last one and this.
+/// Changes the acknowledgements of the server: they arrive `delay` after they left, and `forge` makes each from the
+/// last one and itself.
 fn answer_with(
     pair: &mut Pair,
     end: Instant,
@@ -294,7 +295,7 @@ fn a_lossy_path_is_not_a_slow_one() {
     assert!(delivered(&pair) > 10_000_000, "{}", delivered(&pair));
 }
 
-/// What the peer has SACKed it gives up: the connection goes on, and the rate comes back.
+/// The peer gives up data that it has SACKed: the connection goes on, and the rate comes back.
 #[test]
 fn a_peer_that_reneges() {
     let lost = Rc::new(RefCell::new(None));

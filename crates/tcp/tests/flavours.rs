@@ -1,4 +1,4 @@
-//! What each flavour's values do: FACK, gradual reduction, RTO slop, inflight limiting, host cache, repeated SYNs.
+//! Behaviour of each flavour: FACK, gradual reduction, RTO slop, inflight limiting, host cache, repeated SYNs.
 
 use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant, TraceEvent};
@@ -274,7 +274,7 @@ mod any_values {
     use super::*;
     use proptest::prelude::*;
 
-    /// What each key that matters for loss recovery may be.
+    /// Values of each key that matters for loss recovery.
     const CHOICES: &[(&str, &[&str])] = &[
         ("recovery", &["rack", "rack", "rack", "sack6675", "newreno", "reno"]),
         ("controller", &["reno", "bic", "cubic", "vegas"]),

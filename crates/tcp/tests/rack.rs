@@ -28,7 +28,7 @@ fn millis(at: Instant) -> u64 {
     (at - Instant::ZERO).as_millis()
 }
 
-/// What happens to the n-th copy of a data segment, both counted from 1.
+/// Sets the fate of the n-th copy of a data segment, both counted from 1.
 fn data_fate(pair: Pair, mut fate: impl FnMut(u64, u64, Instant) -> Fate + 'static) -> Pair {
     let (mut start, mut copies) = (None, [0_u64; 400]);
     pair.with_rule(move |p| {

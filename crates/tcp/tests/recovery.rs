@@ -27,7 +27,7 @@ fn losing(pair: Pair, lost: &'static [u64]) -> Pair {
     })
 }
 
-/// What happened at the client: (time, line).
+/// Trace of the client: (time, line).
 fn script(pair: &Pair) -> Vec<(Instant, String)> {
     pair.trace
         .iter()

@@ -399,7 +399,7 @@ impl Association {
 #[cold]
 fn share_memory(scope: &mut Scope<'_>) {
     scope.sender.messages().reserve_for_receiver(scope.receiver.held_beyond_window(scope.cx));
-    scope.receiver.lend_to_sender(scope.cx, scope.sender.kept_beyond_buffers(scope.cx));
+    scope.receiver.reserve_for_sender(scope.cx, scope.sender.kept_beyond_buffers(scope.cx));
 }
 
 /// The answers to one packet fit one packet, with a control chunk that may go before them.

@@ -5,7 +5,7 @@ use anabranch_wire::{Tsn, sf2007};
 
 use crate::stream::outbound::Fragment;
 
-/// The layout of a data chunk, and what it says besides its number and its message.
+/// The layout of a data chunk, and its contents besides its number and its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// DATA (RFC 9260, 3.3.1).

@@ -139,7 +139,7 @@ impl AssociationHandle<'_> {
         sender.messages().set_reliability(cx, stream, reliability)
     }
 
-    /// Whether the fate of every message is told that does not say otherwise ([`MessageOptions::fate`]).
+    /// Turns reports of fate on or off for every message that does not choose for itself ([`MessageOptions::fate`]).
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -158,8 +158,9 @@ impl AssociationHandle<'_> {
         self.get().sending().0.special_mut().tell_fates(on);
     }
 
-    /// Whether [`Event::SenderDry`] tells that nothing is left to be sent or acknowledged (RFC 6458, 6.1.9): at once where that is
-    /// so now, else as soon as it is, and each time again after something was handed in.
+    /// Turns [`Event::SenderDry`] on or off, which says that nothing is left to be sent or acknowledged (RFC 6458,
+    /// 6.1.9). It comes at once where that is so now, else as soon as it is, and each time again after something was
+    /// handed in.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -191,7 +192,7 @@ impl AssociationHandle<'_> {
         if message.is_none() {
             self.endpoint.closing.note_read(&self.endpoint.registry, self.id);
         } else if association.owes_sack() {
-            // What reading can set off is a window update.
+            // Reading can set off nothing but a window update.
             self.endpoint.registry.queue(self.id.index);
         }
         message
@@ -200,12 +201,14 @@ impl AssociationHandle<'_> {
     /// The next message of one stream; frees its place in the receive window. A stream that is not read fills the window, which
     /// all share, and keeps nothing else from being read.
     ///
-    /// From the first call on [`Event::Readable`] is told for each stream by itself: where the stream had nothing to read. What waits
-    /// on other streams then is told at once. [`AssociationHandle::receive`] goes on to take what was delivered first.
+    /// From the first call on [`Event::Readable`] is told for each stream by itself: where the stream had nothing to
+    /// read. For streams with messages that wait then it is told at once. [`AssociationHandle::receive`] goes on to
+    /// take messages in the order of their delivery.
     ///
-    /// A closed association stays, and takes a place of `max_associations`, until all of its streams are read: who reads only some of
-    /// them takes the rest after [`Event::Closed`], or says [`Endpoint::release`](crate::Endpoint::release); else a peer fills the
-    /// places with messages on a stream that nobody reads.
+    /// A closed association stays, and takes a place of `max_associations`, until all of its streams are read. After
+    /// reading only some of them, read the rest after [`Event::Closed`], or call
+    /// [`Endpoint::release`](crate::Endpoint::release); else a peer fills the places with messages on a stream that
+    /// nobody reads.
     ///
     /// [`Event::Closed`]: crate::Event::Closed
     ///
@@ -336,7 +339,8 @@ impl AssociationHandle<'_> {
         self.command(now).subflow_manager().add_subflow(now, spec)
     }
 
-    /// Closes a subflow; its streams move to subflow `to`. What it has in flight is acknowledged or sent again as before.
+    /// Closes a subflow; its streams move to subflow `to`. Its chunks in flight are acknowledged or sent again as
+    /// before.
     ///
     /// # Errors
     /// When the association is ending, one of the subflows is not open, or they are the same.
@@ -388,8 +392,8 @@ impl AssociationHandle<'_> {
         reconfig.reset_streams(&mut scope, direction, streams)
     }
 
-    /// Asks for a reset of all streams and both TSN spaces (RFC 6525, SSN/TSN reset). What was given before is delivered
-    /// first. [`Event::AssociationReset`] tells what became of it.
+    /// Asks for a reset of all streams and both TSN spaces (RFC 6525, SSN/TSN reset). Messages given before are
+    /// delivered first. [`Event::AssociationReset`] has the outcome.
     ///
     /// # Errors
     /// As [`AssociationHandle::reset_streams`]; also within 30 s of the last time, and while subflows have sequence spaces

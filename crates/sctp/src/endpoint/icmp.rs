@@ -11,7 +11,7 @@ use crate::state::State;
 
 /// Of a common header: ports and verification tag, which every ICMP message quotes.
 const QUOTED: usize = 8;
-/// Where an INIT has its Initiate Tag in a packet.
+/// Offset of the Initiate Tag in a packet with an INIT, bytes.
 const INITIATE_TAG: usize = 16;
 
 impl Endpoint {

@@ -11,7 +11,7 @@ use crate::shard::Shard;
 #[derive(Debug)]
 pub(super) struct Identities {
     rng: SecretRng,
-    /// Which of several endpoints this is that have the same addresses: the tags say so.
+    /// Number of this endpoint among several with the same addresses: the tags carry it.
     shard: Shard,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct InitAllowance {
 }
 
 impl InitAllowance {
-    /// Whether another INIT is answered, of `rate` a second; 0 is no limit.
+    /// True if another INIT may be answered, of `rate` a second; 0 is no limit.
     pub(super) fn take(&mut self, now: Instant, rate: u32) -> bool {
         if rate == 0 {
             return true;

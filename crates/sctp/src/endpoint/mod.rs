@@ -103,7 +103,7 @@ impl Endpoint {
         self.registry.get(id)
     }
 
-    /// Counters of what belongs to no association.
+    /// Counters of packets and events that belong to no association.
     #[must_use]
     pub fn endpoint_stats(&self) -> &EndpointStats {
         self.stateless.stats()

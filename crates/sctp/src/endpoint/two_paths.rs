@@ -35,7 +35,7 @@ struct World {
     now: Instant,
     ends: [Endpoint; 2],
     id: AssociationId,
-    /// What is under way: when it arrives, in which order it left, and at which end.
+    /// Packets under way, by time of arrival and order of departure, with the end that they go to.
     wire: BTreeMap<(Instant, u64), (usize, Meta, Vec<u8>)>,
     count: u64,
     /// Data packets to each of the peer's addresses, by code point.
@@ -142,7 +142,7 @@ impl World {
             self.transmit();
             let arrival = self.wire.first_key_value().map(|((at, _), _)| *at);
             let timer = self.ends.iter_mut().filter_map(Endpoint::poll_timeout).map(|t| t.0).min();
-            // Where nothing is under way and no timer runs, nothing ever happens again.
+            // Without a packet under way or a timer that runs, nothing can happen any more.
             let Some(next) = arrival.into_iter().chain(timer).min().filter(|next| *next <= end) else {
                 self.now = end;
                 return;
@@ -162,7 +162,7 @@ impl World {
         self.first_chunks.get(&(at.into(), kind)).copied().unwrap_or(0)
     }
 
-    /// Whether all that we have sent is acknowledged, or skipped by the peer.
+    /// True if all that we have sent is acknowledged, or skipped by the peer.
     fn keeps_nothing(&mut self) -> bool {
         self.ours().holdings().0 == 0
     }
@@ -288,7 +288,7 @@ fn an_acknowledgement_clears_the_errors_of_the_path_that_the_data_took() {
 fn an_unconfirmed_address_is_probed_once_in_each_rto_of_its_own() {
     let mut world = World::with(Config::rfc9260().with(|c| c.timers.rto_initial = Duration::from_secs(3)));
     world.run(Duration::from_secs(1));
-    // The near address answers: its RTO comes down to RTO.Min, a second. That of the far one is RTO.Initial.
+    // The near address answers: its RTO comes down to RTO.Min, a second. The RTO of the far address is RTO.Initial.
     world.send_on(0, 20);
     world.run(Duration::from_secs(1));
     world.far_is_silent = true;

@@ -1,4 +1,4 @@
-//! Which sizes of packets there are on a path.
+//! Packet sizes of a path.
 
 use std::net::SocketAddr;
 

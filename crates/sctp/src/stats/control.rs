@@ -14,7 +14,7 @@ pub struct ControlStats {
     pub received: ControlChunks,
 }
 
-/// How many chunks of each type. Those of the handshake and of the end stop at 255, others at 2^32 - 1.
+/// Numbers of chunks by type. Those of the handshake and of the end stop at 255, others at 2^32 - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the type that its name says")]
 pub struct ControlChunks {
@@ -51,13 +51,13 @@ pub struct ControlChunks {
 const RARE: usize = 9;
 const OTHER: usize = RARE - 1;
 
-/// Where the counter of a type is.
+/// Place of the counter of a type.
 enum Place {
     /// Few, whatever the peer does.
     Few(usize),
     /// Types of an idle association.
     Idle(usize),
-    /// What most associations never see.
+    /// In [`Rare`], which most associations never allocate.
     Rare(usize),
     /// Not counted here.
     None,
@@ -103,7 +103,7 @@ pub(crate) struct ControlCounters {
     rare: Option<Box<Rare>>,
 }
 
-/// What most associations never count.
+/// Counters that most associations never need.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rare {
     /// Chunks that were sent and received.

@@ -1,5 +1,5 @@
-//! What an association is, as text in which equal situations are equal: times count from now, numbers that were drawn are called in
-//! the order in which they appear, and counters for statistics are left out.
+//! State of an association as text in which equal situations are equal: times count from now, numbers that were drawn
+//! are called in the order in which they appear, and counters for statistics are left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

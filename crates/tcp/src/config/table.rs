@@ -16,7 +16,7 @@ pub enum ConfigError {
     /// No such key.
     #[error("tcp option `{key}` does not exist; allowed: {allowed}")]
     UnknownKey {
-        /// What was asked for.
+        /// The key asked for.
         key: String,
         /// Every key, comma-separated.
         allowed: String,
@@ -24,11 +24,11 @@ pub enum ConfigError {
     /// The value does not fit the key.
     #[error("tcp option `{key}` = `{value}` is not valid; allowed: {allowed}")]
     BadValue {
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// What was asked for.
+        /// The value asked for.
         value: String,
-        /// What it may be.
+        /// Its allowed values.
         allowed: String,
     },
 }
@@ -38,9 +38,9 @@ pub enum ConfigError {
 pub struct Key {
     /// Name as in a scenario file.
     pub name: &'static str,
-    /// What it does.
+    /// Its effect, in one sentence.
     pub doc: &'static str,
-    /// What it may be.
+    /// Its allowed values.
     pub allowed: &'static str,
     /// The default, which is that of profile `rfc`.
     pub default: String,
@@ -149,13 +149,14 @@ config! {
     initial_window: InitialWindow = InitialWindow::Rfc6928;
     /// Initial slow-start threshold; RFC 5681 wants it arbitrarily high.
     initial_ssthresh: Option<u64> = None;
-    /// How the window grows with acknowledgements.
+    /// Growth of the window with each acknowledgement.
     growth: AckedGrowth = AckedGrowth::Bytes;
     /// With growth = bytes: most segments that one ACK may add in slow start (RFC 3465's L).
     growth_limit: u32 = 2;
     /// Grow only while the window was the limit, not the user or the receiver (RFC 7661's concern).
     growth_needs_full_window: bool = true;
-    /// What a loss halves: bytes in flight (RFC 5681, equation 4) or the smallest of cwnd, send_limit and the peer's window.
+    /// The quantity that a loss halves: bytes in flight (RFC 5681, equation 4) or the smallest of cwnd, send_limit
+    /// and the peer's window.
     ssthresh_base: SsthreshBase = SsthreshBase::Flight;
     /// Window after a timeout, segments (RFC 5681: the loss window, 1).
     loss_window: u32 = 1;
@@ -250,9 +251,9 @@ config! {
     timer_tick: Duration = Duration::ZERO;
     /// With timer_tick: the longer a timer, the coarser, as in Linux's wheel since 4.8: from 63 ticks on in steps of 8, from 504 on of 64.
     timer_wheel: bool = false;
-    /// How round-trip samples become a timeout.
+    /// Arithmetic that turns round-trip samples into a timeout.
     rtt_estimator: RttEstimator = RttEstimator::Rfc6298;
-    /// Which segments are timed, and whether timestamps are asked first. Karn's rule holds for all.
+    /// The segments that are timed, and whether timestamps are preferred. Karn's rule holds for all.
     rtt_sampling: RttSampling = RttSampling::Timed;
     /// The handshake is the first round-trip sample.
     rtt_from_handshake: bool = true;

@@ -124,7 +124,7 @@ macro_rules! names {
 }
 
 names! {
-    /// How the window comes down during fast recovery.
+    /// Reduction of the window during fast recovery.
     Reduction {
         /// To ssthresh at once (RFC 6675).
         AtOnce = "at-once",
@@ -152,7 +152,7 @@ names! {
 }
 
 names! {
-    /// What is halved at a loss.
+    /// The quantity halved at a loss.
     SsthreshBase {
         /// Bytes in flight (RFC 5681, equation 4).
         Flight = "flight",
@@ -162,7 +162,7 @@ names! {
 }
 
 names! {
-    /// How samples become a timeout.
+    /// Arithmetic that turns round-trip samples into a timeout.
     RttEstimator {
         /// RFC 6298 in nanoseconds: SRTT + max(G, 4*RTTVAR).
         Rfc6298 = "rfc6298",
@@ -174,7 +174,7 @@ names! {
 }
 
 names! {
-    /// Which segments are timed.
+    /// The segments that are timed.
     RttSampling {
         /// By timestamps; without them one at a time: the next is timed once the last has been acknowledged.
         Timed = "timed",

@@ -1,6 +1,6 @@
 //! Sequence numbers: on the wire 32 bits from a random beginning, within a connection unwrapped.
 
-/// Where the sequence numbers of both ends begin.
+/// Initial sequence numbers of both ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     iss: u32,
@@ -28,7 +28,7 @@ impl Numbers {
         self.irs
     }
 
-    /// Whether `ack` acknowledges our SYN and nothing else.
+    /// True if `ack` acknowledges our SYN and nothing else.
     pub(super) fn acknowledges_syn(&self, ack: u32) -> bool {
         ack == self.iss.wrapping_add(1)
     }

@@ -32,7 +32,7 @@ impl Connection {
             self.receiver.hold_back(0);
         }
         if due(self.sender.pacing_timer()) {
-            // Who fires timers lets the connection send afterwards.
+            // The caller lets the connection send once its timers have fired.
             self.sender.clear_pacing_timer();
         }
         if due(self.syn.timer()) {

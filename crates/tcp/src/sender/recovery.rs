@@ -4,7 +4,7 @@ use super::phase::Phase;
 use super::terms::Terms;
 use crate::config::LossRecovery;
 
-/// Where loss recovery stands, and what is counted in it.
+/// Phase of loss recovery, and the counters used in it.
 #[derive(Debug)]
 pub(super) struct Recovery {
     phase: Phase,
@@ -86,7 +86,7 @@ impl Recovery {
         self.ns2_pipe
     }
 
-    /// Whether ns-2 may send more than the fast retransmission, with a window of so many packets.
+    /// True if ns-2 may send more than the fast retransmission, with a window of so many packets.
     pub(super) fn ns2_has_room(&self, window: i64) -> bool {
         !self.ns2_entering && self.ns2_pipe < window
     }
@@ -96,7 +96,7 @@ impl Recovery {
         terms.recovery() == LossRecovery::Ns2Sack1 && self.phase == Phase::Loss && !self.answered
     }
 
-    /// Whether the rescue retransmission may still leave (RFC 6675, section 5, rule 4).
+    /// True if the rescue retransmission may still leave (RFC 6675, section 5, rule 4).
     pub(super) fn may_rescue(&self) -> bool {
         !self.rescued
     }

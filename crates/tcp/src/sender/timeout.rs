@@ -94,7 +94,7 @@ impl Sender {
         let was_open = self.recovery.is_open();
         self.rack_detect_loss(cx);
         if was_open {
-            // What was reported last began this; no acknowledgement will count it.
+            // The last report began this recovery; no later acknowledgement will count it.
             self.window.reported(self.terms.mss(), false, self.flight.pipe());
         }
         if !self.timer.is_running() {

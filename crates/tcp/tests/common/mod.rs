@@ -39,7 +39,7 @@ impl Packet {
 
 type Rule = Box<dyn FnMut(&Packet) -> Fate>;
 
-/// What the network does to a packet.
+/// Treatment of a packet by the network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
     Pass,
