@@ -130,11 +130,16 @@ def download(names: list[str], architecture: str = "") -> Path:
 
 
 def unpack(packages: Path, to: Path) -> None:
-    """Unpacks every package of a folder, and forgets the packages."""
+    """Unpacks every package of a folder, and forgets the packages. An empty folder, which a run that was interrupted or another that began
+    meanwhile leaves, would stand for what is missing in every later run.
+    """
+    found = sorted(packages.glob("*.deb"))
+    if not found:
+        raise Missing(f"packages in {packages}: nothing was downloaded, or another run took them; run it again")
     half = to.with_name(to.name + ".part")
     shutil.rmtree(half, ignore_errors=True)
     half.mkdir(parents=True)
-    for each in sorted(packages.glob("*.deb")):
+    for each in found:
         run("dpkg-deb", "-x", each, half)
     shutil.rmtree(packages)
     half.rename(to)
