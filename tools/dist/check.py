@@ -146,7 +146,7 @@ def check_image(path: Path) -> str:
     index = json.loads((layout / "index.json").read_bytes())
     (entry,) = index["manifests"]
     described = json.loads(blob(layout, entry))
-    entries = described["manifests"] if "manifests" in described else [entry]
+    entries = described.get("manifests", [entry])
     seen = []
     for each in entries:
         root = fresh(f"{path.name}-{each['platform']['architecture']}")

@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .common import DEBIAN, ROOT, Missing, output, run
+from .common import DEBIAN, ROOT, MissingError, output, run
 
 FOLDER = ROOT / "out" / "toolchain"
 
@@ -34,7 +34,7 @@ def musl(architecture: str) -> Toolchain:
     native = architecture == os.uname().machine
     gcc = "cc" if native else gnu + "gcc"
     if not shutil.which(gcc):
-        raise Missing(
+        raise MissingError(
             f"a linker for {target} ({gcc}). On Debian: apt-get install gcc-{architecture.replace('_', '-')}-linux-gnu"
         )
     tool = Toolchain(target, "rustup", "strip" if native else gnu + "strip", ["--target", target])
@@ -48,7 +48,7 @@ def musl(architecture: str) -> Toolchain:
 def debian(tool: Toolchain, architecture: str, gcc: str) -> None:
     """Makes a toolchain that compiles the standard library, from Debian's packages."""
     if not shutil.which("apt-get"):
-        raise Missing(f"the standard library for {tool.target}: rustup target add {tool.target}")
+        raise MissingError(f"the standard library for {tool.target}: rustup target add {tool.target}")
     home = compiler(["rust-web-src"])
     triplet = f"{architecture}-linux-gnu"
     package = f"musl-dev:{DEBIAN[architecture]}"
@@ -80,7 +80,7 @@ def compiler(more: list[str] = (), version: str = "") -> Path:
     ]
     fitting = [each for each in versions if each.startswith(version)]
     if not fitting:
-        raise Missing(
+        raise MissingError(
             f"a package rustc-web {version}: Debian 12 has it, this machine's package lists do not (apt-get update)"
         )
     # The newest is the first.
@@ -135,7 +135,9 @@ def unpack(packages: Path, to: Path) -> None:
     """
     found = sorted(packages.glob("*.deb"))
     if not found:
-        raise Missing(f"packages in {packages}: nothing was downloaded, or another run took them; run it again")
+        raise MissingError(
+            f"packages in {packages}: nothing was downloaded, or another run took them; run it again"
+        )
     half = to.with_name(to.name + ".part")
     shutil.rmtree(half, ignore_errors=True)
     half.mkdir(parents=True)
