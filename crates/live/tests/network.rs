@@ -541,10 +541,8 @@ async fn each_peer_may_have_a_configuration_of_its_own() {
         // A value announced in the handshake cannot change afterwards.
         let wide = Arc::new(default_association().with(|c| c.streams.inbound = 7));
         let other = crate::common::client();
-        let (_, refused) =
-            tokio::join!(tokio::time::timeout(Duration::from_millis(500), other.connect(at, PORT)), async {
-                server.accept().await.unwrap().accept_with(wide).unwrap_err()
-            });
+        let _asking = other.begin(at, PORT, Arc::new(default_association())).unwrap();
+        let refused = server.accept().await.unwrap().accept_with(wide).unwrap_err();
         assert!(refused.to_string().contains("inbound_streams"), "{refused}");
     })
     .await;
