@@ -361,6 +361,7 @@ impl Association {
     /// Another address of the peer, as if the peer had listed it: it is probed.
     #[cfg(test)]
     pub(crate) fn list_path(&mut self, remote: SocketAddr) -> crate::ids::PathId {
+        self.cx.paths.list(&[remote.ip()]);
         let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
         self.path_manager().probe(id);
         id

@@ -1,6 +1,8 @@
 //! The table of subflows and paths: an association with two of each. A path has a delay of its own, and what happens on one
 //! path, or to one subflow, is no business of the others. Nothing moves from path to path by itself yet.
 
+mod golden;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -31,6 +33,17 @@ const CWR: u8 = 13;
 const RE_CONFIG: u8 = 130;
 const FORWARD_TSN: u8 = 192;
 
+/// A packet that was sent.
+struct Logged {
+    at: Instant,
+    side: usize,
+    /// The peer's address that it goes to or comes from.
+    theirs: SocketAddr,
+    dscp: Dscp,
+    ecn: Ecn,
+    bytes: Vec<u8>,
+}
+
 struct World {
     now: Instant,
     ends: [Endpoint; 2],
@@ -51,6 +64,10 @@ struct World {
     delivered: [u64; 2],
     /// The longest data packet to each of the peer's addresses, bytes.
     longest: BTreeMap<SocketAddr, usize>,
+    /// Every packet that was sent, where it is kept.
+    log: Option<Vec<Logged>>,
+    /// Every event of an end.
+    heard: Vec<(Instant, usize, String)>,
 }
 
 impl World {
@@ -86,6 +103,8 @@ impl World {
             mark: 0,
             delivered: [0; 2],
             longest: BTreeMap::new(),
+            log: None,
+            heard: Vec::new(),
         }
     }
 
@@ -101,6 +120,10 @@ impl World {
                 let source = if side == 0 { OURS.into() } else { transmit.source.unwrap_or(NEAR.into()) };
                 let theirs = if side == 0 { transmit.destination } else { source };
                 let far = theirs == FAR.into();
+                if let Some(log) = &mut self.log {
+                    let (dscp, ecn, bytes) = (transmit.dscp, transmit.ecn, bytes.clone());
+                    log.push(Logged { at: self.now, side, theirs, dscp, ecn, bytes });
+                }
                 let kind = bytes.get(12).copied().unwrap_or(u8::MAX);
                 if side == 0 {
                     *self.first_chunks.entry((theirs, kind)).or_default() += 1;
@@ -128,7 +151,9 @@ impl World {
                 let arrives = self.now + DELAYS[usize::from(far)];
                 self.wire.insert((arrives, self.count), (1 - side, meta, bytes));
             }
-            while self.ends[side].poll_event().is_some() {}
+            while let Some((id, event)) = self.ends[side].poll_event() {
+                self.heard.push((self.now, side, format!("{} {event:?}", id.index())));
+            }
         }
         let Some(mut association) = self.ends[1].association(PEERS) else { return };
         while let Some(message) = association.receive() {
