@@ -60,7 +60,7 @@ impl Sleeper {
         Self { now, endpoint, polls: true, ids: Vec::new(), events: Vec::new() }
     }
 
-    /// Hands in a packet; what it is answered with.
+    /// Hands in a packet; returns the answer to it.
     fn hear(&mut self, client: Client, tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<Vec<u8>> {
         let mut bytes = Vec::new();
         let header = CommonHeader { source_port: client.port, destination_port: PORT, verification_tag: tag };
@@ -263,7 +263,7 @@ fn nothing_is_reflected_to_an_address_that_was_only_listed() {
         let id = net.association_with(z, ip(X)).unwrap();
         assert_eq!(net.state(z, id), State::Established);
         for n in 0..200 {
-            // Out of the blue V hears what anybody hears (8.4).
+            // Out of the blue V gets the answer that anybody gets (8.4).
             if net.state(z, id) == State::Closed {
                 break;
             }

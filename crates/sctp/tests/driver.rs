@@ -113,7 +113,7 @@ impl End {
         self.due = driver::run(now, &mut self.endpoint, &mut self.host);
     }
 
-    /// Takes what is there. False when there was nothing.
+    /// Takes the messages that are there. False when there was none.
     fn step(&mut self, now: Instant) -> bool {
         let mut moved = false;
         let mut packet = [0; 2048];

@@ -169,7 +169,7 @@ impl Net {
         self.received.iter().filter(|(a, _)| *a == of_a).map(|(_, bytes)| &bytes[..]).collect()
     }
 
-    /// Kinds of chunks in what Z has sent to a port.
+    /// Kinds of chunks that Z has sent to a port.
     fn sent_to(&self, port: u16) -> Vec<u8> {
         let to = self.sent.iter().filter(|(to, ..)| *to == nat(port));
         to.map(|(.., bytes)| bytes[CommonHeader::LEN]).collect()

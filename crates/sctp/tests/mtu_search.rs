@@ -250,7 +250,8 @@ fn forged_answers() {
     assert_eq!(mtu(&pair, a), 1200);
 }
 
-/// HEARTBEAT with PAD is answered like any other, by who probes and who does not; PAD means nothing (RFC 4820, 3).
+/// HEARTBEAT with PAD is answered like any other, by ends that probe and ends that do not; PAD means nothing (RFC
+/// 4820, 3).
 #[test]
 fn both_ends_may_probe() {
     let (pair, a, z) = Pair::established(6, &probing());

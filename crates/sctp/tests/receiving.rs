@@ -317,7 +317,7 @@ fn life(seed: u64) {
             assert_eq!(pair.z.view(z).unwrap().audit(), Ok(()), "{what}");
         }
         pair.now = limit;
-        // At last everybody reads: who goes on waiting for a stream may wait for ever.
+        // At last everybody reads: a user who goes on waiting for a stream may wait for ever.
         let everybody = round > 60;
         let mut take = |message: Received, got: &mut Vec<Vec<Vec<u8>>>| {
             if let Some(whole) = joined(&mut unfinished, message) {

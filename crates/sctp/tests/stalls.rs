@@ -42,7 +42,7 @@ fn a_place_is_free_when_nothing_can_be_taken_back() {
         script.pair.pump();
         assert_eq!(script.left(), [0, 1, 2]);
         script.pair.run_for(ms(100));
-        // All of subflow 1 has arrived, and what subflow 0 sent before it has not.
+        // All of subflow 1 has arrived, and the chunks that subflow 0 sent before it have not.
         script.sack(0, WINDOW, &[(2, 3)]);
         script.pair.a.association(a).unwrap().remove_subflow(script.pair.now, 1, 0).unwrap();
         if taken_back_first {

@@ -1,4 +1,4 @@
-//! Many connections on one host: finds the connection for a segment, answers what belongs to none.
+//! Many connections on one host: finds the connection for a segment, answers segments that belong to none.
 
 use crate::config::Config;
 use crate::connection::{Addresses, Connection, Outside};
@@ -306,7 +306,7 @@ impl Stack {
         Some(slot.connection.as_ref().map_or(State::Closed, |c| c.state()))
     }
 
-    /// Turns tracing on or off; off forgets what was kept.
+    /// Turns tracing on or off; off forgets the records kept.
     pub fn set_trace(&mut self, on: bool) {
         self.trace = if on { Trace::on() } else { Trace::default() };
     }
