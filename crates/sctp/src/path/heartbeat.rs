@@ -18,9 +18,9 @@ pub(crate) struct Heartbeat {
     missed: bool,
     /// One must leave.
     wanted: bool,
-    /// The one that is wanted only measures: that no answer comes is no error.
-    measures_only: bool,
     /// The one that is wanted only measures: a missing answer is no error.
+    measures_only: bool,
+    /// New DATA was sent here since the timer was set: the path is not idle.
     used: bool,
     /// The user wants none here.
     quiet: bool,
