@@ -162,6 +162,19 @@ fn nobody_the_wrong_port_a_busy_listener_a_refusal_and_an_abort_are_told_apart()
             "the association has ended: the peer aborted the association (error cause 12, User-Initiated Abort): \"no more paper\"; \
              what has come may be a part: look what the peer says, and begin again",
         ]);
+        // One that ends while the input is open, and nothing was written to it.
+        let mut silent = anabranch(&["connect", "127.0.0.1:9000", "--peer-udp-port", &udp])
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let association = endpoint.accept().await.unwrap().accept().unwrap();
+        association.command(|core, now| {
+            core.shutdown(now);
+        });
+        let open = silent.stdin.take();
+        let output = tokio::task::spawn_blocking(move || silent.wait_with_output().expect("it ends"));
+        says(&output.await.unwrap(), 0, &[]);
+        drop(open);
         // One that ends while there is something to send.
         let ended = tokio::task::spawn_blocking(move || {
             let mut child = anabranch(&["connect", "127.0.0.1:9000", "--peer-udp-port", &udp])
@@ -364,7 +377,11 @@ fn perf_ends_in_order_and_tells_what_the_sender_has_counted() {
         String::from_utf8(output.stdout).expect("text")
     };
     let forth = run(&[]);
-    assert!(forth.contains(" retransmissions; arrived "), "{forth}");
+    // One of them, or any other number.
+    let counts = |text: &str, then: &str| {
+        ["retransmission", "retransmissions"].iter().any(|noun| text.contains(&format!(" {noun}; {then} ")))
+    };
+    assert!(counts(&forth, "arrived"), "{forth}");
     let told: serde_json::Value = serde_json::from_str(&run(&["-R", "--json"])).expect("JSON");
     let (sent, came) = (&told["end"]["sum_sent"], &told["end"]["sum_received"]);
     let number = |of: &serde_json::Value| of.as_f64().expect("a number");
@@ -373,7 +390,7 @@ fn perf_ends_in_order_and_tells_what_the_sender_has_counted() {
     // The congestion window is the server's: a client that sends probes alone has the first one.
     let windows = told["intervals"].as_array().expect("a list").iter();
     let last = windows.filter_map(|each| each["associations"][0]["cwnd"].as_f64()).next_back();
-    assert!(last.is_some_and(|window| window > 100_000.0), "{told:#}");
+    assert!(last.is_some_and(|window| window > 20_000.0), "{told:#}");
     assert!(number(&told["end"]["servers"][0]["sender"]["bytes"]) > 0.0, "{told:#}");
     let ended = {
         let mut rest = String::new();
@@ -387,7 +404,7 @@ fn perf_ends_in_order_and_tells_what_the_sender_has_counted() {
         2,
         "{ended}"
     );
-    assert!(ended.contains(" sent, ") && ended.contains(" retransmissions; the client"), "{ended}");
+    assert!(ended.contains(" sent, ") && counts(&ended, "the client"), "{ended}");
 }
 
 /// A server with a limit of associations says that it is full.

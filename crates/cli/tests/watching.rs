@@ -431,3 +431,37 @@ fn a_terminal_sees_how_far_it_is() {
     let (said, ended) = server.end();
     assert!(ended.status.success(), "{said}");
 }
+
+/// Whatever the two programs tell each other besides is no data of the user's.
+#[test]
+fn a_half_close_is_not_shown_as_data() {
+    // Standard input of the server has ended: it says so at once.
+    let server = Server::start(&[]);
+    let size = nix::pty::Winsize { ws_row: 24, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+    let terminal = nix::pty::openpty(Some(&size), None).expect("a terminal");
+    let mut child = connect(&server.udp, &[])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::from(terminal.slave))
+        .spawn()
+        .expect("it starts");
+    let input = child.stdin.take().expect("it is piped");
+    let mut screen = std::fs::File::from(terminal.master);
+    let mut seen = String::new();
+    let mut until = |what: &str| {
+        while !seen.contains(what) {
+            let mut piece = [0; 4096];
+            let read = screen.read(&mut piece).expect("the program is there");
+            seen.push_str(&text(&piece[..read]));
+        }
+        let at = seen.find(what).expect("it was seen") + what.len();
+        seen.drain(..at).collect::<String>()
+    };
+    // The mark of the server has come by now, and the answer to it has left.
+    until("the peer has sent all");
+    until("s: ");
+    assert_eq!(until(" received, "), "0 B sent, 0 B received, ");
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
+    let (said, ended) = server.end();
+    assert!(ended.status.success(), "{said}");
+}

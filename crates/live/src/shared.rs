@@ -374,11 +374,14 @@ where
     type Output = R;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        // A loop that always finds room, or a message, would keep its thread for itself: then no timer of other tasks is on time.
+        let budget = std::task::ready!(tokio::task::coop::poll_proceed(cx));
         let this = &mut *self;
         let mut state = this.shared.lock();
         let answer = (this.attempt)(&mut state, &this.shared.clock);
         match &answer {
             Poll::Ready(_) => {
+                budget.made_progress();
                 if let Some(number) = this.number.take() {
                     if let Some(waiters) = state.waiters(this.queue) {
                         waiters.remove(number);

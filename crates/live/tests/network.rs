@@ -331,6 +331,27 @@ async fn futures_that_are_dropped_lose_nothing_and_repeat_nothing() {
     .await;
 }
 
+/// On one thread, a loop that always finds room would otherwise keep everything else waiting: drivers, timers, other senders.
+#[tokio::test]
+async fn a_loop_of_sends_that_never_waits_leaves_room_for_others() {
+    in_time(async {
+        let (server, at) = server();
+        let client = client();
+        let (ours, _theirs) = pair(&client, &server, at).await;
+        let ran = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let other = Arc::clone(&ran);
+        tokio::spawn(async move { other.store(true, std::sync::atomic::Ordering::Relaxed) });
+        // All of them fit into the send buffer: none waits for the peer.
+        let mut sent = 0;
+        while !ran.load(std::sync::atomic::Ordering::Relaxed) {
+            assert!(sent < 1_000, "{sent} messages were sent while another task was ready to run");
+            ours.send("a").await.unwrap();
+            sent += 1;
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn an_attempt_that_is_dropped_leaves_nothing_behind() {
     in_time(async {

@@ -20,7 +20,7 @@ impl HandedBack {
         }
         let returned = self.kept.get_or_insert_default();
         let before = (returned.unsent.len(), returned.unacknowledged.len());
-        sender.take_undelivered(cx, returned);
+        sender.messages().take_undelivered(cx, returned);
         if returned.is_empty() {
             // All there were had been given up and only waited for the peer to skip them.
             self.kept = None;
@@ -46,7 +46,7 @@ impl HandedBack {
 
     /// The peer does not skip what is given up: what may not be sent reliably is handed back, and the user told.
     pub(crate) fn settle_reliability(&mut self, cx: &mut Context, sender: &mut Sender) {
-        let refused = sender.settle_reliability(cx);
+        let refused = sender.messages().settle_reliability(cx);
         if !refused.is_empty() {
             self.keep_unsent(refused);
             self.tell(cx);

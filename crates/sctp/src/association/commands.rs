@@ -13,7 +13,7 @@ impl Association {
     /// Lifetimes have ended.
     #[cold]
     pub(super) fn end_lifetimes(&mut self) {
-        self.sender.end_lifetimes(&mut self.cx);
+        self.sender.messages().end_lifetimes(&mut self.cx);
         self.after_abandonment();
     }
 
@@ -56,6 +56,6 @@ impl Association {
         if message.options.is_some() {
             self.subflow_manager().choose_subflow(&message)?;
         }
-        self.sender.send(&mut self.cx, message)
+        self.sender.messages().send(&mut self.cx, message)
     }
 }

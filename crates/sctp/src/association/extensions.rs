@@ -52,7 +52,7 @@ impl Association {
             scope.open_receiving(fid, 0, theirs);
         }
         for fid in our_fids {
-            self.sender.settle_subflow(&self.cx, SubflowId::new(fid));
+            self.sender.subflow_changes().settle_subflow(&self.cx, SubflowId::new(fid));
         }
     }
 

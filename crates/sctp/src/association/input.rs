@@ -114,7 +114,7 @@ impl Association {
             self.cx.stats.sacks_received += 1;
             self.count_duplicates(SpaceId::FIRST, sack.duplicate_count(), || sack.duplicates());
             if self.cx.config.congestion.loss_detection == LossDetection::Rack {
-                self.sender.note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
+                self.sender.all_lanes().note_duplicates(&mut self.cx, SpaceId::FIRST, sack.duplicates());
             }
             let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
             let gaps = GapList { blocks: sack.gaps(), selected: sack.selected && self.reads_selections() };
@@ -379,7 +379,7 @@ impl Association {
         if self.cx.state == State::ShutdownSent {
             self.in_shutdown(|shutdown, scope| shutdown.heard(scope, has_data));
         }
-        self.sender.tell_writable(&mut self.cx);
+        self.sender.messages().tell_writable(&mut self.cx);
     }
 
     fn abort_violation(&mut self, violation: Violation) {
@@ -398,7 +398,7 @@ impl Association {
 /// is received has room whatever the sender has, and then it gives back what it had of the sender's.
 #[cold]
 fn share_memory(scope: &mut Scope<'_>) {
-    scope.sender.reserve_for_receiver(scope.receiver.held_beyond_window(scope.cx));
+    scope.sender.messages().reserve_for_receiver(scope.receiver.held_beyond_window(scope.cx));
     scope.receiver.reserve_for_sender(scope.cx, scope.sender.kept_beyond_buffers(scope.cx));
 }
 

@@ -369,7 +369,7 @@ impl Association {
     /// The data of a subflow leaves on another path. False while some of it is under way on the one in use.
     #[cfg(test)]
     pub(crate) fn use_path(&mut self, subflow: u8, path: crate::ids::PathId) -> bool {
-        self.sender.use_path(&mut self.cx, SubflowId::new(subflow), path)
+        self.sender.subflow_changes().use_path(&mut self.cx, SubflowId::new(subflow), path)
     }
 
     pub(crate) fn set_trace(&mut self, on: bool) {

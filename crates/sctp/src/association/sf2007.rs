@@ -15,7 +15,7 @@ impl Association {
             self.cx.stats.sf_unknown += 1;
             return Ok(());
         };
-        let cumulative = sack.head.cumulative_fsn.widen(self.sender.acknowledged_tsn(at));
+        let cumulative = sack.head.cumulative_fsn.widen(self.sender.tables().acknowledged_tsn(at));
         self.cx.stats.sacks_received += 1;
         let windows = Windows { a_rwnd: None, a_fwnd: Some(sack.head.a_fwnd) };
         self.on_acknowledgement(at, cumulative, windows, GapList::all(sack.gaps()), None)

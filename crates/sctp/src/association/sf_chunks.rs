@@ -77,14 +77,14 @@ impl Association {
         self.cx.stats.sacks_received += 1;
         self.count_duplicates(at, sack.duplicates().count(), || sack.duplicates());
         if self.cx.config.congestion.loss_detection == LossDetection::Rack {
-            self.sender.note_duplicates(&mut self.cx, at, sack.duplicates());
+            self.sender.all_lanes().note_duplicates(&mut self.cx, at, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
         // What is final is not taken back by a SACK that leaves it out.
         let gaps = GapList { blocks: sack.gaps(), selected: head.non_renegable };
         let done = self.on_acknowledgement(at, head.cumulative, windows, gaps, sack.times());
         if let (true, Some(counters)) = (self.cx.ect != Ecn::NotEct, sack.counters()) {
-            self.sender.on_ecn_counters(&mut self.cx, at, counters);
+            self.sender.all_lanes().on_ecn_counters(&mut self.cx, at, counters);
         }
         done.map_err(|violation| match violation {
             Violation::Protocol(what) => {

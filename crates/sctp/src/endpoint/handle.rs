@@ -136,7 +136,7 @@ impl AssociationHandle<'_> {
         reliability: Reliability,
     ) -> Result<(), SendError> {
         let (sender, cx) = self.get().sending();
-        sender.set_reliability(cx, stream, reliability)
+        sender.messages().set_reliability(cx, stream, reliability)
     }
 
     /// Turns reports of fate on or off for every message that does not choose for itself ([`MessageOptions::fate`]).
@@ -179,7 +179,7 @@ impl AssociationHandle<'_> {
     pub fn tell_when_dry(&mut self, now: Instant, on: bool) {
         let (sender, cx) = self.command(now).sending();
         cx.set_now(now);
-        sender.tell_when_dry(cx, on);
+        sender.messages().tell_when_dry(cx, on);
     }
 
     /// The next message; frees its place in the receive window.
@@ -250,7 +250,7 @@ impl AssociationHandle<'_> {
     /// When there is no such stream.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
         let (sender, cx) = self.get().sending();
-        sender.set_stream_value(cx, stream, value)
+        sender.messages().set_stream_value(cx, stream, value)
     }
 
     /// Asks for [`Event::BufferedLow`] each time what is buffered ([`Association::buffered_bytes`]) of a stream, or of all (`None`), falls
@@ -274,7 +274,7 @@ impl AssociationHandle<'_> {
     /// [`Event::BufferedLow`]: crate::Event::BufferedLow
     pub fn set_low_threshold(&mut self, stream: Option<u16>, bytes: Option<usize>) -> Result<(), SendError> {
         let (sender, cx) = self.get().sending();
-        sender.set_low_threshold(cx, stream, bytes)
+        sender.messages().set_low_threshold(cx, stream, bytes)
     }
 
     /// Says what the paths carry: IP packets of so many bytes, 576 to 65,535 (RFC 6458, 8.1.12: `spp_pathmtu`). Fragments of messages
@@ -563,6 +563,6 @@ impl AssociationHandle<'_> {
 
     /// The largest windows in the statistics count from now on.
     pub fn reset_peaks(&mut self) {
-        self.get().sending().0.reset_peaks();
+        self.get().sending().0.all_lanes().reset_peaks();
     }
 }

@@ -21,7 +21,7 @@ impl PathManager<'_> {
             if let Some(path) = self.scope.cx.paths.get_mut(id) {
                 path.size_mut().fix(&self.scope.cx.config, mtu);
             }
-            self.scope.sender.use_mtu(self.scope.cx, id, mtu);
+            self.scope.sender.all_lanes().use_mtu(self.scope.cx, id, mtu);
         }
     }
 
@@ -110,7 +110,7 @@ impl PathManager<'_> {
     /// Discovery has found another MTU.
     fn change_mtu(&mut self, id: PathId, changed: Option<u16>) {
         if let Some(mtu) = changed {
-            self.scope.sender.use_found_mtu(self.scope.cx, id, mtu);
+            self.scope.sender.all_lanes().use_found_mtu(self.scope.cx, id, mtu);
         }
     }
 }

@@ -135,17 +135,17 @@ impl Reconfig {
         };
         let Some(index) = ready(true).or_else(|| ready(false)) else { return };
         let (codes, credit) = (scope.cx.config.subflows.codes, scope.receiver.window().size());
-        let last_tsn = scope.sender.next_tsn().1.sub(1);
+        let last_tsn = scope.sender.tables().next_tsn().1.sub(1);
         let Some(request) = self.waiting.remove(index) else { return };
         if matches!(request, Request::ResetOutgoing { .. }) {
-            scope.sender.asks_for_reset();
+            scope.sender.messages().asks_for_reset();
         }
         let number = self.next;
         self.next = number.wrapping_add(1);
         let mut bytes = Vec::with_capacity(SfAdd::LEN);
         match &request {
             Request::Open { fid, epoch, initial } => {
-                let (dscp, weight) = scope.sender.treatment(SubflowId::new(*fid));
+                let (dscp, weight) = scope.sender.tables().treatment(SubflowId::new(*fid));
                 SfAdd {
                     request: number,
                     fid: *fid,

@@ -166,9 +166,9 @@ pub(super) fn request_path(cx: &Context, sender: &Sender) -> PathId {
 /// True if a request may be sent now.
 pub(super) fn is_ready(sender: &Sender, request: &Request) -> bool {
     match request {
-        Request::ResetOutgoing { streams, .. } => sender.have_left(streams),
+        Request::ResetOutgoing { streams, .. } => sender.tables().have_left(streams),
         // RFC 6525, 5.1.4, C2: "The sender has either no outstanding TSNs or considers all outstanding TSNs abandoned."
-        Request::ResetAssociation => sender.is_quiet(),
+        Request::ResetAssociation => sender.tables().is_quiet(),
         _ => true,
     }
 }

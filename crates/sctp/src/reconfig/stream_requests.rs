@@ -39,12 +39,12 @@ impl Reconfig {
                 _ => {}
             }
         }
-        scope.sender.defer(scope.cx, all, streams);
+        scope.sender.messages().defer(scope.cx, all, streams);
     }
 
     /// After a packet, or a timer: what waited for it goes on.
     pub(crate) fn advance(&mut self, scope: &mut Scope<'_>) {
-        if self.repeated.is_some_and(|(_, first)| scope.sender.is_acknowledged(first)) {
+        if self.repeated.is_some_and(|(_, first)| scope.sender.tables().is_acknowledged(first)) {
             self.repeated = None;
             scope.sender.keep_room_beside_data(0);
         }
@@ -57,7 +57,7 @@ impl Reconfig {
                 self.answers.give(Answered { number, result: result::PERFORMED, next_tsns: None });
             }
             Some(Pending::Association { number }) => {
-                if !scope.sender.is_quiet() {
+                if !scope.sender.tables().is_quiet() {
                     return;
                 }
                 self.reset_for_peer(scope, number);
@@ -141,7 +141,8 @@ impl Reconfig {
         if streams.len() > most_streams(scope.cx, scope.sender) {
             return Some(result::DENIED);
         }
-        let (fresh, have_left) = (scope.sender.is_fresh(&streams), scope.sender.have_left(&streams));
+        let (fresh, have_left) =
+            (scope.sender.numbering().is_fresh(&streams), scope.sender.tables().have_left(&streams));
         // "If the Outgoing SSN Reset Request Parameter that was just sent completely overlaps ... 'Nothing to do'" (RFC 6525, 5.2.3).
         let overlaps = self.outstanding.as_ref().is_some_and(|outstanding| match &outstanding.request {
             Request::ResetOutgoing { streams: ours, .. } => {
@@ -175,7 +176,7 @@ impl Reconfig {
         {
             return Some(result::DENIED);
         }
-        let quiet = scope.sender.is_quiet();
+        let quiet = scope.sender.tables().is_quiet();
         if self.pending.is_some() || self.requests().any(|request| *request == Request::ResetAssociation) {
             return Some(result::BUSY);
         }
@@ -193,11 +194,11 @@ impl Reconfig {
     // rfc6525:5.1.7-3 rfc6525:5.1.7-5 rfc6525:5.1.7-6 rfc6525:5.2.4-5 rfc6525:5.2.4-6
     fn reset_for_peer(&mut self, scope: &mut Scope<'_>, number: u32) {
         let Some(cumulative) = scope.receiver.arrivals().cumulative() else { return };
-        let (first, ours) = scope.sender.next_tsn();
+        let (first, ours) = scope.sender.tables().next_tsn();
         // "SHOULD be the smallest TSN not acknowledged by the receiver of the request plus 2^31".
         let theirs = cumulative.next().add(1 << 31);
         self.reset_received(scope, theirs);
-        scope.sender.reset_numbering(&[]);
+        scope.sender.messages().reset_numbering(&[]);
         let answered = Answered { number, result: result::PERFORMED, next_tsns: Some((ours, theirs)) };
         self.pending = None;
         self.answers.give(answered);
@@ -286,7 +287,7 @@ impl Reconfig {
         let success = result::is_success(response.result);
         match request {
             Request::ResetOutgoing { streams, answers } => {
-                scope.sender.reset_is_answered(scope.cx, streams, success);
+                scope.sender.messages().reset_is_answered(scope.cx, streams, success);
                 let (direction, streams) = (Direction::Outgoing, streams.clone());
                 tell_outcome(
                     scope.cx,
@@ -313,7 +314,8 @@ impl Reconfig {
             },
             Request::AddOutgoing { count, for_peer } => {
                 if response.result == result::PERFORMED {
-                    scope.sender.set_streams(scope.sender.stream_map().streams().saturating_add(*count));
+                    let streams = scope.sender.stream_map().streams().saturating_add(*count);
+                    scope.sender.messages().set_streams(streams);
                 }
                 tell_streams(scope, !for_peer, outcome);
             }

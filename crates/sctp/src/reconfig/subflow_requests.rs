@@ -23,14 +23,14 @@ impl Reconfig {
                     scope.sender.tables_mut().fid_denied(id);
                     return;
                 }
-                scope.sender.record_fid(fid, epoch);
+                scope.sender.subflow_changes().record_fid(fid, epoch);
                 scope.open_sending(fid, epoch, initial);
-                if !scope.sender.fid_opened(scope.cx, id) {
+                if !scope.sender.subflow_changes().fid_opened(scope.cx, id) {
                     self.ask_to_close(OpenFid { fid, epoch, last: initial.sub(1) });
                 }
             }
             Request::Close { fid, epoch, last } => {
-                scope.sender.fid_closed(scope.cx, SubflowId::new(fid), epoch, last);
+                scope.sender.subflow_changes().fid_closed(scope.cx, SubflowId::new(fid), epoch, last);
             }
             _ => {}
         }
