@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Many connections on one host.
 ///
-/// Methods come in four kinds: `handle_*` for what came from outside, commands of the user, `poll_*` for what must
+/// Methods come in four kinds: `handle_*` for input from outside, commands of the user, `poll_*` for output that must
 /// be done, getters. After every call of the first two kinds poll `poll_transmit` until it answers `None`, then
 /// `poll_event` until `None`, then `poll_timeout`. Poll after every single datagram: duplicate acknowledgements
 /// that have not left are merged. Time never goes back.
