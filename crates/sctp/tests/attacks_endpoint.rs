@@ -1,4 +1,4 @@
-//! Attacks on what an endpoint keeps and whom it writes to: users who sleep, peers that restart without end, addresses that somebody
+//! Attacks on the memory of an endpoint and on the addresses it writes to: users who sleep, peers that restart without end, addresses that somebody
 //! else has (docs/explanation/attacks.md, groups A and B).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -153,7 +153,7 @@ fn unread_messages_of_closed_associations_take_a_place() {
     }
 }
 
-/// A peer that restarts without end, while its user reads no events: they are bounded, and what they say is right in sum.
+/// A peer that restarts without end, while its user reads no events: they are bounded, and their counts are right in sum.
 #[test]
 fn a_peer_that_restarts_without_end() {
     let mut z = Sleeper::new(|_| {});

@@ -186,7 +186,7 @@ fn what_is_less_important_goes_before_a_minimum_is_used() {
     }
 }
 
-/// The association's buffer is full before the stream's: that is what `send` says.
+/// The association's buffer is full before the stream's: `send` says that.
 #[test]
 fn the_buffer_of_all_is_a_limit_of_its_own() {
     let config = Config::rfc9260().with(|c| {

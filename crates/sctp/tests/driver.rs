@@ -20,7 +20,7 @@ use bytes::Bytes;
 const PORT: u16 = 5000;
 const MESSAGES: u32 = 400;
 
-/// A user that sends `MESSAGES` numbered messages, reads what comes, and closes once it has sent all and has all.
+/// A user that sends `MESSAGES` numbered messages, reads the messages that come, and closes once it has sent all and has all.
 #[derive(Default)]
 struct User {
     id: Option<AssociationId>,

@@ -353,7 +353,7 @@ fn lies_in_sacks_and_data() {
     assert!(pair.saw(Side::Z, |e| matches!(e, Event::Closed(_))));
 }
 
-/// A receiver that never reads: what a peer can make us hold stays near what we advertise, however small the pieces.
+/// A receiver that never reads: the memory that a peer can make us hold stays near the window we advertise, however small the pieces.
 #[test]
 fn tiny_messages_cannot_exhaust_memory() {
     let mut config = Config::rfc9260();

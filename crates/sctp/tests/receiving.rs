@@ -182,7 +182,7 @@ fn a_slow_reader_holds_up_nobody_within_the_window() {
     }
 }
 
-/// A message that is longer than what a slow reader leaves of the window gets through in parts.
+/// A message that is longer than the window that a slow reader leaves gets through in parts.
 #[test]
 fn a_long_message_gets_past_a_slow_reader() {
     for on in [false, true] {

@@ -167,7 +167,7 @@ fn a_sender_keeps_what_a_selection_leaves_out() {
     }
 }
 
-/// The endpoint gets another configuration between INIT ACK and cookie: what it has agreed to stays, and blocks are listed.
+/// The endpoint gets another configuration between INIT ACK and cookie: the agreement stays, and blocks are listed.
 #[test]
 fn a_cookie_outlives_the_configuration() {
     let config = |most| Arc::new(config(most));
@@ -267,7 +267,7 @@ fn the_window_of_an_overtaken_selection_does_not_count() {
             let emit = if params.is_empty() { sack::emit } else { sack::emit_selected };
             script.send(|out| emit(out, cumulative, window, &gaps, &[]));
         };
-        // A buffer of 40,000 bytes: full with what is under way.
+        // A buffer of 40,000 bytes: full with the data under way.
         say(&new, 40_000 - 22_000);
         say(&old, 40_000 - 5000);
         script.pair.log.clear();

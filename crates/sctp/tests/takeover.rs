@@ -91,7 +91,7 @@ fn data_goes_to_no_address_that_was_only_listed() {
     net.run_for(ms(20));
     let mut next = offer.tsn;
     for _ in 0..400 {
-        // It knows what must have been sent, wherever it went.
+        // It knows the packet that must have been sent, wherever it went.
         let mut sent: Vec<Tsn> = Vec::new();
         for datagram in &net.log {
             datagram.each(|chunk| {
@@ -189,7 +189,7 @@ fn a_stranger_gets_no_answer_in_cookie_wait() {
     }
 }
 
-/// Likewise in COOKIE-ECHOED, also when the server lists what X has for an address (a private one, say).
+/// Likewise in COOKIE-ECHOED, also when the server lists an address that X has (a private one, say).
 #[test]
 fn a_stranger_gets_no_answer_in_cookie_echoed() {
     for claimed in [false, true] {
@@ -327,7 +327,7 @@ fn a_cookie_from_another_address_of_an_honest_client() {
     }
 }
 
-/// A peer that lost its memory asks again, listing what it listed before: a restart. It has one address or two.
+/// A peer that lost its memory asks again, listing the addresses that it listed before: a restart. It has one address or two.
 // rfc9260:5.1.2-4
 #[test]
 fn an_honest_peer_restarts() {
