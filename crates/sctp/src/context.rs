@@ -21,7 +21,7 @@ const MAX_WAITING_EVENTS: usize = 256;
 /// One argument of every call from the association to its sender, its receiver and its paths.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// Of the call that is being served: set where it enters the association, with [`Context::set_now`].
+    /// Time of the call that is being served: set where it enters the association, with [`Context::set_now`].
     pub(crate) now: Instant,
     /// The latest time that it has been: timers that run may have been set then, if the clock was set back since.
     #[cfg(any(debug_assertions, feature = "watched"))]
@@ -100,7 +100,7 @@ impl Context {
         room::push(&mut self.events, event);
     }
 
-    /// Takes a restart back that the user has not heard of, with what was told of the association that it began: another one has
+    /// Takes a restart back that the user has not heard of, with the events of the association that it began: another one has
     /// followed, and one event tells of both. Its counts.
     #[cold]
     pub(crate) fn take_unheard_restart(&mut self) -> (usize, usize, u64) {

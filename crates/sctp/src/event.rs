@@ -130,9 +130,9 @@ pub enum Event {
     /// [`AssociationHandle::receive_unsent`]: crate::AssociationHandle::receive_unsent
     /// [`AssociationHandle::receive_unacknowledged`]: crate::AssociationHandle::receive_unacknowledged
     SendFailed {
-        /// Of which nothing was sent.
+        /// Number of messages of which nothing was sent.
         unsent: usize,
-        /// Of which at least a part was sent.
+        /// Number of messages of which at least a part was sent.
         unacknowledged: usize,
     },
     /// Messages that were handed back before, by [`Event::SendFailed`] or [`Event::Restarted`], and not taken, are gone: the oldest, as a

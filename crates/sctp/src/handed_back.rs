@@ -27,7 +27,7 @@ impl HandedBack {
             return (0, 0);
         }
         let now = (returned.unsent.len(), returned.unacknowledged.len());
-        // A peer that restarts again and again must not fill our memory with what the user does not take back.
+        // A peer that restarts again and again must not fill our memory with messages that the user does not take back.
         returned.most = sender.most_undelivered(cx);
         let forgotten = returned.forget_oldest(before, usize::try_from(returned.most).unwrap_or(usize::MAX));
         if forgotten > 0 {
@@ -44,7 +44,7 @@ impl HandedBack {
         }
     }
 
-    /// The peer does not skip what is given up: what may not be sent reliably is handed back, and the user told.
+    /// The peer does not skip messages that are given up: those that may not be sent reliably are handed back, and the user is told.
     pub(crate) fn settle_reliability(&mut self, cx: &mut Context, sender: &mut Sender) {
         let refused = sender.messages().settle_reliability(cx);
         if !refused.is_empty() {

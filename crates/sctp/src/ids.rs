@@ -104,7 +104,7 @@ impl<I, T> Default for Table<I, T> {
 }
 
 impl<I: Id, T> Table<I, T> {
-    /// With one row.
+    /// A table with one row.
     pub(crate) fn of(first: T) -> Self {
         let mut table = Self::default();
         table.push(first);

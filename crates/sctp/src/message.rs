@@ -153,7 +153,7 @@ impl Message {
     /// let now = two.now;
     /// let a_film = Message::new(0, vec![7; 20_000]).priority(9).tell_fate();
     /// let message = two.a().send(now, a_film)?;
-    /// // The send buffer is full, and still takes what counts for more.
+    /// // The send buffer is full, and still takes messages that count for more.
     /// two.a().send(now, Message::new(1, "a call").priority(1))?;
     /// two.exchange();
     /// assert!(two.told_a().contains(&Event::Abandoned { message, context: 0, sent: false }));
@@ -172,7 +172,7 @@ impl Message {
         self
     }
 
-    /// The message is sent reliably where the peer does not skip what is given up (RFC 3758). Without this `send` refuses it there.
+    /// The message is sent reliably where the peer does not skip messages that are given up (RFC 3758). Without this `send` refuses it there.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }

@@ -1,7 +1,7 @@
 //! Division of the receive buffer between subflows that have sequence spaces of their own.
 //!
-//! There are two limits, as in QUIC: what all subflows together have outstanding stays within a_rwnd, what one has
-//! outstanding within its a_fwnd. The second exists because of the first: a subflow that has stalled, with a hole
+//! There are two limits, as in QUIC: the outstanding data of all subflows together stays within a_rwnd, that of one
+//! within its a_fwnd. The second exists because of the first: a subflow that has stalled, with a hole
 //! that is not filled, holds everything it sent after it. If that could be the whole buffer, no other subflow could
 //! send a byte until the hole is filled. Therefore each open subflow has a floor that nobody else is given.
 

@@ -13,9 +13,9 @@ pub struct Status {
     pub state: State,
     /// "destination transport address list", with "reachability states", windows, SRTT and RTO of each.
     pub paths: Vec<PathStatus>,
-    /// "current receiver window size": the peer's, less what is on its way there, bytes.
+    /// "current receiver window size": the peer's, less the bytes on their way there.
     pub peer_window: u64,
-    /// Our own: what is free of the receive buffer, bytes.
+    /// Our own: free bytes of the receive buffer.
     pub receive_window: u32,
     /// "number of unacknowledged DATA chunks".
     pub unacknowledged: usize,

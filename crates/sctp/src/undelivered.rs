@@ -61,7 +61,7 @@ impl Undelivered {
         self.pieces.concat().into()
     }
 
-    /// One that was never sent.
+    /// A message that was never sent.
     pub(crate) fn unsent(message: Queued) -> Self {
         Self {
             stream: message.stream,
@@ -77,12 +77,12 @@ impl Undelivered {
         }
     }
 
-    /// One that has begun to leave, and waits with the rest of it.
+    /// The rest, not sent, of a message that has begun to leave.
     pub(crate) fn begun(message: Queued, number: u32) -> Self {
         Self { number: Some(number), ..Self::unsent(message) }
     }
 
-    /// One of which this fragment is the first that is not acknowledged for good.
+    /// A message of which this fragment is the first that is not acknowledged for good.
     pub(crate) fn sent(fragment: &Fragment, gap_acknowledged: bool) -> Self {
         Self {
             stream: fragment.stream,

@@ -179,7 +179,7 @@ fn who_is_ignored_hears_nothing() {
     }
     assert_eq!(net.take(ip(X)).len(), 0);
     assert_eq!(next(&mut net, z), None);
-    // It may ask again: the verdict was on what it asked then.
+    // It may ask again: the verdict was on its first request.
     let again = ask(&mut net, X, 78).unwrap();
     net.throw(ip(X), ip(Z), echo(&again, 78, b"x"));
     net.run_for(ms(25));
@@ -307,7 +307,7 @@ fn a_peer_that_begins_anew_takes_its_own_place() {
     assert_eq!(net.received_from(z, ip(X)), [b"new"]);
 }
 
-/// The peer gives up: with the tag of either side, as 8.5.1 has it, and nobody else can end what it waits for.
+/// The peer gives up: with the tag of either side, as 8.5.1 has it, and nobody else can withdraw its request.
 #[test]
 fn a_peer_that_aborts_waits_no_more() {
     for reflected_tag in [false, true] {

@@ -86,7 +86,7 @@ fn chunks_of_extensions_that_were_not_agreed() {
     }
 }
 
-/// C4. Acknowledgements of what was never sent, and blocks that make no sense, end the association (6.2.1 says nothing of them; 3.3.10.13
+/// C4. Acknowledgements of chunks that were never sent, and blocks that make no sense, end the association (6.2.1 says nothing of them; 3.3.10.13
 /// has the cause). Old ones, blocks that overlap, and windows that open and close change nothing that counts.
 #[test]
 fn lies_of_acknowledgements() {

@@ -39,7 +39,7 @@ fn extensions(interleaving: bool) -> [Param<'static>; 2] {
     ]
 }
 
-/// A peer that skips what is given up.
+/// A peer that skips messages that are given up.
 fn established(config: &Config) -> Script {
     let script = Script::established_with(config, &extensions(config.extensions.interleaving));
     assert!(script.pair.a.view(script.a).unwrap().is_partially_reliable());
@@ -139,7 +139,7 @@ fn a_restart_while_messages_are_given_up() {
             sent.push(send(&mut script, message(5, 100)));
             match moment {
                 0 => {}
-                // T3-rtx has given up what was lost, and the FORWARD-TSN gets no answer.
+                // T3-rtx has given up the lost messages, and the FORWARD-TSN gets no answer.
                 1 => script.pair.run_for(ms(1100)),
                 2 => script.pair.run_for(ms(10_000)),
                 // The window is closed, and lifetimes have ended behind it.
@@ -232,7 +232,7 @@ fn a_peer_that_takes_partial_reliability_back() {
         script.sack(0, WINDOW, &[]);
         let mut got = BTreeSet::new();
         if interleaving {
-            // The script acknowledges what has left, whatever it is.
+            // The script acknowledges every chunk that has left.
             for _ in 0..200 {
                 script.pair.run_for(ms(100));
                 let numbers = sent_tsns(&script);
@@ -269,7 +269,7 @@ fn sent_tsns(script: &Script) -> Vec<u32> {
     all
 }
 
-/// The peer opens its window by one byte, now and then, drops every probe, and skips what it is told to. No message fits.
+/// The peer opens its window by one byte, now and then, drops every probe, and skips the messages that it is told to. No message fits.
 /// Lifetimes end behind the window: each message has one fate, packets stay few, and once the window opens everything flows.
 #[test]
 fn windows_of_one_byte_and_lifetimes() {

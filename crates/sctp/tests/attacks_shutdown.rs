@@ -100,8 +100,9 @@ fn a_shutdown_goes_last_in_every_encoding() {
     }
 }
 
-/// 8.5.1 E and 8.4, rule 5: who asks anew and hears SHUTDOWN ACK under a tag that it does not have answers with SHUTDOWN COMPLETE,
-/// wherever the chunk stands: who refuses the cookie of a restart sends an ERROR besides (5.2.4 A).
+/// 8.5.1 E and 8.4, rule 5: a peer that asks anew and gets SHUTDOWN ACK under a tag that it does not have answers
+/// with SHUTDOWN COMPLETE, wherever the chunk stands: a peer that refuses the cookie of a restart sends an ERROR
+/// besides (5.2.4 A).
 #[test]
 fn a_shutdown_ack_behind_an_error_ends_the_old_association() {
     for state in [State::CookieWait, State::CookieEchoed] {

@@ -186,7 +186,7 @@ fn what_is_less_important_goes_before_a_minimum_is_used() {
     }
 }
 
-/// The association's buffer is full before the stream's: that is what `send` says.
+/// The association's buffer is full before the stream's: `send` says that.
 #[test]
 fn the_buffer_of_all_is_a_limit_of_its_own() {
     let config = Config::rfc9260().with(|c| {
@@ -243,7 +243,7 @@ fn low_thresholds_are_crossed_downwards() {
     assert_eq!(lows(&pair)[4..], [None, Some(3)]);
 }
 
-/// SO_SNDBUF: what has left stays in the buffer until it is acknowledged.
+/// SO_SNDBUF: data that has left stays in the buffer until it is acknowledged.
 #[test]
 fn the_send_buffer_counts_what_is_not_acknowledged_if_told_to() {
     for counts in [SendBufferCounts::Unsent, SendBufferCounts::Unacknowledged] {
@@ -325,7 +325,7 @@ fn what_waits_for_a_reset_is_buffered() {
     assert_eq!(pair.received.len(), 10);
 }
 
-/// The peer grants fewer streams than were written to: what goes back to the user is not buffered any more.
+/// The peer grants fewer streams than were written to: messages that go back to the user are not buffered any more.
 #[test]
 fn streams_that_the_peer_does_not_grant_are_not_buffered() {
     let ask = Config::rfc9260().with(|c| c.streams.outbound = 20);

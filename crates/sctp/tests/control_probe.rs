@@ -150,7 +150,7 @@ fn shutdown_ack_is_probed_for_once() {
     let start = pair.now;
     pair.a.association(a).unwrap().shutdown(start);
     pair.run_for(ms(990));
-    // Z answers what A sends: SHUTDOWN, and once more as A probes. Its own wait begins anew with the second.
+    // Z answers A's SHUTDOWN, and once more as A probes. Its own wait begins anew with the second.
     let answered = [ms(LATENCY), ms(LATENCY) + ROUND_TRIP * 2, ms(LATENCY) + ROUND_TRIP * 4];
     let sent = times(&pair, Side::Z, kind::SHUTDOWN_ACK);
     assert_eq!(sent.iter().map(|at| *at - start).collect::<Vec<_>>(), answered, "{:#?}", pair.ladder());
@@ -272,7 +272,7 @@ fn no_round_trip_no_probe() {
     assert_eq!(gaps(&times(&pair, Side::A, kind::COOKIE_ECHO)), [secs(1)], "{:?}", pair.ladder());
 }
 
-/// Two round trips are longer than the timer: that is what repeats the chunk, once.
+/// Two round trips are longer than the timer: the timer repeats the chunk, once.
 #[test]
 fn a_timer_that_is_due_sooner_takes_its_place() {
     let (mut pair, _) = Pair::connecting(1, &modern(true));

@@ -159,7 +159,7 @@ fn the_cookies_of_a_collision_die_with_the_association() {
             if let Ok(from_z) = asked {
                 net.send(z, from_z, b"from z");
             }
-            // One packet is lost, and its copy is what comes late.
+            // One packet is lost, and its copy comes late.
             while net.log.len() < lose {
                 net.run_for(ms(1));
             }
@@ -267,7 +267,7 @@ fn a_cookie_of_before_we_asked_changes_nothing() {
 }
 
 /// A connects to Z, which answers by hand. Z's INIT under another tag comes before or after the INIT ACK; A has sent a COOKIE ECHO to the
-/// peer of the INIT ACK. Its tag, and what the other INIT was answered with.
+/// peer of the INIT ACK. Returns its tag, and the answer to the other INIT.
 fn echoed_beside_another_init(net: &mut Network, a: usize, before: bool) -> (AssociationId, u32, Offer) {
     let id = net.connect(a, ip(Z));
     net.run_for(ms(25));
@@ -315,8 +315,8 @@ fn up_beside_another_init(net: &mut Network, a: usize, before: bool) -> (Associa
 }
 
 /// The peer restarts after its INIT ACK, and asks before the COOKIE ACK of before comes: its cookie has our tag, which 5.2.1 repeats, and
-/// we are up with the peer that is gone. It has to ask again, and then it is a restart: what the old one had is handed back, and
-/// what the old one acknowledged says nothing any more.
+/// we are up with the peer that is gone. It has to ask again, and then it is a restart: messages for the old one are handed back, and
+/// acknowledgements of the old one have no meaning any more.
 // rfc9260:5.2.4-3
 #[test]
 fn a_peer_that_restarts_in_mid_handshake_begins_anew() {
@@ -554,7 +554,7 @@ fn a_cookie_preservative_asks_for_a_second_beyond_the_round_trip() {
         net.run_for(ms(5));
         assert_eq!(net.state(a, id), State::CookieEchoed);
         net.unreachable.clear();
-        // The COOKIE ECHO left at 20 ms; what follows takes 10 ms on the wire.
+        // The COOKIE ECHO left at 20 ms; the packets that follow take 10 ms on the wire.
         net.run_for(ms(waits));
         let tag = net.log.iter().find(|d| d.from == ip(Z)).unwrap().tag();
         let mut cause = Vec::new();

@@ -102,7 +102,7 @@ fn who_does_not() {
     assert!(model.clone().set("congestion_control", "bbr").is_err(), "no scalable response");
 }
 
-/// Data that rides with COOKIE ECHO, what is sent again and window probes are not ECN-capable.
+/// Data that rides with COOKIE ECHO, retransmissions and window probes are not ECN-capable.
 #[test]
 fn what_is_never_marked() {
     let (mut pair, a) = Pair::connecting(2, &with(EcnMode::Classic));
@@ -270,7 +270,7 @@ fn grow(script: &mut Script, chunks: u32) -> Tsn {
     Tsn::new(tsn_a.wrapping_add(chunks))
 }
 
-/// ECNE about what was never sent, and about what is long past: neither cut nor CWR.
+/// ECNE about a chunk that was never sent, and about one that is long past: neither cut nor CWR.
 #[test]
 fn forged_and_stale_reports() {
     let mut script = call(EcnMode::Classic);
@@ -364,7 +364,7 @@ fn l4s_needs_numbers() {
     assert!(data.len() > 10 && data.iter().all(|field| *field == Ecn::Ect0), "{data:?}");
 }
 
-/// T3-rtx ends what a mark has begun: the window grows from one packet on, as ever.
+/// T3-rtx ends the reduction by a mark: the window grows from one packet on, as ever.
 #[test]
 fn a_mark_and_then_a_timeout() {
     let windows = |marks: &'static [u32]| {
@@ -451,7 +451,7 @@ fn counters_of_subflows() {
     assert!(stats(&pair, a).ecn_reductions > 0);
 }
 
-/// Somebody drops what is ECN-capable: after the first T3-rtx packets leave without, and all arrives.
+/// Somebody drops packets that are ECN-capable: after the first T3-rtx packets leave without, and all arrives.
 #[test]
 fn a_path_that_drops_it() {
     let (mut pair, a, _) = Pair::established(11, &with(EcnMode::Classic));

@@ -35,7 +35,7 @@ fn endpoint(seed: u64, name: &str, at: SocketAddr) -> Endpoint {
     )
 }
 
-/// A, behind a NAT, and Z. Packets need no time; strangers see what is sent to their port.
+/// A, behind a NAT, and Z. Packets need no time; strangers see packets sent to their port.
 struct Net {
     now: Instant,
     a: Endpoint,
@@ -169,7 +169,7 @@ impl Net {
         self.received.iter().filter(|(a, _)| *a == of_a).map(|(_, bytes)| &bytes[..]).collect()
     }
 
-    /// Kinds of chunks in what Z has sent to a port.
+    /// Kinds of chunks that Z has sent to a port.
     fn sent_to(&self, port: u16) -> Vec<u8> {
         let to = self.sent.iter().filter(|(to, ..)| *to == nat(port));
         to.map(|(.., bytes)| bytes[CommonHeader::LEN]).collect()
@@ -384,7 +384,7 @@ fn out_of_the_blue_is_answered_where_it_came_from() {
     );
 }
 
-/// A restart is answered where it came from; what moves the port is the COOKIE ECHO, not the INIT.
+/// A restart is answered where it came from; the COOKIE ECHO moves the port, not the INIT.
 #[test]
 fn a_restart_is_answered_where_it_came_from() {
     for moves in [None, Some(50_000)] {

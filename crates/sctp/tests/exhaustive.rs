@@ -2,7 +2,7 @@
 //! down and abort, timers, losses, and an attacker with 14 packets under a right tag, a wrong one and zero.
 //!
 //! The real state machine is searched breadth first. A step is repeated from the beginning of the life, as an endpoint cannot be
-//! copied; situations that are equal but for what was drawn are visited once. In each the properties of
+//! copied; situations that are equal but for drawn numbers are visited once. In each the properties of
 //! `anabranch_sctp::properties` hold, packets with a wrong tag change nothing, and if nothing more is lost both ends come to rest:
 //! closed, or up and heard by the other.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]

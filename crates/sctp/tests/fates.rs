@@ -33,7 +33,7 @@ enum End {
     Silence,
 }
 
-/// One life: who sends, what was sent, and what was told of it.
+/// One life: its sender, the messages sent, and the fates reported.
 struct Life {
     pair: Pair,
     rng: Rng,

@@ -220,7 +220,7 @@ fn run(seed: u64, interleaved: bool) {
             // The sender may not have heard of all that was acknowledged.
             let late = rng.below(u64::from(world.cumulative).min(6) + 1) as u32;
             let mut known = world.cumulative - late * u32::from(rng.below(3) == 0);
-            // Somewhere among what it has given up, or at its beginning.
+            // Somewhere among the numbers that it has given up, or at their beginning.
             while known > 0 && world.message_of(known.min(world.end - 1)).1.given_up && rng.below(3) > 0 {
                 known -= 1;
             }
@@ -230,7 +230,7 @@ fn run(seed: u64, interleaved: bool) {
     for (index, message) in world.messages.iter().enumerate() {
         assert!(message.given_up || world.delivered.contains(&index), "message {index} is missing");
     }
-    // Nothing of what was given up is left.
+    // Nothing of the messages given up is left.
     world.script.send(|out| {
         let last = World::tsn(0);
         if interleaved { i_forward_tsn::emit(out, last, &[]) } else { forward_tsn::emit(out, last, &[]) }

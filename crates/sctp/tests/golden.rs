@@ -2,8 +2,8 @@
 //!
 //! Networks lose, duplicate, reorder, replay and forge; users write, pause, reset streams, change subflows, close and abort. Each
 //! life has a line in `golden/hashes.txt`: name, packets, time of the last one, number of events, then two hashes. The first is of
-//! every packet: when, by whom, to whom, code point, ECN field, bytes. The second is of every event and what came of the users'
-//! wishes, in debug form. Behind them stand the number of trace records and two hashes of what nobody sees on the wire: of these
+//! every packet: when, by whom, to whom, code point, ECN field, bytes. The second is of every event and the outcome of the users'
+//! wishes, in debug form. Behind them stand the number of trace records and two hashes of values that nobody sees on the wire: of these
 //! records, and of all counters of both associations at the end. The times at which timers ask to be woken are in
 //! none of them: they may be early. Lives that chance does not bring, such as restarts, are in `golden/scripts.rs`.
 //!

@@ -1,4 +1,4 @@
-//! Heartbeats as RFC 9260, 8.3 has them: when an answer is overdue, what makes a path busy, and what is returned.
+//! Heartbeats as RFC 9260, 8.3 has them: overdue answers, busy paths, and the information returned.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;

@@ -81,7 +81,7 @@ fn packet_of_a_before(pair: &Pair) -> Vec<u8> {
     twin.a.connect(twin.now, address(Side::Z), PORT, std::sync::Arc::new(Config::rfc9260())).unwrap();
     twin.pump();
     let init = packet_of_a(&twin, kind::INIT);
-    // The same seed draws the same tag: what comes back to A carries it.
+    // The same seed draws the same tag: packets that come back to A carry it.
     let to_a = pair.log.iter().find(|p| p.from == Side::Z).unwrap();
     assert_eq!(init[16..20], to_a.bytes[4..8]);
     init

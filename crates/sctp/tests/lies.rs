@@ -410,7 +410,7 @@ impl Honest {
         let changes =
             self.dice.chance(0.05).then(|| (self.dice.below(4), self.dice.below(u64::from(self.subflows))));
         let mut a = self.pair.a.association(self.a).unwrap();
-        // It may be full, and what cannot be changed now is not.
+        // It may be full, and an option that cannot be changed now is not.
         let _said = a.send(now, message);
         match changes {
             Some((0, _)) => drop(a.reset_streams(now, Direction::Outgoing, &[stream])),

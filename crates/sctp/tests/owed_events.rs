@@ -38,7 +38,7 @@ struct Life {
     several: bool,
     /// Subflows that are open.
     open: Vec<u8>,
-    /// When each message was taken, and what it asked for.
+    /// Time at which each message was taken, and its options.
     taken: BTreeMap<u32, (Instant, Reliability)>,
     /// More than the threshold was buffered, and that it has fallen was not told since.
     low: BTreeSet<Option<u16>>,

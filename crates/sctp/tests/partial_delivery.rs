@@ -165,7 +165,7 @@ impl Liar {
         pair.run_for(Duration::from_secs(1));
         pair.received.clear();
         pair.parts = true;
-        // A knows nothing of what is sent in its name.
+        // A knows nothing of the chunks sent in its name.
         pair.drop_if(|p| p.from == Side::Z);
         let sent = pair.log.iter().rev().filter(|p| p.from == Side::A);
         let found = sent.filter_map(|p| {
@@ -246,7 +246,7 @@ fn config(interleaved: bool, window: u32) -> Config {
     })
 }
 
-/// Nobody reads, or what comes cannot be read: never does the receiver hold more than its bound, which the audit knows.
+/// Nobody reads, or the data that comes cannot be read: never does the receiver hold more than its bound, which the audit knows.
 #[test]
 fn lies_are_bounded() {
     for case in 0..12 {
@@ -373,7 +373,7 @@ fn parts_and_their_numbers() {
     let parts = liar.parts();
     assert_eq!(parts.iter().map(|part| part.1).collect::<std::collections::BTreeSet<_>>().len(), 2);
     assert!(parts.iter().all(|part| part.2), "{parts:?}");
-    // The peer gives one up; what is left of the other ends.
+    // The peer gives one up; the rest of the other ends.
     let skipped = [Skipped { stream: 1, unordered: true, mid: Mid::new(0) }];
     let last = Tsn::new(liar.next.wrapping_add(20));
     liar.raw(|out| i_forward_tsn::emit(out, last, &skipped));

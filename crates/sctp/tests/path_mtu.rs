@@ -46,7 +46,7 @@ fn set_mtu(pair: &mut Pair, a: AssociationId, mtu: u16) {
 
 /// "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP fragmentation MUST
 /// be used" (RFC 9260, 6.9). The MTU shrinks and grows with fragments of messages in flight, lost and yet to come; everything is
-/// delivered, and nothing but what was cut before is larger than the path.
+/// delivered, and only fragments cut before are larger than the path MTU.
 #[test]
 fn messages_leave_whole_while_the_path_mtu_changes() {
     let mut fragmented = BTreeMap::new();
@@ -167,7 +167,7 @@ fn the_least_path_mtu() {
     assert_eq!(pair.a.view(a).unwrap().path_mtu(), 576);
 }
 
-/// ICMP says to A that a packet of its was too big, and quotes what every message quotes.
+/// ICMP says to A that a packet of its was too big, and quotes as much as every message quotes.
 fn say_too_big(pair: &mut Pair, mtu: u16) {
     let sent = pair.log.iter().rev().find(|p| p.from == Side::A && p.bytes[4..8] != [0; 4]);
     let quoted = sent.unwrap().bytes[..8].to_vec();

@@ -103,7 +103,7 @@ fn who_does_not_offer_it_says_so() {
     assert_eq!(init.params.iter().filter(|raw| returned(raw.unwrap())).count(), 0);
     let (pair, ..) = agreed(&config(false, false), &config(true, false));
     assert!(!pair.log.iter().any(|logged| logged.has("ERROR")), "{:?}", pair.names());
-    // A peer that answers what the INIT did not ask for, as RFC 3758, 3.3.2, allows.
+    // A peer that answers a parameter that the INIT did not have, as RFC 3758, 3.3.2, allows.
     let mut script = common::script::Script::calling(&config(false, false));
     script.pair.log.clear();
     script.init_ack_with(10, &[Param::ForwardTsnSupported(ForwardTsnSupported)]);

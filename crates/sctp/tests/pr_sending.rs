@@ -31,7 +31,7 @@ fn config() -> Config {
     })
 }
 
-/// A peer that skips what is given up.
+/// A peer that skips messages that are given up.
 fn established(config: &Config) -> Script {
     let types = if config.extensions.interleaving { &[0x40, 0xC0, 0xC2][..] } else { &[0xC0] };
     let extensions = [
@@ -194,7 +194,8 @@ fn the_point_stops_before_what_is_not_given_up() {
     script.has_sent_all();
 }
 
-/// "A chunk ... before it was assigned a TSN": what never left uses up neither a TSN nor a stream sequence number.
+/// "A chunk ... before it was assigned a TSN": a message that never left uses up neither a TSN nor a stream sequence
+/// number.
 // rfc3758:4.1-3 rfc3758:4.1-4
 #[test]
 fn what_never_left_uses_no_number() {
@@ -260,7 +261,8 @@ fn half_a_message_is_given_up_with_a_number_of_its_own() {
     script.has_sent_all();
 }
 
-/// RFC 3758, 3.5, A2: "MUST NOT advance the cwnd based on this 'abandoned' data chunk", although it has arrived; but for who asks for it.
+/// RFC 3758, 3.5, A2: "MUST NOT advance the cwnd based on this 'abandoned' data chunk", although it has arrived; but
+/// where the option asks for it.
 // rfc3758:3.5-3
 #[test]
 fn what_was_given_up_and_has_arrived_is_credited_where_that_is_wanted() {
@@ -280,7 +282,7 @@ fn what_was_given_up_and_has_arrived_is_credited_where_that_is_wanted() {
     }
 }
 
-/// RFC 3758, 3.5, F5: what is given up in flight and turns out to be lost shrinks the window all the same.
+/// RFC 3758, 3.5, F5: a chunk that is given up in flight and turns out to be lost shrinks the window all the same.
 // rfc3758:3.5-20
 #[test]
 fn a_loss_of_what_was_given_up_in_flight_is_a_loss() {
@@ -420,7 +422,7 @@ fn a_peer_that_acknowledges_what_it_was_not_told() {
     assert_eq!(script.closed(), Some(CloseReason::ProtocolViolation { what }));
 }
 
-/// A shutdown waits until the peer has skipped what was given up.
+/// A shutdown waits until the peer has skipped the messages that were given up.
 #[test]
 fn a_shutdown_waits_for_what_is_skipped() {
     for sent in [true, false] {
@@ -488,7 +490,8 @@ fn a_peer_that_skips_nothing() {
     assert_eq!(fates(&mut early), [Fate::Delivered(1), Fate::Delivered(2)]);
 }
 
-/// RFC 7496, 3.2: where the send buffer is full, what matters least makes room, and nothing is given up in vain.
+/// RFC 7496, 3.2: where the send buffer is full, the message that matters least makes room, and nothing is given up
+/// in vain.
 #[test]
 fn priorities_decide_what_a_full_buffer_keeps() {
     let mut script = established(&config().with(|c| c.limits.send_buffer = 5000));
@@ -568,7 +571,7 @@ fn the_sender_is_dry() {
     assert_eq!(dry(&mut script), 0);
 }
 
-/// An abort fails what is not acknowledged: each message has one fate, and comes back with its mark.
+/// An abort fails the messages that are not acknowledged: each has one fate, and comes back with its mark.
 #[test]
 fn an_abort_fails_what_is_left() {
     let mut script = established(&config());

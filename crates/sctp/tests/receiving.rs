@@ -182,7 +182,7 @@ fn a_slow_reader_holds_up_nobody_within_the_window() {
     }
 }
 
-/// A message that is longer than what a slow reader leaves of the window gets through in parts.
+/// A message that is longer than the window that a slow reader leaves gets through in parts.
 #[test]
 fn a_long_message_gets_past_a_slow_reader() {
     for on in [false, true] {
@@ -317,7 +317,7 @@ fn life(seed: u64) {
             assert_eq!(pair.z.view(z).unwrap().audit(), Ok(()), "{what}");
         }
         pair.now = limit;
-        // At last everybody reads: who goes on waiting for a stream may wait for ever.
+        // At last everybody reads: a user who goes on waiting for a stream may wait for ever.
         let everybody = round > 60;
         let mut take = |message: Received, got: &mut Vec<Vec<Vec<u8>>>| {
             if let Some(whole) = joined(&mut unfinished, message) {

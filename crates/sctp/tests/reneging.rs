@@ -100,7 +100,7 @@ fn reneging_life(config: &Config) {
     let got: Vec<u8> = pair.received.iter().flat_map(|(_, m)| m.pieces().flatten().copied()).collect();
     assert!(got == message, "{name}: {} bytes", got.len());
     let ended = pair.log.iter().rev().find(|p| p.has("SHUTDOWN-COMPLETE")).unwrap().at;
-    // No timer had to expire: what the point shows to be missing leaves with the answer.
+    // No timer had to expire: the chunk that the point shows to be missing leaves with the answer.
     assert!(ended - closed_at < ms(500), "{name}: {}", ended - closed_at);
 }
 
@@ -263,7 +263,7 @@ fn greedy(config: &Config) -> Script {
     script
 }
 
-/// Payload of what left, of numbers from `new` on and below.
+/// Payload of the chunks that left, of numbers from `new` on and below.
 fn bytes(log: &[Logged], first: u32, new: u32) -> (u64, u64) {
     let (mut fresh, mut again) = (0, 0);
     for data in log.iter().filter(|p| p.from == Side::A).flat_map(Logged::data) {
@@ -320,7 +320,7 @@ fn acknowledging_again_draws_nothing() {
     }
 }
 
-/// The window grows by what was acknowledged, once, also where each SACK moves the point by one and acknowledges the rest again.
+/// The window grows by the bytes acknowledged, once, also where each SACK moves the point by one and acknowledges the rest again.
 #[test]
 fn a_window_grows_once_by_each_byte() {
     for control in ["reno", "cubic", "bic"] {

@@ -95,7 +95,7 @@ fn s5_2_4_collisions_with_data_and_a_loss_anywhere() {
     }
 }
 
-/// 5.1.1: a collision grants streams, too; what was queued beyond is dropped and reported.
+/// 5.1.1: a collision grants streams, too; messages queued beyond are dropped and reported.
 // rfc9260:5.1.1-3
 #[test]
 fn s5_1_1_streams_granted_in_a_collision() {

@@ -1,4 +1,4 @@
-//! Room in the receive buffer behind a hole: what fills it is taken, whatever lies behind (RFC 9260, 6.2).
+//! Room in the receive buffer behind a hole: a chunk that fills it is taken, whatever lies behind (RFC 9260, 6.2).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -30,7 +30,7 @@ fn fragments(stream: u16, number: u32, count: u32, len: usize) -> Vec<Chunked> {
     (0..count).map(one).collect()
 }
 
-/// A peer that sends what a_rwnd lets it, and again what SACKs do not name.
+/// A peer that sends as much as a_rwnd lets it, and again the chunks that SACKs do not name.
 struct Peer {
     script: Script,
     chunks: Vec<Chunked>,

@@ -1,4 +1,4 @@
-//! One endpoint against a peer that is written down packet by packet: what a well-behaved stack would never send.
+//! One endpoint against a peer that is written down packet by packet: it sends packets that a well-behaved stack never would.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 

@@ -63,7 +63,7 @@ fn a_receiver_lists_the_newest_and_others_in_turn() {
     assert_eq!(last(&script), (BEFORE, true, vec![(2, 2), (4, 4), (8, 8), (10, 10)]));
     arrives(&mut script, 12);
     assert_eq!(last(&script), (BEFORE, true, vec![(6, 6), (8, 8), (10, 10), (12, 12)]));
-    // A hole in the middle is filled: that is what is new.
+    // A hole in the middle is filled: only that is new.
     arrives(&mut script, 5);
     assert_eq!(last(&script), (BEFORE, true, vec![(2, 2), (4, 6), (10, 10), (12, 12)]));
     arrives(&mut script, 3);
@@ -167,7 +167,7 @@ fn a_sender_keeps_what_a_selection_leaves_out() {
     }
 }
 
-/// The endpoint gets another configuration between INIT ACK and cookie: what it has agreed to stays, and blocks are listed.
+/// The endpoint gets another configuration between INIT ACK and cookie: the agreement stays, and blocks are listed.
 #[test]
 fn a_cookie_outlives_the_configuration() {
     let config = |most| Arc::new(config(most));
@@ -267,7 +267,7 @@ fn the_window_of_an_overtaken_selection_does_not_count() {
             let emit = if params.is_empty() { sack::emit } else { sack::emit_selected };
             script.send(|out| emit(out, cumulative, window, &gaps, &[]));
         };
-        // A buffer of 40,000 bytes: full with what is under way.
+        // A buffer of 40,000 bytes: full with the data under way.
         say(&new, 40_000 - 22_000);
         say(&old, 40_000 - 5000);
         script.pair.log.clear();
@@ -324,7 +324,7 @@ fn a_parameter_that_is_lost_on_the_way_loses_no_news() {
     }
 }
 
-/// A selection may not name what was never sent either.
+/// A selection may not name chunks that were never sent either.
 #[test]
 fn a_selection_of_what_was_never_sent_ends_the_association() {
     let mut script = calling(&config(4), AGREES, 2);

@@ -140,7 +140,7 @@ fn s6_2_what_was_dropped_for_a_hole_is_not_acknowledged_any_more() {
     }
     let before = TSN_Z.wrapping_sub(1);
     assert_eq!(last_sack(&script), (before, 0, vec![(3, 5)], 1));
-    // The window is closed: what is beyond is dropped, and what fills the hole takes the place of the last.
+    // The window is closed: a chunk beyond is dropped, and one that fills the hole takes the place of the last.
     fragment(&mut script, TSN_Z + 5, false);
     assert_eq!(last_sack(&script), (before, 0, vec![(3, 5)], 1));
     fragment(&mut script, TSN_Z + 1, true);

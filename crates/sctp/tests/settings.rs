@@ -192,7 +192,7 @@ fn the_window_of_one_flow_is_divided() {
     assert_eq!(windows(&mut pair), [together[0] / 3; 3]);
 }
 
-/// a_rwnd less what is outstanding, as the SACKs of Z say it: the highest TSN that A may send, and a_rwnd itself.
+/// a_rwnd less the bytes outstanding, by the SACKs of Z: the highest TSN that A may send, and a_rwnd itself.
 fn edges(pair: &Pair) -> Vec<(u64, u32)> {
     let mut cumulative: Option<(u32, u64)> = None;
     let mut edges = Vec::new();
@@ -210,7 +210,7 @@ fn edges(pair: &Pair) -> Vec<(u64, u32)> {
     edges
 }
 
-/// A smaller window comes as messages are read: what was offered is never taken back. A larger one is told at once.
+/// A smaller window comes as messages are read: an offer is never taken back. A larger one is told at once.
 #[test]
 fn the_receive_window_shrinks_without_taking_back() {
     let config = Config::rfc9260().with(|c| {
@@ -267,7 +267,7 @@ fn the_receive_window_shrinks_without_taking_back() {
     );
 }
 
-/// SPP_PMTUD_ENABLE on an association that lives: probes begin, find what the path carries, and end when they are turned off.
+/// SPP_PMTUD_ENABLE on an association that lives: probes begin, find the path MTU, and end when they are turned off.
 #[test]
 fn probes_of_the_path_mtu_begin_on_a_living_association() {
     let config = Config::rfc9260().with(|c| {
@@ -286,7 +286,7 @@ fn probes_of_the_path_mtu_begin_on_a_living_association() {
     assert!(!a(&mut pair, id).is_searching_path_mtu());
     assert_eq!(a(&mut pair, id).path_mtu(), 2600);
     assert!(pair.saw(Side::A, |e| matches!(e, Event::PathMtu { path: 0, mtu: 2600 })));
-    // Without probes what was found is kept.
+    // Without probes the MTU that was found is kept.
     set(&mut pair, id, "mtu_discovery", "off");
     pair.log.clear();
     pair.run_for(SECOND * 2000);
@@ -446,7 +446,7 @@ fn small_messages_that_fill_a_packet_do_not_wait() {
     assert_eq!(script.left().len(), 75);
 }
 
-/// The same with one message, where fragments are short: what counts is what its chunks take.
+/// The same with one message, where fragments are short: the size of its chunks counts.
 #[test]
 fn a_message_whose_fragments_fill_a_packet_does_not_wait() {
     let mut script = Script::established(&Config::rfc9260().with(|c| {

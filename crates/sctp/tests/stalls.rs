@@ -42,7 +42,7 @@ fn a_place_is_free_when_nothing_can_be_taken_back() {
         script.pair.pump();
         assert_eq!(script.left(), [0, 1, 2]);
         script.pair.run_for(ms(100));
-        // All of subflow 1 has arrived, and what subflow 0 sent before it has not.
+        // All of subflow 1 has arrived, and the chunks that subflow 0 sent before it have not.
         script.sack(0, WINDOW, &[(2, 3)]);
         script.pair.a.association(a).unwrap().remove_subflow(script.pair.now, 1, 0).unwrap();
         if taken_back_first {
@@ -231,7 +231,7 @@ fn data_flows_with_the_window_update() {
     }
 }
 
-/// The window opens before the probe's T3-rtx: what is lost later is lost.
+/// The window opens before the probe's T3-rtx: a chunk lost later is lost.
 #[test]
 fn a_probe_that_is_answered_is_no_probe_any_more() {
     for acknowledged in [0, 1] {
@@ -306,7 +306,7 @@ fn a_window_that_stays_closed_does_not_hold_a_shutdown() {
 }
 
 /// 6.10 and 6.2.1: a SACK without room beside a HEARTBEAT ACK leaves in the next packet, with all its gap blocks. One that is cut
-/// takes back what was acknowledged.
+/// takes back acknowledgements.
 // rfc9260:6.2-17
 #[test]
 fn a_sack_leaves_whole() {

@@ -260,7 +260,7 @@ fn chunks_of_extensions_are_counted_by_type() {
     );
 }
 
-/// Streams are counted for who asks, and nobody else.
+/// Streams are counted where the configuration asks for it, and nowhere else.
 #[test]
 fn streams_are_counted_where_it_is_asked_for() {
     let config = Config::rfc9260().with(|c| c.streams.statistics = true);

@@ -80,7 +80,7 @@ fn memory_follows_the_streams_that_are_used() {
 /// it begins and ends one, whether it is unordered, bytes.
 struct Chunked(u32, u16, u32, u32, (bool, bool), bool, usize);
 
-/// Sends chunks until none is taken any more: what is held more than before, bytes, and what is charged for that.
+/// Sends chunks until none is taken any more; returns the memory that has been added, bytes, and the charge for it.
 fn fill(interleaved: bool, by_stream: bool, chunk: impl Fn(u32) -> Chunked) -> (usize, usize) {
     let config = Config::rfc9260().with(|c| {
         c.extensions.interleaving = interleaved;
@@ -132,7 +132,7 @@ fn fill(interleaved: bool, by_stream: bool, chunk: impl Fn(u32) -> Chunked) -> (
     (held, script.pair.a.view(a).unwrap().holdings().0 as usize)
 }
 
-/// Every kind of message that nobody has read, or can have yet, one on each of many streams: what is charged for them is what they take.
+/// Every kind of message that nobody has read, or can have yet, one on each of many streams: the charge for them is the memory that they take.
 #[test]
 fn what_waits_takes_no_more_than_is_charged_for_it() {
     let _alone = ALONE.lock().unwrap();

@@ -175,7 +175,7 @@ fn a_new_code_point_opens_a_subflow_up_to_the_limit() {
     );
 }
 
-/// Streams that are added when the first subflow is gone belong to the one that took its streams: what is sent on them has a subflow, and
+/// Streams that are added when the first subflow is gone belong to the one that took its streams: messages on them have a subflow, and
 /// keeps it when another takes the free place.
 #[test]
 fn streams_that_are_added_go_where_those_of_the_first_went() {

@@ -214,7 +214,7 @@ fn life(seed: u64) {
         c.timers.rto_max = Duration::from_secs(4);
         c.timers.heartbeat_interval = Duration::ZERO;
     });
-    // The thesis has no fragment numbers: what waits behind a hole must fit the buffer.
+    // The thesis has no fragment numbers: messages that wait behind a hole must fit the buffer.
     let longest =
         if level == SubflowLevel::Sf2007 && config.limits.receive_window < 5000 { 1400 } else { 5000 };
     let what = format!(

@@ -387,7 +387,7 @@ fn requests_that_contradict_what_is_open() {
     alive(&mut pair, a, z);
 }
 
-/// A peer that ignores every window gets what the buffer holds and no more, and cannot take the floors of other subflows.
+/// A peer that ignores every window fills the buffer and no more, and cannot take the floors of other subflows.
 #[test]
 fn a_peer_that_ignores_windows() {
     let (mut pair, a, _, known) = spied(SubflowLevel::One);

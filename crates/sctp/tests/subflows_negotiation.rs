@@ -144,7 +144,7 @@ fn init_parts(packet: &Logged) -> Option<(Vec<Vec<u8>>, BTreeSet<u16>)> {
         let raw = raw.unwrap();
         match raw.kind {
             0x8008 | 0xB05F => drop(ours.insert(raw.kind)),
-            // A cookie says what was agreed; its length differs.
+            // A cookie holds the agreement; its length differs.
             7 => fixed.push(vec![7]),
             _ => fixed.push(raw.bytes.to_vec()),
         }

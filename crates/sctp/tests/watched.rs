@@ -109,7 +109,7 @@ fn rto_max_and_the_guard_change_in_a_shutdown() {
     }
 }
 
-/// T5 is set when a shutdown begins: who turns it on later has none for this one.
+/// T5 is set when a shutdown begins: a guard that is turned on later has none for this one.
 #[test]
 fn a_guard_that_is_turned_on_in_a_shutdown() {
     let config = patient().with(|c| c.timers.shutdown_guard_rto_max = 0);

@@ -1,4 +1,5 @@
-//! Packets with a checksum of zero (RFC 9653): who may send them, whose are taken, and that nobody else gains by them.
+//! Packets with a checksum of zero (RFC 9653): ends that may send them, packets that are accepted, and that nobody
+//! else gains by them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 

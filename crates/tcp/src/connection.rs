@@ -104,12 +104,12 @@ impl Connection {
         }
     }
 
-    /// With `host_cache`: what earlier connections to the peer left.
+    /// With `host_cache`: path metrics that earlier connections to the peer left.
     pub(crate) fn remember(&mut self, learnt: Option<Learnt>) {
         self.learnt = learnt.filter(|_| self.config.host_cache);
     }
 
-    /// With `host_cache`: what this one leaves.
+    /// With `host_cache`: path metrics that this connection leaves.
     pub(crate) fn learnt(&self) -> Option<Learnt> {
         if self.config.host_cache { self.sender.learnt() } else { None }
     }

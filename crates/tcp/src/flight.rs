@@ -99,12 +99,13 @@ impl Flight {
         self.ring.is_empty()
     }
 
-    /// Keeps what acknowledgements report, and with `order` what time-based loss detection needs.
+    /// Keeps the segments that acknowledgements report, and with `order` the times that time-based loss detection
+    /// needs.
     pub(crate) fn track(&mut self, news: bool, order: bool) {
         (self.keeps_news, self.keeps_order) = (news, order);
     }
 
-    /// Keeps what is found lost.
+    /// Keeps the losses that are found.
     pub(crate) fn track_losses(&mut self, losses: bool) {
         self.keeps_losses = losses;
     }
@@ -151,7 +152,7 @@ impl Flight {
         self.outstanding
     }
 
-    /// "pipe" of RFC 6675, section 4: not SACKed and not lost, plus what was sent again.
+    /// "pipe" of RFC 6675, section 4: bytes not SACKed and not lost, plus those sent again.
     pub(crate) fn pipe(&self) -> u64 {
         (self.outstanding - self.sacked - self.lost) + self.resent
     }
@@ -325,7 +326,8 @@ impl Flight {
         0
     }
 
-    /// Below which sequence number data is lost by FACK: what lies `duplicates` segments or more below the end of the highest one SACKed.
+    /// Sequence number below which data is lost by FACK: `duplicates` segments or more below the end of the highest
+    /// one SACKed.
     pub(crate) fn lost_below_forward(&self, duplicates: u32, mss: u64) -> u64 {
         self.sacks.end().unwrap_or(0).saturating_sub(u64::from(duplicates) * mss)
     }
@@ -436,7 +438,7 @@ impl Flight {
         self.judged = self.end_index();
     }
 
-    /// Nothing is held for lost any more, and what was sent again counts once.
+    /// Nothing is held for lost any more, and segments sent again count once.
     pub(crate) fn forget_losses(&mut self) {
         (self.lost, self.resent) = (0, 0);
         for segment in &mut self.ring {
@@ -486,7 +488,7 @@ impl Flight {
         self.get(self.cursor).map(|s| s.seq)
     }
 
-    /// The cursor's segment, whatever it is.
+    /// Index of the segment at the cursor, in whatever state it is.
     pub(crate) fn at_cursor(&self) -> Option<u64> {
         (self.cursor < self.end_index()).then_some(self.cursor)
     }

@@ -10,7 +10,7 @@
 //! |              options, padded to a multiple of 4               |
 //! ```
 //!
-//! Parsing never panics and never reads past the end; what it accepts, emitting writes back.
+//! Parsing never panics and never reads past the end; a header that it accepts is emitted unchanged.
 
 mod error;
 mod options;

@@ -156,7 +156,7 @@ impl Receiver {
         self.fill(end, part)
     }
 
-    /// In order, with holes above: takes what is new up to `end`, then what has become in order.
+    /// In order, with holes above: takes the new data up to `end`, then data that has become in order.
     fn fill<'a>(&mut self, end: u64, part: impl Fn(u64, u64) -> &'a [u8]) -> Arrival {
         let mut arrival = Arrival { filled: true, ..Arrival::default() };
         loop {

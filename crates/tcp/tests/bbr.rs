@@ -182,7 +182,8 @@ fn the_bucket_stands_for_max_burst() {
     assert!(limited <= free + ms(100), "{limited} against {free}");
 }
 
-/// The peer has no SACK, or the recovery has no scoreboard: what a model must hear nobody knows, and CUBIC stands for it.
+/// The peer has no SACK, or the recovery has no scoreboard: nobody has the reports that a model needs, and CUBIC
+/// stands for it.
 #[test]
 fn without_a_scoreboard_it_is_cubic() {
     let ssthresh = |client: Config, server: Config| {
@@ -200,7 +201,7 @@ fn without_a_scoreboard_it_is_cubic() {
     assert_eq!(ssthresh(Config { recovery: LossRecovery::Sack6675, ..bbr() }, bbr()), u64::MAX);
 }
 
-/// Nothing but the first window and what a quantum allows leaves at one instant, and the path is full.
+/// Only the first window and a quantum leave at one instant, and the path is full.
 #[test]
 fn a_model_fills_the_path_and_sends_no_bursts() {
     let mut pair = path(&bbr(), 40_000_000);
@@ -233,7 +234,8 @@ fn splitting_acknowledgements_gains_nothing() {
     assert!(split.2 <= 6 * MSS, "{split:?}");
 }
 
-/// Acknowledgements of what cannot have arrived: no burst beyond what a pacer lets leave in a quantum, and no end to the connection.
+/// Acknowledgements of data that cannot have arrived: no burst beyond the quantum of the pacer, and no end to the
+/// connection.
 #[test]
 fn optimistic_acknowledgements_make_no_bursts() {
     let mut pair = path(&bbr(), 60_000_000);
@@ -247,7 +249,7 @@ fn optimistic_acknowledgements_make_no_bursts() {
     assert!(data(&pair).count() > 1000);
 }
 
-/// After a pause the rate is known, the path was not taken for slow, and what follows is paced.
+/// After a pause the rate is known, the path was not taken for slow, and the next segments are paced.
 #[test]
 fn an_application_that_pauses() {
     let mut pair = path(&bbr(), 0);
@@ -285,7 +287,7 @@ fn a_path_that_is_gone_for_a_while() {
     assert!(largest_burst(&pair, at(6000)) <= 40 * MSS, "{}", largest_burst(&pair, at(6000)));
 }
 
-/// 4 % are lost, also of what is sent again: the model hears of each once.
+/// 4 % are lost, also of retransmissions: the model hears of each once.
 #[test]
 fn a_lossy_path_is_not_a_slow_one() {
     let mut rng = Rng::stream(1, "test", "loss");

@@ -13,7 +13,7 @@ fn shown(base: &Config, key: &str, text: &str) -> Option<String> {
     config.get(key)
 }
 
-/// The values of an option at each edge of what it takes, as text.
+/// The values of an option at each edge of its range, as text.
 fn edges(base: &Config, key: &str, allowed: &str) -> Vec<String> {
     let takes = |text: &str| base.clone().set(key, text).is_ok();
     let words = allowed.split([',', ' ', '"']).chain(["true", "false"]);

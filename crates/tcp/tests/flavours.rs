@@ -160,7 +160,7 @@ fn inflight_limiting_keeps_the_queue_short() {
     assert!((4..=20).contains(&held), "{held} against {free}");
 }
 
-/// The second connection begins with what the first has learnt, or, without the cache, with nothing.
+/// The second connection begins with the path metrics of the first, or, without the cache, with none.
 #[test]
 fn the_host_cache_seeds_round_trip_time_and_threshold() {
     for (host_cache, rto, threshold) in [(true, 200, true), (false, 3000, false)] {

@@ -45,7 +45,7 @@ impl Framing {
         .emit(out);
     }
 
-    /// Everything but DATA. Apart, so that DATA costs what it did without it.
+    /// Everything but DATA. Apart, so that DATA costs no more with it than without it.
     #[inline(never)]
     fn emit_extended(self, flags: DataFlags, fragment: &Fragment, tsn: Tsn, out: &mut Vec<u8>) {
         let (stream, mid, payload) = (fragment.stream, fragment.mid, &fragment.payload[..]);

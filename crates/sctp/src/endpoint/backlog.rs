@@ -20,7 +20,7 @@ const MOST_KEPT: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) cookie: Cookie,
-    /// Of the last packet that it came in.
+    /// Addresses and marks of the last packet that it came in.
     pub(super) meta: Meta,
     /// The SCTP packet, or as much of it as is kept.
     pub(super) packet: Vec<u8>,
@@ -73,7 +73,7 @@ pub(super) struct Backlog {
     verdicts: BTreeMap<Peer, Verdict>,
     /// In the order of time.
     judged: VecDeque<(Instant, Peer)>,
-    /// Of those that were announced.
+    /// Requests that were announced and do not wait any more, with the reason.
     gone: VecDeque<(IncomingId, Withdrawn)>,
     /// The first that may not have been announced.
     next: u64,

@@ -87,7 +87,7 @@ impl Closing {
         !self.ended.is_empty()
     }
 
-    /// Frees what has closed and was read. Those whose last packet has not left are looked at again; those with something to read
+    /// Frees associations that have closed and were read. Those whose last packet has not left are looked at again; those with something to read
     /// when it was read; those with something to take back when it was, or when they are more than [`HANDING_BACK`].
     #[cold]
     pub(super) fn free_ended(&mut self, registry: &mut Registry) {

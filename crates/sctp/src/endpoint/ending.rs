@@ -19,7 +19,7 @@ impl Endpoint {
     /// let now = two.now;
     /// two.ends[0].drain(now, Some(Duration::from_secs(30)));
     /// assert_eq!(two.ends[0].poll_endpoint_event(), None);
-    /// two.exchange(); // what was accepted is delivered first
+    /// two.exchange(); // accepted messages are delivered first
     /// assert_eq!(two.ends[0].poll_endpoint_event(), Some(EndpointEvent::Drained));
     /// assert_eq!(two.z().receive().map(|message| message.len()), Some(50_000));
     /// # Ok::<(), SendError>(())

@@ -15,7 +15,7 @@ const QUOTED: usize = 8;
 const INITIATE_TAG: usize = 16;
 
 impl Endpoint {
-    /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows what nobody but the peer and the
+    /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows a value that nobody but the peer and the
     /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (10, ICMP6).
     // rfc9260:10-1 rfc9260:10-4 rfc6951:5.5-1
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {

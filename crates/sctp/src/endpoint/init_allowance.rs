@@ -32,7 +32,7 @@ impl InitAllowance {
 mod tests {
     use super::*;
 
-    /// A burst of a second's worth, then the rate; what was not used does not add up, and a clock that steps back blocks nothing.
+    /// A burst of a second's worth, then the rate; unused allowance does not add up, and a clock that steps back blocks nothing.
     #[test]
     fn so_many_in_a_second() {
         let mut allowance = InitAllowance::default();

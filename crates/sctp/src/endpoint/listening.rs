@@ -24,7 +24,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Of an endpoint with this first port, which lets nobody in yet.
+    /// The state of an endpoint with this first port that accepts nobody yet.
     pub(super) fn new(first: u16, allows_private: bool) -> Self {
         Self { config: None, first, ports: None, allows_private, validated: None, takes_zero_checksum: false }
     }

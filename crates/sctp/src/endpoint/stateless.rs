@@ -26,7 +26,7 @@ pub(super) struct Stateless {
 }
 
 impl Stateless {
-    /// Its answers have such checksums.
+    /// `checksums`: those of the answers.
     pub(super) fn new(checksums: Checksums) -> Self {
         Self { waiting: VecDeque::new(), checksums, stats: EndpointStats::default() }
     }

@@ -6,7 +6,7 @@ use anabranch_wire::cause;
 
 use super::{AbortReason, CloseReason, Direction, Event, Reconfigured};
 
-/// So many stream ids are listed.
+/// Most stream ids that are listed.
 const LISTED: usize = 16;
 
 impl fmt::Display for AbortReason {

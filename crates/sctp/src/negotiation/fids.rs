@@ -20,7 +20,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// As on the wire.
+    /// The result code on the wire.
     pub(crate) const fn code(self) -> u32 {
         match self {
             Self::Nothing => 0,

@@ -57,9 +57,9 @@ pub(crate) struct Extensions {
     pub(crate) sf: Option<Box<Agreed>>,
     /// The encoding of 2007: subflows that we may have and that the peer may have.
     pub(crate) sf2007: Option<(u8, u8)>,
-    /// Packets with a checksum of zero are taken: we have announced what finds their errors (RFC 9653, 5.3).
+    /// Packets with a checksum of zero are taken: we have announced an error detection method in its place (RFC 9653, 5.3).
     pub(crate) takes_zero_checksum: bool,
-    /// Packets leave with a checksum of zero: the peer has announced what we have (RFC 9653, 5.2).
+    /// Packets leave with a checksum of zero: the peer has announced the error detection method that we have (RFC 9653, 5.2).
     pub(crate) sends_zero_checksum: bool,
     /// Adaptation Layer Indication of the peer (RFC 5061).
     pub(crate) adaptation: Option<u32>,

@@ -16,11 +16,11 @@ pub(crate) struct Heartbeat {
     awaiting: Option<(u64, Instant)>,
     /// Set when the missing answer has been counted: an answer that still comes is late, and welcome.
     missed: bool,
-    /// One must leave.
+    /// A HEARTBEAT must leave.
     wanted: bool,
-    /// The one that is wanted only measures: that no answer comes is no error.
-    measures_only: bool,
     /// The one that is wanted only measures: a missing answer is no error.
+    measures_only: bool,
+    /// New DATA was sent here since the timer was set: the path is not idle.
     used: bool,
     /// The user wants none here.
     quiet: bool,
@@ -48,7 +48,7 @@ impl Heartbeat {
         Some(config.clock().after(sent_at, rtt.rto()))
     }
 
-    /// One must leave.
+    /// A HEARTBEAT must leave.
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.wanted
@@ -97,7 +97,7 @@ impl Heartbeat {
         }
     }
 
-    /// New DATA leaves on the path, which "can be used for updating path RTT" (8.3): what is sent again cannot.
+    /// New DATA leaves on the path, which "can be used for updating path RTT" (8.3): a retransmission cannot.
     #[inline]
     pub(super) fn mark_used(&mut self) {
         self.used = true;

@@ -93,13 +93,13 @@ impl Path {
         self.refuses_ect = true;
     }
 
-    /// Its round-trip estimate.
+    /// Round-trip estimate of the path.
     #[inline]
     pub(crate) fn rtt(&self) -> &RttEstimator {
         &self.rtt
     }
 
-    /// The same, for the lane that measures the path with its data.
+    /// Round-trip estimate of the path, for the lane that measures it with its data.
     #[inline]
     pub(crate) fn rtt_mut(&mut self) -> &mut RttEstimator {
         &mut self.rtt

@@ -19,7 +19,7 @@ pub(crate) struct PathMtu {
     under: Under,
     /// Largest SCTP packet, common header included, bytes.
     max_packet: u32,
-    /// The search for the MTU, or what else is known of it; only where there is something.
+    /// The search for the MTU, or the state that ICMP or the user has set; `None` while nothing is known.
     search: Option<Box<Search>>,
     /// A probe must leave.
     probe_due: bool,
@@ -30,7 +30,7 @@ pub(crate) struct PathMtu {
 }
 
 impl PathMtu {
-    /// As the path begins.
+    /// The state at the beginning of a path.
     pub(super) fn new(config: &Config, remote: SocketAddr) -> Self {
         let under = Under::of(remote);
         let mtu = first_mtu(config, under);
@@ -76,7 +76,7 @@ impl PathMtu {
         self.max_packet as usize
     }
 
-    /// Path Maximum DATA Chunk Size: what remains for one DATA chunk, header included, in a packet without other
+    /// Path Maximum DATA Chunk Size: the room for one DATA chunk, header included, in a packet without other
     /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
     #[inline]
     pub(crate) fn pmdcs(&self) -> u32 {
@@ -99,12 +99,12 @@ impl PathMtu {
         std::mem::replace(&mut self.max_packet, max_packet) != max_packet
     }
 
-    /// The user has said what the path carries: its packets may be fragmented.
+    /// The user has set the MTU of the path: its packets may be fragmented.
     pub(crate) fn is_fixed(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.state() == SearchState::Fixed)
     }
 
-    /// The user says what the path carries.
+    /// The user sets the MTU of the path.
     pub(crate) fn fix(&mut self, config: &Config, mtu: u16) {
         let sizes = sizes(config, self.under);
         self.search = Some(Box::new(Search::fixed(sizes, mtu)));
@@ -134,7 +134,7 @@ impl PathMtu {
         }
     }
 
-    /// Data leaves on the path: what probes find is of use from now on. An association that is only set up and ended, or only receives,
+    /// Data leaves on the path: the results of probes are of use from now on. An association that is only set up and ended, or only receives,
     /// sends none.
     #[cold]
     fn let_probes_go(&mut self) {

@@ -12,17 +12,17 @@ use crate::event::Event;
 use crate::ids::{PathId, Table};
 
 /// The paths of an association. There always is one, that of the handshake; as long as no other is chosen it is the primary one (RFC 9260,
-/// 2.3): what belongs to no other path leaves there.
+/// 2.3): chunks that belong to no other path leave there.
 #[derive(Debug)]
 pub(crate) struct Paths {
     table: Table<PathId, Path>,
     primary: PathId,
-    /// Addresses from which the peer may write besides those of its paths: what it listed.
+    /// Addresses that the peer has listed, from which it may write besides those of its paths.
     listed: Vec<IpAddr>,
 }
 
 impl Paths {
-    /// With the path of the handshake.
+    /// A table with the path of the handshake only.
     pub(crate) fn new(path: Path) -> Self {
         Self { table: Table::of(path), primary: PathId::new(0), listed: Vec::new() }
     }

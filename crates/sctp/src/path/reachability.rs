@@ -15,7 +15,7 @@ pub(crate) struct Reachability {
 }
 
 impl Reachability {
-    /// Of a path that has had no error.
+    /// The state of a path that has had no error.
     pub(super) fn new(confirmed: bool) -> Self {
         Self { errors: 0, error_at: Instant::ZERO, active: true, confirmed }
     }

@@ -19,7 +19,7 @@ const ERROR_INTERVAL: Duration = Duration::from_secs(15);
 /// The state of the search (RFC 8899, 5.2), without Disabled: a path that is not connected has no search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchState {
-    /// No search: the user says what the path carries.
+    /// No search: the user has set the MTU of the path.
     Fixed,
     /// No probes: ICMP has lowered the MTU, which is raised again after PMTU_RAISE_TIMER (RFC 1191, 6.3).
     Lowered,
@@ -91,7 +91,7 @@ impl Search {
         Self { state: SearchState::Lowered, mtu, probed: 0, timer: Some(now + raise), ..Self::new(sizes) }
     }
 
-    /// The user says what the path carries.
+    /// The user sets the MTU of the path.
     pub(crate) fn fixed(sizes: Sizes, mtu: u16) -> Self {
         Self { state: SearchState::Fixed, mtu, probed: 0, ..Self::new(sizes) }
     }
@@ -337,7 +337,7 @@ mod tests {
     const RULES: PathMtuConfig = PathMtuConfig::DEFAULT;
     const SIZES: Sizes = Sizes { min: 576, base: 1200, max: 1500 };
 
-    /// Lets a search run on a path that carries so much; what it found, and how many probes it sent.
+    /// Lets a search run on a path that carries so much; returns its result, and the number of probes.
     fn find(search: &mut Search, now: &mut Instant, carries: u16) -> (u16, u32) {
         let mut probes = 0;
         while let Some(size) = search.due() {

@@ -97,7 +97,7 @@ impl Arrivals {
         }
     }
 
-    /// Looks at a chunk of the packet that is being read: its unwrapped number, and what it is, where it is new and may be taken. Of one
+    /// Looks at a chunk of the packet that is being read: its unwrapped number, and its relation to others, where it is new and may be taken. Of one
     /// that is not nothing more is to be said. The receive window has `window` bytes.
     // rfc9260:6.2-1 rfc9260:6.2-4 rfc9260:6.2-5 rfc9260:6.2-31
     #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
@@ -172,7 +172,7 @@ impl Arrivals {
         cx.record(SubflowId::FIRST, read.path, event);
     }
 
-    /// The peer gives up what is missing up to `cumulative`: "the data receiver MUST first update its cumulative TSN point to the value
+    /// The peer gives up the missing chunks up to `cumulative`: "the data receiver MUST first update its cumulative TSN point to the value
     /// carried in the FORWARD TSN chunk, and then MUST further advance its cumulative TSN point locally if possible" (RFC 3758, 3.6). The
     /// number before which all counts as received; `None` where nothing has moved. The receive window has `window` bytes.
     // rfc3758:3.6-2 rfc3758:3.6-3 rfc3758:3.6-4 rfc3758:3.6-5 rfc3758:3.6-6

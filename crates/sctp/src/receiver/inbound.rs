@@ -153,7 +153,7 @@ impl Inbound {
         }
     }
 
-    /// So many pieces more, and fewer, that a space brought.
+    /// Counts pieces of a space: so many more, and so many fewer.
     #[inline]
     fn count_pieces(&mut self, space: SpaceId, more: usize, fewer: usize) {
         self.buffered_pieces = (self.buffered_pieces + more).saturating_sub(fewer);
@@ -330,7 +330,7 @@ impl Inbound {
         (self.came_at, self.came_on) = (at, path.get());
     }
 
-    /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where that is long or messages in the
+    /// Hands over the part that is here of the message that the chunk `seq` of DATA has made grow, where that is long or messages in the
     /// making hold too much, and it is that message's turn.
     // rfc9260:6.9-15
     #[inline(never)]

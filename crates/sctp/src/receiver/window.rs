@@ -1,5 +1,5 @@
 //! The receive window: how large the receive buffer is. It begins as the configuration says. The user may choose another; and where the
-//! configuration lets it, it grows with what the user reads in a round trip, as those of Linux and FreeBSD do, up to a limit of the
+//! configuration lets it, it grows with the bytes that the user reads in a round trip, as those of Linux and FreeBSD do, up to a limit of the
 //! association and one of the endpoint, and shrinks when the endpoint has little left.
 
 mod tuning;
@@ -35,7 +35,7 @@ pub(crate) struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// Of so many bytes.
+    /// A window of so many bytes.
     pub(super) fn new(size: u32) -> Self {
         Self { size, shrinks_to: None, handshake_us: 0, tuning: None }
     }
@@ -46,7 +46,7 @@ impl ReceiveWindow {
         self.size
     }
 
-    /// As large as it may grow, bytes.
+    /// Largest size up to which it may grow, bytes.
     #[inline]
     pub(crate) fn largest(&self, limits: &LimitConfig) -> u32 {
         self.size.max(limits.largest_receive_window())

@@ -36,7 +36,7 @@ pub(super) enum Request {
 pub(super) struct Outstanding {
     pub(super) request: Request,
     pub(super) number: u32,
-    /// As it was sent first: it is sent again as it was.
+    /// The chunk as it was sent first: it is sent again unchanged.
     pub(super) bytes: Vec<u8>,
     /// True if the request must leave (again).
     pub(super) due: bool,
@@ -140,7 +140,7 @@ impl Reconfig {
         self.ask(Request::Close { fid: open.fid, epoch: open.epoch, last: open.last });
     }
 
-    /// The extension SF is gone: what was asked for it is not wanted any more. A request that is under way is still
+    /// The extension SF is gone: requests for it are not wanted any more. A request that is under way is still
     /// answered: without its number the peer would not take the next one.
     pub(crate) fn forget_subflows(&mut self) {
         self.waiting.retain(|request| !matches!(request, Request::Open { .. } | Request::Close { .. }));

@@ -42,7 +42,7 @@ impl Reconfig {
         scope.sender.messages().defer(scope.cx, all, streams);
     }
 
-    /// After a packet, or a timer: what waited for it goes on.
+    /// After a packet, or a timer: requests that waited for it go on.
     pub(crate) fn advance(&mut self, scope: &mut Scope<'_>) {
         if self.repeated.is_some_and(|(_, first)| scope.sender.tables().is_acknowledged(first)) {
             self.repeated = None;
@@ -66,7 +66,7 @@ impl Reconfig {
         self.refresh_deferred(scope);
     }
 
-    /// Does what the peer asks for, now or later.
+    /// Performs a request of the peer, now or later.
     pub(super) fn perform_stream_request(&mut self, scope: &mut Scope<'_>, number: u32, request: &Param<'_>) {
         let result = match request {
             Param::OutgoingReset(reset) => {

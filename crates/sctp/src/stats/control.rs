@@ -88,7 +88,7 @@ fn place(of: u8) -> Place {
     }
 }
 
-/// Of one direction.
+/// Counts of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     few: [u8; 8],
@@ -164,7 +164,7 @@ impl ControlCounters {
         add(Some(&mut self.rare.get_or_insert_default().reductions));
     }
 
-    /// Both.
+    /// Numbers of marked packets, and of windows cut because of marks.
     pub(crate) fn marks(&self) -> (u64, u64) {
         self.rare.as_ref().map_or((0, 0), |rare| (rare.marked.into(), rare.reductions.into()))
     }

@@ -16,7 +16,7 @@ pub(crate) struct Numbering {
 }
 
 impl Numbering {
-    /// With `asn` as the first association sequence number.
+    /// Numbering with `asn` as the first association sequence number.
     pub(crate) fn new(asn: Tsn) -> Self {
         Self { asn, ..Self::default() }
     }

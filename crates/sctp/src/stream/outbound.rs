@@ -123,7 +123,7 @@ impl Outbound {
         }
     }
 
-    /// The number of the message of a stream that has begun to leave, if that is an unordered one: what is in flight of it was numbered anew.
+    /// The number of the message of a stream that has begun to leave, if that is an unordered one: its chunks in flight were numbered anew.
     pub(crate) fn number_begun(&mut self, stream: u16, mid: Mid) {
         let Some(stream) = self.streams.get_mut(stream).filter(|stream| stream.offset > 0) else { return };
         if stream.queue.front().is_some_and(|message| message.unordered) {
@@ -152,7 +152,7 @@ impl Outbound {
         self.messages * Queued::COST
     }
 
-    /// Memory of what waits, payload and bookkeeping, bytes.
+    /// Memory of waiting messages, payload and bookkeeping, bytes.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         self.queued_bytes + self.bookkeeping()
@@ -163,7 +163,7 @@ impl Outbound {
         self.streams.get(id).map_or(0, |stream| stream.bytes)
     }
 
-    /// Memory of what waits on each stream that was used, payload and bookkeeping, bytes.
+    /// Memory of the messages that wait on each stream that was used, payload and bookkeeping, bytes.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
         self.streams.values().map(Stream::memory)
     }
@@ -338,7 +338,7 @@ impl Outbound {
         self.scheduler.set_value(stream, value);
     }
 
-    /// Takes away what waits on a stream of which no message has begun to leave, for another subflow.
+    /// Takes away the messages that wait on a stream of which none has begun to leave, for another subflow.
     pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Queued> {
         let Some(stream) = self.streams.get_mut(id) else { return VecDeque::new() };
         let moved = std::mem::take(&mut stream.queue);
@@ -351,7 +351,7 @@ impl Outbound {
         moved
     }
 
-    /// Takes out one message of a stream, and what it has left to send.
+    /// Takes out one message of a stream, or the rest of it that has not left.
     #[cold]
     pub(crate) fn remove(&mut self, id: u16, ticket: u32, interleaves: bool) -> Option<(Queued, Removed)> {
         let stream = self.streams.get_mut(id)?;
@@ -387,7 +387,7 @@ impl Outbound {
         self.streams.get(id).is_some_and(|stream| !stream.queue.is_empty())
     }
 
-    /// Tickets of what waits: for tests.
+    /// Tickets of waiting messages: for tests.
     pub(crate) fn tickets(&self) -> impl Iterator<Item = u32> + '_ {
         let tickets =
             self.streams.values().flat_map(|stream| stream.queue.iter().map(|message| message.ticket));
@@ -413,7 +413,7 @@ impl Outbound {
         all
     }
 
-    /// Takes out what waits on streams that the peer did not grant.
+    /// Takes out the messages that wait on streams that the peer did not grant.
     pub(crate) fn drop_streams_from(&mut self, limit: u16) -> Vec<Queued> {
         let mut dropped = Vec::new();
         for (_, stream) in self.streams.iter_mut().filter(|(id, _)| *id >= limit) {

@@ -11,7 +11,7 @@ const DRAWN: u64 = 100_000;
 /// Numbers so near to each other have something to do with each other: TSNs of one space.
 const NEAR: u64 = 64;
 
-/// Gives names to what was drawn.
+/// Gives names to numbers that were drawn.
 #[derive(Default)]
 pub(crate) struct Names {
     bases: Vec<u64>,

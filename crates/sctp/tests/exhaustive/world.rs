@@ -80,7 +80,7 @@ pub(crate) struct World {
     received: [BTreeMap<(usize, u8), u32>; 2],
     closed: [Vec<(AssociationId, CloseReason)>; 2],
     restarted: bool,
-    /// An attacker has used a right tag: what the two ends have together is at his mercy.
+    /// An attacker has used a right tag: the association of the two ends is at its mercy.
     betrayed: bool,
 }
 

@@ -64,7 +64,7 @@ fn told(mut pair: Pair) -> Recorded {
     Recorded { packets, events: pair.events.into_iter().map(event).collect(), trace, counters }
 }
 
-/// From now on both ends record what happens.
+/// From now on both ends keep trace records.
 fn record(pair: &mut Pair) {
     pair.a.set_trace(true);
     pair.z.set_trace(true);

@@ -1,5 +1,5 @@
 //! Any number of hosts in virtual time, some with several addresses, and strangers who are no endpoint but a script: they
-//! send what they like and read what is sent to their addresses.
+//! send any packets and read those sent to their addresses.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use std::collections::BTreeMap;

@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     pub(crate) boxes: Option<Boxes>,
 }
 
-/// Boxes on the way that understand a part of what they pass on.
+/// Boxes on the way that understand a part of the packets they pass on.
 #[derive(Clone, Debug)]
 pub(crate) struct Boxes {
     pub(crate) rng: Rng,
@@ -61,7 +61,7 @@ pub(crate) struct Boxes {
     pub(crate) burst: u64,
 }
 
-/// Routers that mark packets and send ICMP errors, and users who change what may be changed.
+/// Routers that mark packets and send ICMP errors, and users who change every option that may be changed.
 #[derive(Clone, Debug)]
 pub(crate) struct More {
     pub(crate) rng: Rng,
@@ -98,7 +98,7 @@ impl Plan {
         let moves = sometimes(&mut rng, 0.8, 0.02);
         let mut burst = 1;
         if self.largest <= 10 && rng.chance(0.5) {
-            // Many of the smallest: what is kept of each is more than they are.
+            // Many of the smallest: the bookkeeping of each is more than its payload.
             (burst, self.messages) = (40, self.messages * 20);
             self.config.limits.receive_window = one_of(&mut rng, &[4000, 40_000, 100_000]);
         }
@@ -129,7 +129,7 @@ fn sometimes(rng: &mut Rng, p: f64, most: f64) -> f64 {
 }
 
 fn config(rng: &mut Rng, honest: bool) -> Config {
-    // Younger than most lives: those that have found something stay what they were.
+    // Younger than most lives: those that have found something stay as they were.
     let older: Vec<&str> = Config::PROFILES.into_iter().filter(|name| *name != "modern").collect();
     let mut profile = one_of(rng, &older);
     if rng.clone().chance(0.1) {

@@ -80,7 +80,7 @@ pub(crate) struct World {
     seed: u64,
     /// The most that an association with a receive window of 32 KiB or more held, in thousandths of 2 x (send buffers + receive window).
     most_held: Cell<u64>,
-    /// The most subflows that each association has had: what was handed back at a restart is of all of them.
+    /// The most subflows that each association has had: messages handed back at a restart are of all of them.
     most_subflows: RefCell<BTreeMap<(usize, AssociationId), u64>>,
     now: Instant,
     ends: [Endpoint; 2],
@@ -249,7 +249,7 @@ impl World {
             let second = !stranger && known.any(|remote| remote.ip() == peer);
             assert!(!honest || !second, "a second association with the same peer: {event:?}");
             // A peer that has not heard that the first was up, nor that its user aborted it, is told that its cookie is stale, begins
-            // another one, and sends what was never acknowledged: each association delivers a message once.
+            // another one, and sends the messages that were never acknowledged: each association delivers a message once.
             if !stranger && user.closed.values().any(|reason| *reason == CloseReason::AbortedLocally) {
                 user.next_in.clear();
                 user.unordered_in.clear();
@@ -322,7 +322,7 @@ impl World {
         }
     }
 
-    /// 2 x (send buffers + receive window), and what there may be beyond it ("Bounds on memory", docs/explanation/engines.md).
+    /// 2 x (send buffers + receive window), and the additions that are allowed ("Bounds on memory", docs/explanation/engines.md).
     fn watch_memory(&self, s: usize, id: AssociationId, association: &Association) {
         let (held, bound) = association.holdings();
         let window = u64::from(association.configuration().limits.receive_window);
@@ -757,7 +757,7 @@ impl World {
         }
     }
 
-    /// Everything has ended; and if nobody interfered, gracefully, and what was accepted was delivered.
+    /// Everything has ended; and if nobody interfered, gracefully, and all accepted messages were delivered.
     pub(crate) fn settle(&mut self) {
         self.plan.heals_at = Instant::ZERO;
         for s in [0, 1] {

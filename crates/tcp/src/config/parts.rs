@@ -44,8 +44,8 @@ impl Config {
         }
     }
 
-    /// The controller of a connection with full segments of so many bytes of payload. A model of the path wants to hear what arrived and
-    /// what was lost: without a scoreboard it is CUBIC.
+    /// The controller of a connection with full segments of so many bytes of payload. A model of the path needs
+    /// reports of delivered and lost segments: without a scoreboard it is CUBIC.
     pub(crate) fn congestion(&self, mss: u64, scoreboard: bool) -> Controller {
         let algorithm = match self.controller {
             Algorithm::Bbr if !scoreboard => Algorithm::Cubic,

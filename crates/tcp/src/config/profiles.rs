@@ -70,7 +70,8 @@ impl Config {
     }
 }
 
-/// Alamgir et al. (2005), section 4, and what its Fig. 8 shows: two duplicate acknowledgements that send nothing.
+/// Alamgir et al. (2005), section 4, and a behaviour that its Fig. 8 shows: two duplicate acknowledgements that send
+/// nothing.
 fn study_2005() -> Config {
     Config {
         // 1448 + 40 bytes of headers: 3.967 ms at 3 Mb/s, the spacing of Fig. 8.

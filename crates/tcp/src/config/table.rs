@@ -119,7 +119,8 @@ config! {
     // ---- buffers
     /// Receive buffer: the window that is advertised when nothing is waiting to be read.
     receive_buffer: u64 = 1 << 20;
-    /// The receive buffer grows up to this with what the user reads in a round trip (Linux: tcp_rcv_space_adjust); 0: it stays as it is.
+    /// The receive buffer grows up to this with the bytes that the user reads in a round trip (Linux:
+    /// tcp_rcv_space_adjust); 0: it stays as it is.
     receive_buffer_limit: u64 = 0;
     /// Send buffer: bytes that `send` accepts before they are acknowledged.
     send_buffer: u64 = 4 << 20;
@@ -180,7 +181,7 @@ config! {
     pacing_gain_slow_start: Percent = Percent(200);
     /// With pacing: full segments that may leave at once after a pause.
     pacing_burst: NonZeroU8 = NonZeroU8::new(10).unwrap_or(NonZeroU8::MIN);
-    /// With pacing: what comes due in so long leaves together, two segments at least; 0 s: each segment when it is due.
+    /// With pacing: segments that come due in so long leave together, two at least; 0 s: each segment when it is due.
     pacing_quantum: Duration = Duration::from_millis(1);
 
     // ---- loss recovery
@@ -188,7 +189,8 @@ config! {
     recovery: LossRecovery = LossRecovery::Sack6675;
     /// With sack6675: a scoreboard that holds the first segment for lost starts recovery before duplicate_threshold reports (RFC 6675, section 5, step 2); not so before that RFC.
     scoreboard_starts_recovery: bool = true;
-    /// With sack6675: lost is what lies duplicate_threshold segments or more below the highest one SACKed, however few blocks say so (FACK).
+    /// With sack6675: segments are lost that lie duplicate_threshold segments or more below the highest one SACKed,
+    /// however few blocks say so (FACK).
     fack: bool = false;
     /// With sack6675 or rack: how the window comes down during fast recovery.
     reduction: Reduction = Reduction::AtOnce;
@@ -212,16 +214,18 @@ config! {
     sack_restarts_timer: bool = false;
     /// A second timeout of the same segment leaves ssthresh alone (RFC 5681, section 3.1).
     ssthresh_held_on_backoff: bool = true;
-    /// With sack6675: when nothing is lost and no new data can be sent, send what is not SACKed (NextSeg rule 3).
+    /// With sack6675: when nothing is lost and no new data can be sent, send data that is not SACKed (NextSeg rule
+    /// 3).
     nextseg_rule3: bool = true;
     /// With sack6675: one retransmission of the last segment per recovery when nothing else can be sent (NextSeg rule 4).
     rescue_retransmission: bool = true;
-    /// Remember what was SACKed over a timeout (RFC 6675, section 5.1); RFC 2018 forgot it for fear of reneging.
+    /// Remember SACKed data over a timeout (RFC 6675, section 5.1); RFC 2018 forgot it for fear of reneging.
     keep_sack_on_timeout: bool = true;
 
     /// Send a probe when an acknowledgement is overdue at the tail (TLP, RFC 8985, section 7); needs rack or sack6675.
     tlp: bool = false;
-    /// With tlp: what the peer may delay the acknowledgement of a single segment (TLP.max_ack_delay).
+    /// With tlp: the longest time by which the peer may delay the acknowledgement of a single segment
+    /// (TLP.max_ack_delay).
     tlp_ack_delay: Duration = Duration::from_millis(200);
     /// With tlp or rack: added to the reordering timer, and to the probe timer of two segments and more (Linux: 2 ms).
     probe_margin: Duration = Duration::ZERO;

@@ -144,7 +144,8 @@ names! {
         NewReno = "newreno",
         /// RFC 6675: pipe and NextSeg over the SACK scoreboard.
         Sack6675 = "sack6675",
-        /// RFC 8985: lost is what was sent long enough before something that has arrived; sent by the pipe of RFC 6675.
+        /// RFC 8985: a segment sent long enough before another one that has arrived is lost; sent by the pipe of RFC
+        /// 6675.
         Rack = "rack",
         /// The pipe of ns-2's Sack1 agent: a counter, less one an ACK and two a partial ACK; go-back-N after a timeout.
         Ns2Sack1 = "ns2-sack1",
@@ -227,7 +228,7 @@ impl Value for InitialWindow {
 }
 
 impl LossRecovery {
-    /// Loss is told by a scoreboard of SACKs, and a pipe says what may be sent.
+    /// Losses are found by a scoreboard of SACKs, and a pipe limits the segments that may be sent.
     pub(crate) const fn has_scoreboard(self) -> bool {
         matches!(self, Self::Sack6675 | Self::Rack)
     }

@@ -8,7 +8,7 @@ use anabranch_transport::clock::Clock;
 pub(super) struct Syn {
     /// We were called, not calling.
     passive: bool,
-    /// It must leave.
+    /// The SYN or SYN-ACK must leave.
     due: bool,
     /// Set when the SYN-ACK that is due answers a repeated SYN: it leaves the retransmission timer alone.
     beside: bool,
@@ -47,7 +47,7 @@ impl Syn {
         self.sends.saturating_sub(1)
     }
 
-    /// Both have sent a SYN: it leaves again, with an acknowledgement.
+    /// Both have sent a SYN: ours leaves again, with an acknowledgement.
     pub(super) fn answer(&mut self) {
         self.due = true;
     }

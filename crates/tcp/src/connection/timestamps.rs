@@ -1,4 +1,4 @@
-//! Timestamps (RFC 7323): what is echoed, how old an echo is, and what is too old to be believed.
+//! Timestamps (RFC 7323): the value echoed, the age of an echo, and segments too old to be accepted.
 
 use crate::header::Header;
 use anabranch_base::{Duration, Instant};

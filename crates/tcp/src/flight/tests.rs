@@ -47,7 +47,7 @@ proptest! {
             now += Duration::from_millis(u64::from(len % 3 > 0));
             match what {
                 7 => {
-                    // RACK: what was sent before something sent `at` ago, `len` or more ago.
+                    // RACK: segments sent before something sent `at` ago, `len` or more ago.
                     let newest = Instant::from_nanos(now.as_nanos().saturating_sub(at * 10_000));
                     f.lose_older((newest, len), Duration::from_micros(len * 10), now);
                     // Nothing older than that is left without a judgement.

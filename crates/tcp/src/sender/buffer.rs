@@ -26,7 +26,7 @@ impl SendBuffer {
         Self { queue: SendQueue::new(1), most, fin: Fin::No }
     }
 
-    /// Takes what fits; answers how many bytes those are.
+    /// Takes as many bytes as fit; answers their number.
     pub(crate) fn push(&mut self, mut data: Bytes) -> usize {
         let room = self.most.saturating_sub(self.queue.len());
         let taken = data.len().min(usize::try_from(room).unwrap_or(usize::MAX));

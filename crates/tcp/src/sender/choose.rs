@@ -163,7 +163,7 @@ impl Sender {
             return self.new_data(window.saturating_sub(at), room);
         };
         let size = self.flight.get(index)?.size();
-        // The first one always leaves: it is what the timeout is for.
+        // The first one always leaves: the timeout is for it.
         if at > 0 && at + size > window {
             self.window.held_back(self.max);
             return None;

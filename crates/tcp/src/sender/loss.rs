@@ -13,7 +13,7 @@ use crate::config::LossRecovery;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
 
 impl Sender {
-    /// Below which sequence number what is not SACKed is lost.
+    /// Sequence number below which data that is not SACKed is lost.
     pub(super) fn lost_limit(&self) -> u64 {
         let (threshold, mss) = (self.terms.config().duplicate_threshold, self.terms.mss());
         let limit = self.flight.lost_below(threshold, mss);

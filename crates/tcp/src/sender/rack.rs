@@ -17,7 +17,7 @@ impl Rack {
         Self { core: Core::new(false), forward: 0 }
     }
 
-    /// When the newest of what has arrived was sent, and where it ends.
+    /// Time at which the newest of the delivered segments was sent, and the number at which it ends.
     pub(super) fn newest(&self) -> Option<(Instant, u64)> {
         self.core.newest()
     }

@@ -1,4 +1,5 @@
-//! Loss recovery: where it stands, since when, and what is counted in it (RFC 5681, section 3.2; RFC 6582; RFC 6675; ns-2's Sack1).
+//! Loss recovery: its phase and start, and the counters used in it (RFC 5681, section 3.2; RFC 6582; RFC 6675; ns-2's
+//! Sack1).
 
 use super::phase::Phase;
 use super::terms::Terms;
@@ -13,7 +14,7 @@ pub(super) struct Recovery {
     duplicates: u32,
     /// Sent by limited transmit since the last new acknowledgement: not part of RFC 5681's FlightSize.
     limited: u64,
-    /// Reno and NewReno: what duplicate acknowledgements add to cwnd during fast recovery.
+    /// Reno and NewReno: bytes that duplicate acknowledgements add to cwnd during fast recovery.
     inflation: i64,
     /// ns-2's pipe, packets.
     ns2_pipe: i64,

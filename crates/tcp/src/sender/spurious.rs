@@ -41,7 +41,7 @@ pub(super) struct Spurious {
 }
 
 impl Spurious {
-    /// Only new data may leave at the moment: F-RTO waits for what it tells.
+    /// Only new data may leave at the moment: F-RTO waits for its acknowledgement.
     #[inline]
     pub(super) fn wants_new_data(&self) -> bool {
         self.frto_new

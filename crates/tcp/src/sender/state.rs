@@ -1,4 +1,4 @@
-//! The sending half of a connection: whom it asks, and what is asked of it from outside.
+//! The sending half of a connection: its parts, and the calls from outside.
 
 use super::buffer::SendBuffer;
 use super::context::Context;
@@ -169,7 +169,7 @@ impl Sender {
         self.peer.bytes() == 0 || self.flight.is_empty()
     }
 
-    /// When what waits for the pacer may leave.
+    /// Time at which the next segment that waits for the pacer may leave.
     pub(crate) fn pacing_timer(&self) -> Option<Instant> {
         self.window.pacing_timer()
     }

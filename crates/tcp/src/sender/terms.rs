@@ -4,7 +4,7 @@ use crate::config::{Config, LossRecovery, RttSampling};
 use anabranch_transport::congestion::Controller;
 use std::sync::Arc;
 
-/// The configuration, and what the handshake has made of it.
+/// The configuration, with the outcome of the handshake.
 #[derive(Debug)]
 pub(super) struct Terms {
     config: Arc<Config>,

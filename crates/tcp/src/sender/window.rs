@@ -87,7 +87,7 @@ impl Window {
         self.inflight.as_ref().and_then(Inflight::window).map_or(window, |limit| window.min(limit))
     }
 
-    /// It was the window that held back what follows `max`.
+    /// It was the window that held back the data from `max` on.
     #[inline]
     pub(super) fn held_back(&mut self, max: u64) {
         self.limited_to = max;
@@ -98,7 +98,7 @@ impl Window {
         self.controller.seed_ssthresh(ssthresh);
     }
 
-    /// So many bytes, whatever it was.
+    /// Sets the window to so many bytes.
     pub(super) fn set(&mut self, bytes: u64) {
         self.controller.set_window(bytes);
     }
@@ -122,7 +122,7 @@ impl Window {
         }
     }
 
-    /// New data was acknowledged: what the path carries is measured, with `inflight_limit`.
+    /// New data was acknowledged: the capacity of the path is measured, with `inflight_limit`.
     pub(super) fn measure(&mut self, terms: &Terms, timing: &Timing) {
         if let Some(inflight) = &mut self.inflight {
             inflight.on_ack(timing.now, timing.una, timing.rtt, timing.srtt, terms.mss());
@@ -192,7 +192,7 @@ impl Window {
         }
     }
 
-    /// Fast recovery is over: what may be outstanding is the controller's window again.
+    /// Fast recovery is over: the controller's window is the limit on outstanding data again.
     pub(super) fn recovered(&mut self) {
         self.reducing = None;
     }
@@ -223,7 +223,8 @@ impl Window {
         self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(now, rate, longest))
     }
 
-    /// When what waits for the pacer may leave. No clock rounds it: Linux paces by timers of high resolution.
+    /// Time at which the next segment that waits for the pacer may leave. No clock rounds it: Linux paces by timers
+    /// of high resolution.
     #[inline]
     pub(super) fn pacing_timer(&self) -> Option<Instant> {
         self.pacer.as_ref()?.at

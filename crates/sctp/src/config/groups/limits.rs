@@ -68,7 +68,7 @@ group! {
             max_message: size(), []
             "largest user message" ("anabranch")
         };
-        /// Most user data of one DATA chunk, bytes, where the path allows more; 0: what the path allows (RFC 9260, 6.9; RFC 6458,
+        /// Most user data of one DATA chunk, bytes, where the path allows more; 0: as much as the path allows (RFC 9260, 6.9; RFC 6458,
         /// 8.1.16).
         max_fragment: usize = 0 => {
             max_fragment: size(), [live]

@@ -38,7 +38,7 @@ group! {
         };
         /// LKSCTP: "starts to spuriously retransmit packets that are in flight when the retransmission of the fifth packet is
         /// conducted", unless SACKs were delayed before (Hurtig et al. 2006, 7.2.1). A fast retransmit does not restart T3-rtx, which then expires
-        /// before the answer can be there, and what is in flight is sent again; delayed SACKs in the samples make the RTO long
+        /// before the answer can be there, and the chunks in flight are sent again; delayed SACKs in the samples make the RTO long
         /// enough. The packet logs of Linux 6.1 show the same.
         t3_runs_on: bool = false => {
             quirk_t3_runs_on: SWITCH, []

@@ -11,11 +11,11 @@ pub enum Coupling {
     Shared,
     /// Fractional congestion control with Phi = n, the number of subflows.
     FccN,
-    /// With Phi = n^2: as much as one flow at the same loss rate.
+    /// Fractional congestion control with Phi = n^2: as much as one flow at the same loss rate.
     FccN2,
-    /// With Phi = 2 n^2.
+    /// Fractional congestion control with Phi = 2 n^2.
     Fcc2N2,
-    /// With a fixed Phi, at least 1.
+    /// Fractional congestion control with a fixed Phi, at least 1.
     Fcc(f64),
     /// Linked increases (RFC 6356): together not more than one flow on the best path.
     Lia,

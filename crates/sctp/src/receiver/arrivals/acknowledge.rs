@@ -19,7 +19,7 @@ const FEW_BLOCKS: usize = 16;
 /// The packet that acknowledgements are written into.
 pub(in crate::receiver) struct Carrier<'a, 'b> {
     pub(in crate::receiver) packet: &'a mut PacketBuilder<'b>,
-    /// Its greatest length.
+    /// Greatest length of the packet, bytes.
     pub(in crate::receiver) limit: usize,
     /// Length of the data chunk that is to follow.
     pub(in crate::receiver) data: Option<usize>,
@@ -87,7 +87,7 @@ impl Arrivals {
             return;
         }
         if packet.len() + own + layout.len(gaps) > limit && !packet.has_no_chunks() {
-            // It leaves with the next packet: one without its gap blocks would take back what earlier ones have said.
+            // It leaves with the next packet: one without its gap blocks would take back earlier acknowledgements.
             return;
         }
         let room = limit.saturating_sub(packet.len() + own + layout.len(0)) / 4;

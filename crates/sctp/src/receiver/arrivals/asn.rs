@@ -15,7 +15,7 @@ impl AsnMap {
         Self { base, map: ReceiveMap::default() }
     }
 
-    /// One has arrived.
+    /// Notes that a chunk with this association sequence number has arrived.
     pub(super) fn record(&mut self, asn: Tsn) {
         let near = self.map.next();
         let distance = asn.signed_distance_from(self.base.add(near as u32));

@@ -18,7 +18,7 @@ pub(crate) struct PacketRead {
 }
 
 impl PacketRead {
-    /// Of a packet that came on a path.
+    /// The state at the beginning of a packet that came on a path.
     pub(crate) fn on(path: PathId) -> Self {
         Self {
             path,

@@ -76,7 +76,7 @@ impl Inbound {
     }
 
     /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
-    /// unless the peer left out numbers: that is given up, and so is what has begun and not ended.
+    /// unless the peer left out numbers: that is given up, and so is a message that has begun and not ended.
     // rfc6525:5.2.2-7
     // rfc8260:2-2
     pub(crate) fn reset_streams(&mut self, streams: &[u16], aborted: &mut Vec<Aborted>) {

@@ -24,14 +24,14 @@ use crate::per_stream::PerStream;
 pub(crate) struct Piece<'a> {
     /// Sequence space that brought it.
     pub(crate) space: SpaceId,
-    /// Its unwrapped number in that.
+    /// Its unwrapped number in that sequence space.
     pub(crate) seq: u64,
     pub(crate) tsn: Tsn,
     pub(crate) stream: u16,
     pub(crate) mid: Mid,
     /// Fragment number; 0 in the first.
     pub(crate) fragment: u32,
-    /// Of the first fragment only.
+    /// Payload protocol identifier, which only the first fragment carries.
     pub(crate) ppid: u32,
     pub(crate) unordered: bool,
     pub(crate) immediate: bool,
@@ -242,7 +242,7 @@ impl Interleaved {
     }
 
     /// Messages of the TSN space whose fragments from the first on came above `seq`, and were not handed over: which, the highest number
-    /// under which they came, and what is charged for them.
+    /// under which they came, and the bytes charged for them.
     pub(in crate::receiver) fn begun_above(&self, seq: u64) -> impl Iterator<Item = (Key, u64, usize)> + '_ {
         let begun = self.of_first().filter(move |(_, a)| !a.partial.has_parts() && a.numbers.are_above(seq));
         begun.map(|(key, assembly)| (*key, assembly.numbers.highest(), assembly.partial.memory()))

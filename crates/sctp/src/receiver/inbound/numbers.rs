@@ -7,7 +7,7 @@ use anabranch_transport::ranges::RangeSet;
 #[derive(Debug, Default)]
 pub(in crate::receiver) struct Numbers {
     start: u64,
-    /// So many from `start` on; 0: none at all.
+    /// Length of the run of numbers that begins at `start`; 0: there are none at all.
     len: u32,
     others: Option<Box<RangeSet>>,
 }

@@ -35,7 +35,7 @@ pub(in crate::receiver) struct Label {
     pub(in crate::receiver) immediate: bool,
     /// SSN or MID.
     pub(in crate::receiver) number: u32,
-    /// Of its first chunk.
+    /// TSN of its first chunk.
     pub(in crate::receiver) tsn: Tsn,
     /// Sequence space that is charged for it.
     pub(in crate::receiver) space: SpaceId,

@@ -130,7 +130,7 @@ impl Ready {
         }
     }
 
-    /// Of each: which space brought it, how long it is, and how many pieces it has.
+    /// The charge of each: the space that brought it, its bytes, and its number of pieces.
     pub(in crate::receiver) fn sizes(&self) -> impl Iterator<Item = (SpaceId, usize, usize)> + '_ {
         let parked = self.by_stream.iter().flat_map(|all| all.messages.values());
         let queued = self.queue.iter().map(|message| (message.space, message.len(), message.count()));

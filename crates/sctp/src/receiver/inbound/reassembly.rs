@@ -243,7 +243,7 @@ impl Reassembly {
         Ok(Joined::Waits)
     }
 
-    /// The peer has given up what is missing before `floor`: "The receiver MUST remove any partially reassembled message, which
+    /// The peer has given up the missing chunks before `floor`: "The receiver MUST remove any partially reassembled message, which
     /// is still missing one or more TSNs earlier than or equal to the new cumulative TSN point" (RFC 3758, 3.6). Bytes and
     /// pieces that were charged.
     ///
@@ -510,7 +510,7 @@ impl Reassembly {
     }
 
     fn open_run(&self, c: &Arrived<'_>) -> Run {
-        // At most 64 KiB ahead of what has arrived, and for one message only: a hint must not let a peer make us
+        // At most 64 KiB ahead of the data that has arrived, and for one message only: a hint must not let a peer make us
         // reserve memory by beginning many.
         let alone = self.current.is_none() && self.waiting.is_empty();
         let room = if alone { self.expected.clamp(c.payload.len(), 64 << 10) } else { c.payload.len() };

@@ -28,7 +28,7 @@ pub(in crate::receiver) struct Waiting {
     messages: BTreeMap<(u16, u64), Box<Waits>>,
     /// Bytes that are charged for them.
     held: usize,
-    /// Of this, for the numbers of those that others have stood between.
+    /// Bytes of `held` that are charged for numbers, of messages whose numbers do not follow each other.
     apart: usize,
 }
 
@@ -71,7 +71,7 @@ impl Waiting {
         self.messages.insert(key, Box::new(waits));
     }
 
-    /// It waits no more.
+    /// Takes a message out, which waits no more.
     pub(in crate::receiver) fn remove(&mut self, stream: u16, number: u64) -> Option<Received> {
         self.take_back(stream, number).map(|(message, _)| message)
     }

@@ -17,17 +17,17 @@ pub(super) struct Tuning {
     rate: Autotune,
     /// The window that the association began with, bytes.
     first: u32,
-    /// Its share of the endpoint's limit, for the bytes beyond that.
+    /// Its share of the endpoint's limit, for the bytes beyond `first`.
     share: Option<Share>,
     /// Time at which a round trip was asked for last, and the bytes read and sent by then: for a side that sends no
     /// data.
     asked: (Instant, u64, u64),
-    /// The round trip that the answer came to.
+    /// The round trip that the last answered HEARTBEAT has measured.
     answer: Option<Duration>,
 }
 
 impl Tuning {
-    /// Of a `window` that may grow up to `most` bytes, for packets of so many bytes.
+    /// Tuning of a `window` that may grow up to `most` bytes, for packets of so many bytes.
     pub(super) fn new(
         now: Instant,
         window: u32,

@@ -151,7 +151,7 @@ impl ReceiveMap {
         self.work
     }
 
-    /// `start..end`, above what has arrived in sequence, counts as not received any more (6.2: "drop the largest TSN held for
+    /// `start..end`, above the numbers that have arrived in sequence, counts as not received any more (6.2: "drop the largest TSN held for
     /// reordering").
     // rfc9260:6.2-27
     pub(in crate::receiver::arrivals) fn forget(&mut self, start: u64, end: u64) {

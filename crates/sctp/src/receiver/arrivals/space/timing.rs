@@ -40,7 +40,7 @@ pub(in crate::receiver::arrivals) struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// As it is configured.
+    /// The policy of a configuration.
     #[inline]
     pub(in crate::receiver::arrivals) fn of(config: &Config) -> Self {
         Self {
