@@ -191,7 +191,7 @@ impl Endpoint {
             let reflected = tag != 0 && tag == assoc.tags().1 && assoc.state() != State::CookieWait;
             match first {
                 Some(Chunk::Abort(abort)) if abort.reflected_tag && reflected => {
-                    assoc.on_abort(abort.causes);
+                    assoc.end_aborted(causes::reason_of_abort(abort.causes));
                     self.settle(now, index);
                     return;
                 }
