@@ -122,7 +122,7 @@ reference: build ## the whole comparison with ns-2, all seeds
 clean: ## everything that was built or run here
 	rm -rf target out .venv python/anabranch/_core*.so .pytest_cache .ruff_cache
 
-site: venv ## out/site: the documentation as a site, its links checked; needs the program (`cargo build -p anabranch-cli`)
+site: venv ## out/site/VERSION: the documentation as a site, its links checked; needs the program (`cargo build -p anabranch-cli`)
 	@NO_MKDOCS_2_WARNING=1 $(PY) tools/site.py $(FLAGS)
 
 docs-check: venv ## every command of README.md and docs/ in fresh clones, as printed; needs the program, and the module (`make build`)

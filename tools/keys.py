@@ -135,7 +135,7 @@ def key(field: Field) -> str:
 def unit(field: Field, numbers: tuple[str, str] | None) -> str:
     """The unit of a number, or what it is instead."""
     kind = re.sub(r"^Option<(.*)>$", r"\1", field.kind)
-    inner = re.search(r"(\w+)>?$", kind.replace("&'r ", ""))
+    inner = re.search(r"(\w+)[\]>]*$", kind)
     of = numbers[1] if numbers else {"Measures": "Measures"}.get(kind, inner[1] if inner else "")
     if of in headings():
         link = f"[{headings()[of]}](#{headings()[of].replace(' ', '-')})"
