@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from anabranch_lab.judge.exhibits import Table
+from anabranch_lab.judge.figures import Table
 from anabranch_lab.run.grid import Grid, of_source
 from anabranch_lab.stats import Estimate
 
