@@ -93,6 +93,19 @@ def text(runs: Grid, measure: str, at: Mapping[str, object]) -> str:
     return "none" if found is None else found.text(2 if measure in ("total", "spurious") else 1)
 
 
+def finding(runs: Grid, axis: str, place: str, beside: str, **at: str) -> str:
+    """Delays, what goes through and what the rivals have at a place of an axis, for each way."""
+    shown = ("audio_p99", "video_p99", "total") + (("rivals",) if "ten" in beside else ())
+
+    def told(how: str) -> str:
+        return ", ".join(text(runs, each, {axis: place, "how": how, **at}) for each in shown)
+
+    names = ", ".join(NAMES[each] for each in shown)
+    return (
+        f"{place}, {beside}: {names}: " + "; ".join(f"{how} {told(how)}" for how in runs.values("how")) + "."
+    )
+
+
 def over(runs: Grid, measure: str, one: Mapping, other: Mapping, told: str) -> dict[str, Estimate]:
     """A part: how many times what is measured at the other point is measured at one."""
     return {f"{told}, {NAMES[measure]}": runs.sample(measure, **one).over(runs.sample(measure, **other))}
