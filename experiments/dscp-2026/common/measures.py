@@ -116,6 +116,6 @@ def at(runs: Grid, measure: str, place: Mapping, told: str) -> dict[str, Estimat
     return {f"{told}, {NAMES[measure]}": runs.at(measure, **place)}
 
 
-def together(parts: Iterable[Mapping[str, Estimate]]) -> dict[str, Estimate]:
+def merged(parts: Iterable[Mapping[str, Estimate]]) -> dict[str, Estimate]:
     """The parts of a claim."""
     return {name: value for each in parts for name, value in each.items()}

@@ -139,4 +139,4 @@ def claims(builder: ClaimBuilder, grids: dict[str, Grid], marks: dict[str, Grid]
         ],
         "DS-44": over("audio_p99", against(APART), served, both),
     }
-    return [builder.claim(each, measures.together(parts)) for each, parts in found.items()]
+    return [builder.claim(each, measures.merged(parts)) for each, parts in found.items()]

@@ -100,4 +100,4 @@ def claims(builder: ClaimBuilder, alone: Grid, crowd: Grid) -> list[Claim]:
         "DS-35": beside("rivals", measures.COUPLED, (THIRD, THIRD)),
         "DS-36": beside("rivals", (FIRST,), (PLAIN,)),
     }
-    return [builder.claim(each, measures.together(parts)) for each, parts in found.items()]
+    return [builder.claim(each, measures.merged(parts)) for each, parts in found.items()]
