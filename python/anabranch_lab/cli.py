@@ -12,9 +12,9 @@ from rich.console import Console
 
 from anabranch import _core
 
-from .judge import analyses, claims, declared, experiment, grades
+from .judge import analyses, claims, experiment, grades, toml_claims
 from .models import command as model
-from .plan import catalogue, folders, named, new, plan
+from .plan import catalogue, folders, lookup, new, plan
 from .run import campaign, executors, simulation, store, sweep
 from .run.progress import PROGRESS, Recorded, duration
 from .run.results import Results
@@ -160,16 +160,16 @@ def _chosen(options: argparse.Namespace) -> list[Results]:
 
 
 def _plans(options: argparse.Namespace) -> list[plan.Plan]:
-    """The plans that a command names (`named`)."""
-    chosen, options.whole = named.plans(options.name, options.study, options.experiment, options.claim)
+    """The plans that a command names (`lookup`)."""
+    chosen, options.whole = lookup.plans(options.name, options.study, options.experiment, options.claim)
     for each in chosen:
-        declared.check(each, folders.study_of(each).claims)
+        toml_claims.check(each, folders.study_of(each).claims)
     return chosen
 
 
 def _out(options: argparse.Namespace, one: plan.Plan | None = None) -> Path:
     """Where results go: --out, or where they belong."""
-    return options.out if options.out is not None else named.out(None if one is None else one.folder)
+    return options.out if options.out is not None else lookup.out(None if one is None else one.folder)
 
 
 def _list(options: argparse.Namespace, console: Console) -> int:

@@ -53,7 +53,7 @@ class Claim:
     readings: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     """The same parts where the text can be read in another way: shown beside, and not counted."""
     compared: tuple[Comparison, ...] = ()
-    """The comparisons behind its grade, for a correction over several claims (`together.py`)."""
+    """The comparisons behind its grade, for a correction over several claims (`correction.py`)."""
 
     @property
     def id(self) -> str:

@@ -17,12 +17,12 @@ import jinja2
 from anabranch import _core
 
 from ..judge import claims, grades
-from ..judge.exhibits import Figure
 from ..judge.experiment import Analysis
+from ..judge.figures import Figure
 from ..plan import plan
 from ..plan.folders import Study, study_of
 from ..run.results import Results
-from . import forest, notes, paper, pictures, plots, sources
+from . import forest, notes, pdf, pictures, plots, sources
 from .tables import report_number
 
 CLASSES = {
@@ -233,12 +233,10 @@ class Pages:
                     "findings": [self._pages[name].analysis.sentence for name in mine],
                 }
             )
-        paper.write(
+        pdf.write(
             self.folder / "report.pdf",
             [
-                paper.Chapter(
-                    study.title, study.reference, study.about, self._told(study), self._claims(study)
-                )
+                pdf.Chapter(study.title, study.reference, study.about, self._told(study), self._claims(study))
                 for study in studies
             ],
             facts([page.results for page in self._pages.values()]),

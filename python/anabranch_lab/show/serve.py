@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ..plan import configuration, folders, named
+from ..plan import configuration, folders, lookup
 from ..run import store
 from ..run.progress import PROGRESS
 from . import report
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 def place(given: Path | None) -> Path:
     """The folder for results that is meant."""
     if given is None or any((given / name).is_file() for name in (folders.PLAN, configuration.STUDY)):
-        return named.out(given)
+        return lookup.out(given)
     return given
 
 
