@@ -370,7 +370,8 @@ fn perf_ends_in_order_and_tells_what_the_sender_has_counted() {
         String::from_utf8(output.stdout).expect("text")
     };
     let forth = run(&[]);
-    assert!(forth.contains(" retransmissions; arrived "), "{forth}");
+    // One is "1 retransmission".
+    assert!(forth.contains(" retransmission") && forth.contains("; arrived "), "{forth}");
     let told: serde_json::Value = serde_json::from_str(&run(&["-R", "--json"])).expect("JSON");
     let (sent, came) = (&told["end"]["sum_sent"], &told["end"]["sum_received"]);
     let number = |of: &serde_json::Value| of.as_f64().expect("a number");
@@ -394,7 +395,7 @@ fn perf_ends_in_order_and_tells_what_the_sender_has_counted() {
         2,
         "{ended}"
     );
-    assert!(ended.contains(" sent, ") && ended.contains(" retransmissions; the client"), "{ended}");
+    assert!(ended.contains(" sent, ") && ended.contains(" retransmission"), "{ended}");
 }
 
 /// A server with a limit of associations says that it is full.
