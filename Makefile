@@ -19,7 +19,7 @@ LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
 
-.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers bench-paths instructions program dist dist-check msrv soak soak-live exhaustive fuzz interop interop-quick report reference studies site docs-check clean
+.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers bench-paths instructions program dist dist-check msrv soak soak-live exhaustive fuzz interop interop-quick interop-python report reference studies site docs-check clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -112,6 +112,9 @@ interop: ## every other SCTP stack against ours, in both roles, every case; out/
 
 interop-quick: ## the stacks that are crates, five cases
 	@PYTHONPATH=tools python3 -m interop --quick $(FLAGS)
+
+interop-python: ## asyncio against the drivers that interop-quick or interop has built; needs `make build`
+	@ANABRANCH_PEERS=required $(PY) -m pytest --quiet python/tests/test_aio_peers.py
 
 fuzz: ## every fuzz target for FUZZ_SECONDS=60
 	@bash tools/fuzz.sh $(FUZZ_SECONDS)

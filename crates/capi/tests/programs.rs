@@ -18,6 +18,7 @@ fn library(extension: &str) -> PathBuf {
 }
 
 /// Whether a test has the program that it needs. Where all is to be there, as in CI (`ANABRANCH_TOOLS=required`), it fails instead.
+#[allow(clippy::print_stdout, reason = "why a test does nothing is to be seen")]
 fn is_here(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok_and(|asked| asked.status.success());
     let required = std::env::var("ANABRANCH_TOOLS").is_ok_and(|word| word == "required");

@@ -129,6 +129,11 @@ def word(grade: str, counts_as: str) -> str:
     return (grades.OWN_WORDS if counts_as == OWN else grades.WORDS)[grade]
 
 
+def words(found: Sequence[Claim]) -> dict[str, str]:
+    """Every grade in words, for several claims: as of hypotheses where all are."""
+    return grades.OWN_WORDS if found and all(claim.own for claim in found) else grades.WORDS
+
+
 def compared(entry: Entry, measured: Mapping[str, Measured]) -> tuple[Comparison, ...]:
     """Compares each measured value with the expected one; `measured` by the names of the parts."""
     return tuple(compare(entry.expected(at), at, value, entry.one_run) for at, value in measured.items())
