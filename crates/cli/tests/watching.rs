@@ -106,7 +106,9 @@ fn captures_and_qlogs_of_both_ends_are_whole() {
     let more = ["--message", "10 kB", "--stats", "-", "--pcap", &capture, "--snaplen", "200", "--qlog", &log];
     let sent = crate::place::echoed(connect(&udp, &more), &input);
     assert!(sent.status.success(), "{}", text(&sent.stderr));
-    let counted: Value = serde_json::from_slice(&sent.stderr).expect("JSON");
+    // The last line: a busy machine may have said before that the peer is silent.
+    let counted: Value =
+        serde_json::from_str(text(&sent.stderr).lines().last().expect("a line")).expect("JSON");
     let (said, ended) = server.end();
     assert!(ended.status.success(), "{said}");
     for log in [&server_log, &log] {
