@@ -235,7 +235,7 @@ impl Association {
         self.control.cancel(Kind::CookieEcho);
         self.control.ask(Kind::Init, self.cx.paths.for_control());
         // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
-        self.sender.mark_every_lane_lost(&mut self.cx);
+        self.sender.losses().mark_every_lane_lost(&mut self.cx);
     }
 
     /// Whether the cookie of the last attempt was stale, and the next one has no tag yet.
@@ -259,7 +259,7 @@ impl Association {
     fn probe_behind_cookie_ack(&mut self) {
         let measured = self.cx.paths.primary().is_some_and(|path| path.rtt().srtt().is_some());
         if self.cx.config.timers.control_probe && self.cx.state.sends_data() && !measured {
-            self.sender.probe_every_lane(&mut self.cx);
+            self.sender.losses().probe_every_lane(&mut self.cx);
         }
     }
 
@@ -352,7 +352,7 @@ impl Association {
         } else {
             self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
             // DATA that rode with the first COOKIE ECHO rides again.
-            self.sender.mark_every_lane_lost(&mut self.cx);
+            self.sender.losses().mark_every_lane_lost(&mut self.cx);
         }
     }
 }

@@ -71,7 +71,7 @@ impl Association {
         match expired {
             Expired::T1 => self.on_t1(),
             Expired::Sender(timer) => {
-                if let Some(path) = self.sender.on_timer(&mut self.cx, timer) {
+                if let Some(path) = self.sender.losses().on_timer(&mut self.cx, timer) {
                     self.count_error(path);
                 }
                 if self.sender.special().is_any() {
@@ -117,7 +117,7 @@ impl Association {
             handshake.probed();
             self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
             // DATA that rode with the first is not taken for lost: as in any probe, new data rides, or the last chunk once more.
-            self.sender.probe_every_lane(&mut self.cx);
+            self.sender.losses().probe_every_lane(&mut self.cx);
         }
         if self.phase.shutdown().is_some() {
             self.in_shutdown(Shutdown::on_probe);
