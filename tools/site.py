@@ -2,8 +2,8 @@
 
     python tools/site.py [--program PATH] [--pages-only]
 
-Pages written by hand are those of docs/ and PROJECT. Links to other files become links to the repository. Generated are the options of every engine (`anabranch engines --json`), the command line (`--help` of every verb), and where each
-sentence of the RFCs is (tools/rfc.py).
+Pages written by hand are those of docs/ and PROJECT. Links to other files become links to the repository. Generated are the options of every engine (`anabranch engines --json`), the command line (`--help` of every verb), keys of JSON and
+events (tools/keys.py), and where each sentence of the RFCs is (tools/rfc.py).
 """
 
 import argparse
@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import keys
 from docs_check import program
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,7 +77,9 @@ SECTIONS = (
             "reference/options.md",
             "reference/scenario.md",
             "reference/results.md",
+            "reference/keys.md",
             "reference/api.md",
+            "reference/events.md",
         ),
     ),
     (
@@ -107,6 +110,8 @@ def main() -> int:
     executable = program(arguments.program)
     write("reference/options.md", options(executable))
     write("reference/commands.md", commands(executable))
+    write("reference/keys.md", keys.page())
+    write("reference/events.md", keys.events())
     rfc = rfc_map()
     if rfc:
         write("reference/rfc.md", rfc)

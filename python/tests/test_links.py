@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-MADE = {"docs/reference/options.md", "docs/reference/commands.md", "docs/reference/rfc.md"}
+MADE = {f"docs/reference/{name}.md" for name in ("options", "commands", "keys", "events", "rfc")}
 """Pages that `make site` writes (tools/site.py): they are in no checkout."""
 
 

@@ -14,6 +14,7 @@ mod files;
 mod fitting;
 mod half_close;
 mod hint;
+mod input;
 mod live;
 mod load;
 mod marks;

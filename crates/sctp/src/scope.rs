@@ -29,13 +29,26 @@ macro_rules! scope_of {
             receiver: &mut $association.receiver,
             control: &mut $association.control,
             errors: &mut $association.errors,
-            encoding: $association.encoding,
+            encoding: $association.agreed.encoding(),
         }
     };
 }
 pub(crate) use scope_of;
 
 impl Scope<'_> {
+    /// The same owners for one call.
+    #[inline]
+    pub(crate) fn reborrow(&mut self) -> Scope<'_> {
+        Scope {
+            cx: self.cx,
+            sender: self.sender,
+            receiver: self.receiver,
+            control: self.control,
+            errors: self.errors,
+            encoding: self.encoding,
+        }
+    }
+
     /// The space of a FID, made if there is none: its two halves have the same place in the tables of sender and receiver.
     fn make_space(&mut self, fid: u8) -> SpaceId {
         self.sender.tables().space_of(fid).unwrap_or_else(|| {

@@ -1,13 +1,11 @@
-//! The end of an association: SHUTDOWN in every state, errors that are counted, ABORT of either side, and what closes with it
+//! The end of an association: SHUTDOWN of either side, errors that are counted, ABORT of either side, and what closes with it
 //! (RFC 9260, 8.1 and 9).
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
-use anabranch_wire::cause::Causes;
 
 use super::Association;
-use super::phase::Phase;
-use super::shutdown::Shutdown;
+use super::packet_reader::sf_violation;
 use crate::causes;
 use crate::control::Kind;
 use crate::encoding::Encoding;
@@ -25,11 +23,8 @@ impl Association {
         if self.cx.state == State::Closed {
             return;
         }
-        self.enter(Phase::Closed);
-        self.reconfig = None;
-        if let Some(seldom) = &mut self.seldom {
-            seldom.deadline = None;
-        }
+        self.life.close(&mut self.cx);
+        self.agreed.end_reconfiguration();
         self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
         self.sender.close();
         self.receiver.close();
@@ -50,51 +45,21 @@ impl Association {
     pub(crate) fn shutdown_by(&mut self, now: Instant, deadline: Instant) {
         self.shutdown(now);
         if self.cx.state != State::Closed {
-            self.seldom.get_or_insert_default().deadline = Some(deadline);
+            self.life.set_deadline(deadline);
         }
     }
 
-    /// The peer reads the reason; messages that it has not acknowledged go back to our user.
-    pub(super) fn on_shutdown_deadline(&mut self) {
-        if self.cx.state == State::CookieWait {
-            self.close(CloseReason::ShutdownDeadline);
-        } else {
-            let cause = causes::user_abort(b"the shutdown took too long");
-            self.abort_with(CloseReason::ShutdownDeadline, cause);
-        }
-    }
-
-    // rfc9260:9.2-7
+    /// Our user asks for the end.
     pub(super) fn begin_shutdown(&mut self) {
-        match &mut self.phase {
-            Phase::Established => {
-                let shutdown = Shutdown::of_user(&scope_of!(self));
-                self.enter(Phase::Ending(Box::new(shutdown)));
-                self.sender.note_shutdown(&self.cx);
-                self.advance_shutdown();
-            }
-            // The peer knows nothing of us yet, and nothing was promised to anybody.
-            Phase::CookieWait(_) if self.sender.has_nothing_outstanding() => {
-                self.close(CloseReason::AbortedLocally);
-            }
-            // What was accepted is delivered first, and the peer may be up already: it must hear of the end. A
-            // handshake that fails ends it, too.
-            Phase::CookieWait(handshake) | Phase::CookieEchoed(handshake) => handshake.want_shutdown(),
-            Phase::Ending(shutdown) => shutdown.user_closes(),
-            Phase::Closed => {}
+        if let Some(reason) = self.life.begin_shutdown(&mut scope_of!(self)) {
+            self.close(reason);
         }
     }
 
-    /// Goes on with a shutdown once everything outstanding has been acknowledged.
-    pub(super) fn advance_shutdown(&mut self) {
-        if matches!(self.cx.state, State::ShutdownPending | State::ShutdownReceived) {
-            self.in_shutdown(Shutdown::advance);
-        }
-    }
-
-    /// Whether our user has asked for the end: that outlives a restart of the peer.
-    pub(super) fn is_closed_by_user(&self) -> bool {
-        self.phase.shutdown().is_some_and(Shutdown::is_closed_by_user)
+    /// What was given up may have been the last that something waited for.
+    pub(super) fn after_abandonment(&mut self) {
+        self.subflow_manager().close_drained_subflows();
+        self.life.advance_shutdown(&mut scope_of!(self));
     }
 
     /// An INIT came in SHUTDOWN-ACK-SENT: "discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
@@ -103,41 +68,21 @@ impl Association {
         self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
     }
 
-    /// SHUTDOWN chunk.
-    // rfc9260:3.3.8-2 rfc9260:9.2-7 rfc9260:9.2-24 rfc9260:9.2-25
+    /// SHUTDOWN chunk: it acknowledges, too.
     pub(super) fn on_shutdown(&mut self, cumulative: Tsn) {
-        match self.cx.state {
-            // "If a SHUTDOWN chunk is received in the COOKIE-WAIT or COOKIE ECHOED state, the SHUTDOWN chunk SHOULD
-            // be silently discarded."
-            State::CookieWait | State::CookieEchoed | State::Closed => return,
-            State::Established | State::ShutdownPending => {
-                let closed_by_user = self.is_closed_by_user();
-                let shutdown = Shutdown::of_peer(&scope_of!(self), closed_by_user);
-                self.enter(Phase::Ending(Box::new(shutdown)));
-                self.cx.tell(Event::PeerShutdown);
-            }
-            State::ShutdownSent | State::ShutdownReceived | State::ShutdownAckSent => {
-                self.in_shutdown(Shutdown::on_shutdown);
-            }
+        if !self.life.on_shutdown(&mut scope_of!(self)) {
+            return;
         }
-        if self.encoding != Encoding::Sf2007 {
+        if self.agreed.encoding() != Encoding::Sf2007 {
             // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
             // number of their own there: what was never sent is not acknowledged by it, and that they close is true all the same.
             // SACKs tell of what is outstanding.
-            let no_gaps = GapList::all(std::iter::empty());
+            let (windows, no_gaps) = (Windows::default(), GapList::all(std::iter::empty()));
+            let mut reader = self.packet_reader();
             let _not_believed: Result<(), Violation> =
-                self.on_acknowledgement(SpaceId::FIRST, cumulative, Windows::default(), no_gaps, None);
+                reader.on_acknowledgement(SpaceId::FIRST, cumulative, windows, no_gaps, None);
         }
-        self.advance_shutdown();
-    }
-
-    /// SHUTDOWN ACK chunk in a state where it belongs to this association.
-    // rfc9260:9.2-17 rfc9260:9.2-26
-    pub(super) fn on_shutdown_ack(&mut self) {
-        if matches!(self.cx.state, State::ShutdownSent | State::ShutdownAckSent) {
-            self.control.ask(Kind::ShutdownComplete, self.cx.paths.for_control());
-            self.close(CloseReason::Graceful);
-        }
+        self.life.advance_shutdown(&mut scope_of!(self));
     }
 
     /// SHUTDOWN COMPLETE chunk: "verifies that it is in the SHUTDOWN-ACK-SENT state; if it is not, the chunk SHOULD
@@ -164,29 +109,39 @@ impl Association {
     }
 
     /// The peer has not answered for too long. The RFC only says that nothing more is sent but for what ends the association (8.1); an
-    /// ABORT lets a peer that can still hear us end its side now instead of keeping it until its own timers run out. A peer that
-    /// has only had our INIT has no side to end.
+    /// ABORT lets a peer that can still hear us end its side now instead of keeping it until its own timers run out.
     #[cold]
     pub(super) fn give_up(&mut self, limit: &'static str) {
-        let reason = CloseReason::Unreachable { limit };
+        self.end(CloseReason::Unreachable { limit }, Vec::new());
+    }
+
+    /// Our side ends the association, and says so with ABORT and encoded causes. A peer that has only had our INIT has no side to end.
+    pub(super) fn end(&mut self, reason: CloseReason, causes: Vec<u8>) {
         if self.cx.state == State::CookieWait {
             self.close(reason);
         } else {
-            self.abort_with(reason, Vec::new());
+            self.abort_with(reason, causes);
         }
     }
 
     /// ABORT primitive of the user; the reason travels as a User-Initiated Abort cause.
     // rfc9260:9.1-3
     pub(crate) fn abort(&mut self, reason: &[u8]) {
-        match self.cx.state {
-            State::Closed => {}
-            State::CookieWait => self.close(CloseReason::AbortedLocally),
-            _ => {
-                let cause = causes::user_abort(reason);
-                self.abort_with(CloseReason::AbortedLocally, cause);
-            }
+        if self.cx.state != State::Closed {
+            self.end(CloseReason::AbortedLocally, causes::user_abort(reason));
         }
+    }
+
+    /// The peer broke a rule.
+    pub(super) fn abort_violation(&mut self, violation: Violation) {
+        let (what, cause) = match violation {
+            Violation::NoUserData(tsn) => ("a DATA chunk without user data", causes::no_user_data(tsn)),
+            Violation::Protocol(what) => (what, causes::protocol_violation(what)),
+            Violation::Subflow { fid, epoch, reason, what } => {
+                (what, sf_violation(&self.cx, fid, epoch, reason, what.as_bytes()))
+            }
+        };
+        self.abort_with(CloseReason::ProtocolViolation { what }, cause);
     }
 
     /// Sends ABORT with encoded causes and closes.
@@ -196,24 +151,24 @@ impl Association {
         self.close(reason);
     }
 
-    /// The peer has aborted.
-    pub(super) fn end_aborted(&mut self, reason: CloseReason) {
+    /// The peer has aborted, with a tag that has been checked.
+    // rfc9260:3.3.7-4 rfc9260:9.1-6
+    pub(crate) fn end_aborted(&mut self, reason: CloseReason) {
         self.close(reason);
         // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
         self.control.clear();
         self.writer.forget_deferred();
     }
 
-    /// ABORT chunk whose tag the endpoint has checked.
-    // rfc9260:3.3.7-4 rfc9260:9.1-6
-    pub(crate) fn on_abort(&mut self, list: Causes<'_>) {
-        let (causes, reason) = (causes::codes(list), causes::abort_reason(list));
-        self.end_aborted(CloseReason::AbortedByPeer { causes, reason });
-    }
-
-    /// The peer's host does not know SCTP: as if it had sent an ABORT without causes (10, ICMP8).
-    pub(crate) fn abort_by_icmp(&mut self, now: Instant, reason: CloseReason) {
-        self.cx.set_now(now);
-        self.end_aborted(reason);
+    /// The peer's host does not know SCTP, or the port of UDP. "MUST treat this message as an abort with the T bit set if it does not
+    /// contain an INIT chunk. If it does contain an INIT chunk and the association is in the COOKIE-WAIT state, handle the ICMP message like
+    /// an ABORT chunk" (10, ICMP8). False: ignored.
+    pub(crate) fn abort_by_icmp(&mut self, now: Instant, init: bool, reason: CloseReason) -> bool {
+        let aborts = !init || self.cx.state == State::CookieWait;
+        if aborts {
+            self.cx.set_now(now);
+            self.end_aborted(reason);
+        }
+        aborts
     }
 }

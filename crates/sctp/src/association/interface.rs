@@ -1,4 +1,4 @@
-//! What the user may ask for and change while the association lives (RFC 9260, 11.1).
+//! Questions and changes of the user while the association lives (RFC 9260, 11.1).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use crate::budget::Budget;
 use crate::config::{ChangeError, Config};
 use crate::error::PathError;
 use crate::ids::PathId;
+use crate::options::{Abandonments, Policy};
 use crate::path::{Path, SearchState};
 use crate::state::State;
 use crate::status::{PathStatus, Status};
@@ -93,6 +94,26 @@ impl Association {
         &self.cx.config
     }
 
+    /// Messages that were given up (RFC 7496, 4.3 and 4.4): under one policy or any, on one stream or any.
+    ///
+    /// ```
+    /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
+    /// # use two::*;
+    /// use anabranch_sctp::Policy;
+    /// # let mut two = Two::up(Config::for_networks());
+    /// let now = two.now;
+    /// two.a().send(now, Message::new(4, "here").max_retransmissions(0))?;
+    /// two.lose();
+    /// two.exchange();
+    /// assert_eq!(two.a().abandoned(Some(4), Some(Policy::Retransmissions)).sent, 1);
+    /// assert_eq!(two.a().abandoned(None, Some(Policy::Lifetime)).sent, 0);
+    /// # Ok::<(), SendError>(())
+    /// ```
+    #[must_use]
+    pub fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
+        self.sender.special().abandoned(stream, policy)
+    }
+
     /// SETPRIMARY (11.1.6).
     pub(crate) fn set_primary(&self, address: IpAddr) -> Result<(), PathError> {
         match self.cx.paths.confirmed(address)? {
@@ -120,7 +141,7 @@ impl Association {
         }
         self.cx.set_now(now);
         let (latest, bounds) = (self.cx.latest(), self.bounds());
-        self.watch.change(latest, bounds);
+        self.life.watch_mut().change(latest, bounds);
         let mut changed = changed;
         if resized {
             // What the user chose while the association lives stays.

@@ -1,37 +1,31 @@
 //! One association: its life, its control chunks, and which of its owners a chunk or a command belongs to. What is sent is the
 //! business of the [`Sender`], what arrives that of the [`Receiver`], and an address of the peer is a path.
 
-mod acknowledgement;
+mod agreed;
 mod checksum;
-mod commands;
 mod control_chunks;
 mod control_probe;
-mod data;
 mod deferred_packet;
-mod ecn;
+mod dispatch;
 mod ending;
-mod extensions;
 mod handshake;
 pub(crate) mod init;
-mod input;
 mod interface;
+mod life;
 mod output;
+mod packet_reader;
 mod phase;
-mod reading;
 mod setup;
-mod sf2007;
-mod sf_chunks;
 mod shutdown;
 mod sight;
 mod snapshot;
 mod timers;
-mod transmit;
 mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use anabranch_base::{Duration, Instant, SecretRng, Trace};
+use anabranch_base::{Duration, SecretRng, Trace};
 use anabranch_wire::Tsn;
 
 use crate::config::{Config, SubflowLevel};
@@ -52,44 +46,29 @@ use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
 use crate::subflow_manager::SubflowManager;
+use agreed::Agreed;
+use life::Life;
 use output::PacketWriter;
-use phase::Phase;
-use shutdown::Shutdown;
-use watch::Watch;
+use packet_reader::PacketReader;
 
-pub(crate) use reading::Reply;
+pub(crate) use packet_reader::Reply;
 pub(crate) use setup::fresh_identity;
-
-/// Fields that hardly any association has a value for.
-#[derive(Debug, Default)]
-struct SeldomSet {
-    /// When our user wants the association to have ended.
-    deadline: Option<Instant>,
-    /// Adaptation Layer Indication of the peer (RFC 5061).
-    adaptation: Option<u32>,
-}
 
 /// One SCTP association, without sockets and without a clock.
 #[derive(Debug)]
 pub struct Association {
     /// Time, configuration, paths, counters, events and trace: all owners use them.
     cx: Context,
-    phase: Phase,
-    encoding: Encoding,
+    life: Life,
+    agreed: Agreed,
     sender: Sender,
     receiver: Receiver,
     control: Control,
     /// Association error counter (8.1).
     errors: u32,
-    /// RE-CONFIG, where it was agreed.
-    reconfig: Option<Box<Reconfig>>,
     writer: PacketWriter,
-    /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
-    takes_zero_checksum: bool,
     /// Messages that were not delivered, for the user to take back.
     handed_back: HandedBack,
-    seldom: Option<Box<SeldomSet>>,
-    watch: Watch,
 }
 
 impl Association {
@@ -127,13 +106,13 @@ impl Association {
     /// Whether both sides interleave messages (RFC 8260).
     #[must_use]
     pub fn interleaves(&self) -> bool {
-        matches!(self.encoding, Encoding::Interleaved | Encoding::Sf)
+        matches!(self.agreed.encoding(), Encoding::Interleaved | Encoding::Sf)
     }
 
     /// Whether both sides re-configure streams (RFC 6525).
     #[must_use]
     pub fn reconfigures(&self) -> bool {
-        self.reconfig.is_some()
+        self.agreed.reconfig().is_some()
     }
 
     /// Whether both sides speak partial reliability (RFC 3758): messages with a lifetime or another limit may be given up.
@@ -198,7 +177,7 @@ impl Association {
     /// How the two ends know of subflows: what the handshake came to.
     #[must_use]
     pub fn subflow_level(&self) -> SubflowLevel {
-        match self.encoding {
+        match self.agreed.encoding() {
             Encoding::Rfc9260 | Encoding::Interleaved => SubflowLevel::Zero,
             Encoding::Sf => SubflowLevel::One,
             Encoding::Sf2007 => SubflowLevel::Sf2007,
@@ -252,7 +231,7 @@ impl Association {
 
     /// Whether the peer may leave checksums out (RFC 9653, 5.3).
     pub(crate) fn takes_zero_checksum(&self) -> bool {
-        self.takes_zero_checksum
+        self.agreed.takes_zero_checksum()
     }
 
     /// SCTP port of the peer.
@@ -309,14 +288,14 @@ impl Association {
 
     /// Whether the handshake goes on.
     pub(crate) fn is_in_handshake(&self) -> bool {
-        self.phase.handshake().is_some()
+        self.life.handshake().is_some()
     }
 
     /// Whether the cookie of a peer was echoed, and is not answered yet, that has answered our INIT after this cookie of ours was made. An INIT
     /// that overtook the INIT ACK of the same peer looks alike: if no COOKIE ACK comes before T1-cookie expires, it is that one
     /// which counts, and its COOKIE ECHO comes again.
     pub(crate) fn echoed_newer(&self, cookie: &Cookie) -> bool {
-        self.phase.awaits_cookie_ack_since().is_some_and(|answered| answered > cookie.created)
+        self.life.phase().awaits_cookie_ack_since().is_some_and(|answered| answered > cookie.created)
     }
 
     /// Our Initial TSN.
@@ -361,6 +340,7 @@ impl Association {
     /// Another address of the peer, as if the peer had listed it: it is probed.
     #[cfg(test)]
     pub(crate) fn list_path(&mut self, remote: SocketAddr) -> crate::ids::PathId {
+        self.cx.paths.list(&[remote.ip()]);
         let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
         self.path_manager().probe(id);
         id
@@ -418,6 +398,13 @@ impl Association {
         self.receiver.arrivals().owes_sack()
     }
 
+    /// A packet, to be read.
+    #[inline]
+    fn packet_reader(&mut self) -> PacketReader<'_> {
+        let scope = scope_of!(self);
+        PacketReader::new(scope, self.agreed.reconfig_mut())
+    }
+
     /// The paths, to go on with or to command.
     pub(crate) fn path_manager(&mut self) -> PathManager<'_> {
         PathManager::new(scope_of!(self))
@@ -426,15 +413,14 @@ impl Association {
     /// The subflows, to go on with or to command.
     #[inline]
     pub(crate) fn subflow_manager(&mut self) -> SubflowManager<'_> {
-        SubflowManager::new(&mut self.cx, &mut self.sender, self.reconfig.as_deref_mut())
+        SubflowManager::new(&mut self.cx, &mut self.sender, self.agreed.reconfig_mut())
     }
 
     /// RE-CONFIG, where it was agreed, with what it works on.
     #[inline]
     fn reconfiguring(&mut self) -> Option<(&mut Reconfig, Scope<'_>)> {
-        let reconfig = self.reconfig.as_deref_mut()?;
         let scope = scope_of!(self);
-        Some((reconfig, scope))
+        Some((self.agreed.reconfig_mut()?, scope))
     }
 
     /// RE-CONFIG for a request of our user.
@@ -447,23 +433,6 @@ impl Association {
             State::CookieWait | State::CookieEchoed => Err(ReconfigError::NotUp),
             State::Established => self.reconfiguring().ok_or(ReconfigError::NotSupported),
             _ => Err(ReconfigError::Closing),
-        }
-    }
-
-    fn enter(&mut self, phase: Phase) {
-        self.cx.state = phase.state();
-        self.watch.enter(self.cx.now, self.cx.state);
-        self.phase = phase;
-    }
-
-    /// Goes on with a shutdown that is under way: its stage, and with it the state, may be another afterwards.
-    fn in_shutdown(&mut self, run: impl FnOnce(&mut Shutdown, &mut Scope<'_>)) {
-        let Some(shutdown) = self.phase.shutdown_mut() else { return };
-        run(shutdown, &mut scope_of!(self));
-        let state = shutdown.state();
-        if state != self.cx.state {
-            self.cx.state = state;
-            self.watch.enter(self.cx.now, state);
         }
     }
 }

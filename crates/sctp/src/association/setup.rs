@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use anabranch_base::{Instant, SecretRng};
 use anabranch_wire::Tsn;
-use anabranch_wire::chunk::kind;
+use anabranch_wire::cause::Causes;
+use anabranch_wire::chunk::{Init, kind};
 use anabranch_wire::param::ForwardTsnSupported;
+use anabranch_wire::sf2007::SetupParams;
 
-use super::handshake::Handshake;
-use super::init::PeerInit;
+use super::agreed::{Agreed, adopt_setup};
+use super::init::{self, PeerInit};
+use super::life::Life;
 use super::output::PacketWriter;
-use super::phase::Phase;
-use super::watch::Watch;
+use super::packet_reader::{PacketOutcome, Reply};
 use super::{Association, random_tag};
 use crate::causes;
 use crate::config::Config;
@@ -20,12 +22,12 @@ use crate::context::Context;
 use crate::control::Control;
 use crate::control::Kind;
 use crate::cookie::Cookie;
-use crate::encoding::Encoding;
 use crate::event::{AssociationId, CloseReason, Event};
 use crate::handed_back::HandedBack;
 use crate::negotiation::offer::Offer;
 use crate::path::Path;
 use crate::receiver::Receiver;
+use crate::scope::{Scope, scope_of};
 use crate::sender::Sender;
 use crate::state::State;
 
@@ -43,18 +45,14 @@ impl Association {
         let mut cx = Context::new(id.index, config, path, rng);
         cx.set_now(now);
         Self {
-            phase: Phase::CookieWait(Box::default()),
-            encoding: Encoding::Rfc9260,
+            life: Life::new(),
+            agreed: Agreed::new(&cx.config),
             sender: Sender::new(&mut cx, send_base),
             receiver: Receiver::new(&cx.config),
             control: Control::new(cx.paths.for_control()),
             writer: PacketWriter::new(&cx.config, ports),
             errors: 0,
-            reconfig: None,
             handed_back: HandedBack::default(),
-            seldom: None,
-            takes_zero_checksum: cx.config.extensions.zero_checksum.is_some(),
-            watch: Watch::default(),
             cx,
         }
     }
@@ -74,8 +72,7 @@ impl Association {
         let mut assoc = Self::blank(id, now, config, ports, remote, initial_tsn, rng);
         assoc.writer.set_local_tag(local_tag);
         assoc.control.ask(Kind::Init, assoc.cx.paths.for_control());
-        let handshake = Box::new(Handshake::begin(&assoc.cx));
-        assoc.enter(Phase::CookieWait(handshake));
+        assoc.life.begin(&mut assoc.cx);
         assoc
     }
 
@@ -94,7 +91,7 @@ impl Association {
         assoc.cx.stats.control.count_received(kind::COOKIE_ECHO);
         assoc.adopt_cookie(cookie);
         assoc.cx.paths.probe_unconfirmed(&assoc.cx.config, source);
-        assoc.sample_handshake(cookie.created);
+        sample_handshake(&mut scope_of!(assoc), cookie.created);
         assoc.control.ask(Kind::CookieAck, assoc.cx.paths.for_control());
         assoc.cx.tell(Event::Accepted {
             address: remote,
@@ -113,50 +110,30 @@ impl Association {
         self.sender.messages().set_streams(cookie.outbound_streams);
         self.receiver.set_streams(cookie.inbound_streams);
         self.cx.paths.list_anew(&cookie.addresses);
-        self.learn_peer(cookie.peer_rwnd, cookie.peer_initial_tsn);
-        self.adopt_extensions(&cookie.extensions);
-        if let Some(handshake) = self.phase.handshake_mut() {
+        learn_peer(&mut scope_of!(self), cookie.peer_rwnd, cookie.peer_initial_tsn);
+        self.agreed.adopt(&mut scope_of!(self), &cookie.extensions);
+        if let Some(handshake) = self.life.handshake_mut() {
             handshake.note(&cookie.extensions);
         }
     }
 
-    fn tell_adaptation(&mut self, adaptation: Option<u32>) {
-        if let Some(code_point) = adaptation {
-            self.seldom.get_or_insert_default().adaptation = adaptation;
-            self.cx.tell(Event::AdaptationIndication { code_point });
-        }
-    }
-
-    /// What the peer's INIT or INIT ACK said of its window and sequence space.
-    fn learn_peer(&mut self, a_rwnd: u32, initial_tsn: Tsn) {
-        self.receiver.learn_peer(initial_tsn);
-        self.sender.learn_peer(&mut self.cx, a_rwnd);
-    }
-
-    /// Where the handshake sets the RTO: the round trip of its packets is a sample.
-    fn sample_handshake(&mut self, sent: Instant) {
-        self.receiver.window_mut().note_round_trip(self.cx.now.saturating_since(sent));
-        if self.cx.config.emulation.quirks.handshake_rto {
-            self.sender.tables_mut().sample_handshake(&mut self.cx, sent);
-        }
-    }
-
-    pub(super) fn enter_established(&mut self) {
+    /// The handshake has succeeded.
+    fn enter_established(&mut self) {
         let (mut shutdown_wanted, mut adaptation) = (false, None);
-        if let Some(handshake) = self.phase.handshake() {
+        if let Some(handshake) = self.life.handshake() {
             shutdown_wanted = handshake.is_shutdown_wanted();
             adaptation = handshake.adaptation();
             let zero = handshake.sends_zero_checksum();
             self.writer.settle_checksum(&self.cx.config, zero);
         }
-        self.enter(Phase::Established);
+        self.life.establish(&mut self.cx);
         let primary = self.cx.paths.for_control();
         self.path_manager().clear_errors(primary);
         self.cx.tell(Event::Established {
             outbound_streams: self.sender.stream_map().streams(),
             inbound_streams: self.receiver.streams(),
         });
-        self.tell_adaptation(adaptation);
+        self.life.tell_adaptation(&mut self.cx, adaptation);
         self.sender.established(&self.cx);
         let (now, rng) = (self.cx.now, &mut self.cx.rng);
         if let Some(path) = self.cx.paths.primary_mut() {
@@ -173,25 +150,61 @@ impl Association {
         }
     }
 
-    /// INIT ACK in COOKIE-WAIT (5.1 C). The endpoint has checked tag, tag value and streams.
-    // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2 rfc9260:5.2.3-1
-    pub(super) fn on_init_ack(&mut self, init: PeerInit) {
+    /// INIT ACK chunk. The answer that the endpoint must give, if none of the packet is to be read any more.
+    // rfc9260:3.3.3-6 rfc9260:3.3.3-9 rfc9260:5.1-15 rfc9260:5.1-16 rfc9260:5.1-17
+    pub(super) fn on_init_ack(&mut self, init: &Init<'_>) -> Result<(), PacketOutcome> {
+        // The endpoint has checked the packet's tag, so it is the peer's own fault: nobody else can end the association so.
+        let waits = self.cx.state == State::CookieWait;
+        if waits && init.initiate_tag == 0 {
+            // "MUST destroy the TCB and SHOULD send an ABORT chunk with the T bit set" (3.3.3).
+            self.close(CloseReason::ProtocolViolation { what: "an INIT ACK with an Initiate Tag of 0" });
+            return Err(Reply::ReflectedAbort.into());
+        }
+        if waits && init::is_small_window(init.a_rwnd) {
+            // "MUST discard the packet, SHOULD send a packet in response containing an ABORT chunk and using the Initiate Tag as
+            // the Verification Tag, and MUST NOT change the state of any existing association" (3.3.3).
+            return Err(Reply::SmallWindow { tag: init.initiate_tag }.into());
+        }
+        let Some(peer) = PeerInit::read(init, &self.cx.config.subflows.codes) else {
+            if waits {
+                // "decides not to establish the new association due to ... invalid parameter values ...: it SHOULD respond with
+                // an ABORT chunk" with the INIT ACK's own tag (5.1). Where the fixed fields are cut, there is no such tag to
+                // trust, and the chunk is dropped.
+                self.writer.set_peer_tag(init.initiate_tag);
+                let what = "an INIT ACK with a malformed parameter";
+                self.abort_with(CloseReason::ProtocolViolation { what }, causes::protocol_violation(what));
+            }
+            return Err(PacketOutcome { malformed: true, ..PacketOutcome::default() });
+        };
+        if let Err(cause) = peer.check(true) {
+            if waits {
+                self.writer.set_peer_tag(peer.tag);
+                let what = "an INIT ACK that cannot be used";
+                self.abort_with(CloseReason::ProtocolViolation { what }, cause);
+            }
+            return Err(PacketOutcome::default());
+        }
+        self.echo_cookie(peer);
+        Ok(())
+    }
+
+    /// INIT ACK in COOKIE-WAIT (5.1 C): tag, windows and streams are good.
+    // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2
+    fn echo_cookie(&mut self, init: PeerInit) {
         let offer = Offer::of(&self.announced(), true);
         let Some(cookie) = init.cookie else { return };
-        // 5.2.3: in any other state "the endpoint SHOULD discard the INIT ACK chunk".
-        let Phase::CookieWait(before) = &mut self.phase else { return };
-        let before = std::mem::take(&mut **before);
+        let Some(before) = self.life.take_asking() else { return };
         let config = Arc::clone(&self.cx.config);
         self.writer.set_peer_tag(init.tag);
         self.sender.messages().set_streams(config.streams.outbound.min(init.inbound_streams));
         self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
         self.cx.paths.list(&init.addresses);
-        self.learn_peer(init.a_rwnd, init.initial_tsn);
+        learn_peer(&mut scope_of!(self), init.a_rwnd, init.initial_tsn);
         if let Some(sent) = before.sent_once() {
-            self.sample_handshake(sent);
+            sample_handshake(&mut scope_of!(self), sent);
         }
         let agreed = offer.agree(&init.offer);
-        self.adopt_extensions(&agreed);
+        self.agreed.adopt(&mut scope_of!(self), &agreed);
         let dropped = self.sender.messages().drop_ungranted_streams(&mut self.cx);
         self.handed_back.keep_unsent(dropped);
         self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
@@ -207,9 +220,14 @@ impl Association {
         self.control.cancel(Kind::Init);
         self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
         let handshake = before.echo(&self.cx, &self.receiver, cookie, &agreed);
-        self.enter(Phase::CookieEchoed(Box::new(handshake)));
+        self.life.echo(&mut self.cx, handshake);
         // What rode with a COOKIE ECHO that was stale was marked before anybody knew what the peer agrees to now.
         self.sender.messages().after_marking(&mut self.cx);
+    }
+
+    /// The peer's parameters of subflows in the encoding of 2007, behind its cookie or in its COOKIE ACK.
+    pub(crate) fn adopt_setup(&mut self, setup: SetupParams<'_>) {
+        adopt_setup(&mut scope_of!(self), setup);
     }
 
     /// COOKIE ACK (5.1 E).
@@ -222,25 +240,29 @@ impl Association {
         }
     }
 
-    /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life.
-    // rfc9260:5.2.6-1 rfc9260:5.2.6-2 rfc9260:5.2.6-3
-    pub(super) fn on_stale_cookie(&mut self) {
-        let Phase::CookieEchoed(handshake) = &mut self.phase else { return };
-        let mut handshake = std::mem::take(handshake);
-        if !handshake.cookie_was_stale(&self.cx) {
-            self.close(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
+    /// ERROR chunk: reported to the user; a stale cookie restarts the handshake.
+    pub(super) fn on_error(&mut self, list: Causes<'_>) {
+        if causes::names_stale_cookie(list) {
+            if let Some(reason) = self.life.on_stale_cookie(&mut scope_of!(self)) {
+                self.close(reason);
+            }
             return;
         }
-        self.enter(Phase::CookieWait(handshake));
-        self.control.cancel(Kind::CookieEcho);
-        self.control.ask(Kind::Init, self.cx.paths.for_control());
-        // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
-        self.sender.losses().mark_every_lane_lost(&mut self.cx);
-    }
-
-    /// Whether the cookie of the last attempt was stale, and the next one has no tag yet.
-    pub(super) fn wants_new_tag(&self) -> bool {
-        self.phase.handshake().is_some_and(Handshake::wants_tag)
+        if causes::names_unknown_chunk(list, self.cx.config.subflows.codes.data)
+            && self.agreed.downgrade(&mut scope_of!(self))
+        {
+            self.subflow_manager().close_drained_subflows();
+        }
+        // "the endpoint MUST just mark the association as not supporting partial reliability" (RFC 3758, 3.3.3).
+        // rfc3758:3.3.3-1 rfc3758:3.3.3-2 rfc3758:3.3.3-3
+        if causes::names_unknown_parameter(list, ForwardTsnSupported::KIND) {
+            self.sender.special_mut().forget_partial_reliability();
+            self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
+        }
+        // One event for a chunk: a peer must not fill the queue with a packet of tiny causes.
+        if let Some(cause) = causes::codes(list).first().copied() {
+            self.cx.tell_if_read(Event::PeerError { cause });
+        }
     }
 
     /// Our tag from now on. COOKIE ACK and ERROR say of no cookie which one they answer: one of the attempt before that comes late would
@@ -248,18 +270,9 @@ impl Association {
     /// for "a new INIT chunk", and says nothing of its tag; 5.3.1 wants a new one wherever an association is begun anew.
     // rfc9260:5.2.6-1
     pub(crate) fn renew_tag(&mut self, tag: u32) {
-        if let Some(handshake) = self.phase.handshake_mut() {
+        if let Some(handshake) = self.life.handshake_mut() {
             handshake.has_tag();
             self.writer.set_local_tag(tag);
-        }
-    }
-
-    /// A COOKIE ECHO came again: who has not had the COOKIE ACK discards all data that comes behind it (RFC 9260, 6), and as long as none has
-    /// been acknowledged there is no round trip by which to probe for it. So it is probed for now, with the second COOKIE ACK.
-    fn probe_behind_cookie_ack(&mut self) {
-        let measured = self.cx.paths.primary().is_some_and(|path| path.rtt().srtt().is_some());
-        if self.cx.config.timers.control_probe && self.cx.state.sends_data() && !measured {
-            self.sender.losses().probe_every_lane(&mut self.cx);
         }
     }
 
@@ -268,7 +281,7 @@ impl Association {
     pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.set_now(now);
         self.cx.stats.control.count_received(kind::COOKIE_ECHO);
-        if self.phase.handshake().is_some() {
+        if self.life.handshake().is_some() {
             if self.cx.state == State::CookieWait || self.writer.tags().1 != cookie.peer_tag {
                 self.adopt_cookie(cookie);
                 let dropped = self.sender.messages().drop_ungranted_streams(&mut self.cx);
@@ -281,7 +294,7 @@ impl Association {
             self.enter_established();
             self.sender.messages().after_marking(&mut self.cx);
         } else {
-            self.probe_behind_cookie_ack();
+            probe_behind_cookie_ack(&mut scope_of!(self));
         }
         self.writer.set_peer_tag(cookie.peer_tag);
         self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
@@ -292,7 +305,7 @@ impl Association {
     pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
         self.cx.set_now(now);
         self.cx.stats.control.count_received(kind::COOKIE_ECHO);
-        let closed_by_user = self.is_closed_by_user();
+        let closed_by_user = self.life.is_closed_by_user();
         // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
         self.cx.paths.forget_others();
         if let Some(path) = self.cx.paths.primary_mut() {
@@ -301,8 +314,7 @@ impl Association {
         self.control.clear();
         self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
         self.writer.forget_deferred();
-        self.encoding = Encoding::Rfc9260;
-        self.reconfig = None;
+        self.agreed.begin_anew();
         let (unsent, unacknowledged) = self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
         let received_bytes_lost = self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);
@@ -319,9 +331,9 @@ impl Association {
             received_bytes_lost: before.2.saturating_add(received_bytes_lost),
         });
         self.writer.settle_checksum(&self.cx.config, cookie.extensions.sends_zero_checksum);
-        self.watch.restart();
+        self.life.watch_mut().restart();
         self.enter_established();
-        self.tell_adaptation(cookie.extensions.adaptation);
+        self.life.tell_adaptation(&mut self.cx, cookie.extensions.adaptation);
         // What the user was promised, or has asked for, does not end with the old peer.
         if closed_by_user {
             self.begin_shutdown();
@@ -337,23 +349,28 @@ impl Association {
         self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
         self.control.report(self.cx.paths.for_control(), causes::cookie_while_shutting_down());
     }
+}
 
-    /// T1-init or T1-cookie expired.
-    // rfc9260:4-3 rfc9260:4-4 rfc9260:4-5 rfc9260:4-7 rfc9260:4-8 rfc9260:5.1.4-3 rfc9260:5.1.6-1
-    // rfc9260:5.1-12
-    pub(super) fn on_t1(&mut self) {
-        let Some(handshake) = self.phase.handshake_mut() else { return };
-        if !handshake.on_t1(&self.cx) {
-            self.give_up("Max.Init.Retransmits");
-            return;
-        }
-        if self.cx.state == State::CookieWait {
-            self.control.ask(Kind::Init, self.cx.paths.for_control());
-        } else {
-            self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
-            // DATA that rode with the first COOKIE ECHO rides again.
-            self.sender.losses().mark_every_lane_lost(&mut self.cx);
-        }
+/// The peer's INIT or INIT ACK has said how large its window is and where its TSNs begin.
+fn learn_peer(scope: &mut Scope<'_>, a_rwnd: u32, initial_tsn: Tsn) {
+    scope.receiver.learn_peer(initial_tsn);
+    scope.sender.learn_peer(scope.cx, a_rwnd);
+}
+
+/// Where the handshake sets the RTO: the round trip of its packets is a sample.
+fn sample_handshake(scope: &mut Scope<'_>, sent: Instant) {
+    scope.receiver.window_mut().note_round_trip(scope.cx.now.saturating_since(sent));
+    if scope.cx.config.emulation.quirks.handshake_rto {
+        scope.sender.tables_mut().sample_handshake(scope.cx, sent);
+    }
+}
+
+/// A COOKIE ECHO came again: who has not had the COOKIE ACK discards all data that comes behind it (RFC 9260, 6), and as long as none has
+/// been acknowledged there is no round trip by which to probe for it. So it is probed for now, with the second COOKIE ACK.
+fn probe_behind_cookie_ack(scope: &mut Scope<'_>) {
+    let measured = scope.cx.paths.primary().is_some_and(|path| path.rtt().srtt().is_some());
+    if scope.cx.config.timers.control_probe && scope.cx.state.sends_data() && !measured {
+        scope.sender.losses().probe_every_lane(scope.cx);
     }
 }
 

@@ -24,7 +24,7 @@ impl Association {
             Timer::Sack | Timer::Heartbeat => {}
             _ => next = next.into_iter().chain(at).min(),
         });
-        let since = self.watch.since().unwrap_or(self.cx.now);
+        let since = self.life.watch().since().unwrap_or(self.cx.now);
         let (owes, unacknowledged) = (!self.sender.has_nothing_outstanding(), self.unacknowledged_chunks());
         let waits = unacknowledged > 0 || (owes && self.sender.tables().has_nothing_sent());
         Sight { state: self.cx.state, since, latest: self.cx.latest(), t1, t2, t5, next, owes, waits }
@@ -42,7 +42,7 @@ impl Association {
             handshake: timer * (u64::from(config.limits.max_init_retransmits) + 2),
             guard: config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max),
         };
-        self.watch.bounds(self.cx.latest(), bounds)
+        self.life.watch().bounds(self.cx.latest(), bounds)
     }
 
     /// Nothing more is to be sent now.
@@ -72,7 +72,7 @@ impl Association {
     fn look_at_rest(&mut self, now: Instant) {
         if self.cx.state != State::Closed {
             let bounds = self.bounds();
-            self.watch.look(now, bounds.timer);
+            self.life.watch_mut().look(now, bounds.timer);
             let sight = self.sight();
             let said = properties::at_rest(now, &sight, &bounds);
             assert!(said.is_ok(), "{said:?} at {now}: {sight:?}, {bounds:?}");

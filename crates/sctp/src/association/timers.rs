@@ -6,7 +6,7 @@ use anabranch_base::{Instant, rare};
 use super::Association;
 use super::phase::Phase;
 use super::shutdown::Shutdown;
-use crate::control::Kind;
+use crate::causes;
 use crate::event::{CloseReason, Timer};
 use crate::ids::{PathId, SpaceId};
 use crate::scope::scope_of;
@@ -32,7 +32,7 @@ impl Association {
     /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
     #[inline]
     pub(super) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
-        match &self.phase {
+        match self.life.phase() {
             Phase::CookieWait(handshake) => {
                 rare();
                 visit(handshake.t1(), Timer::T1Init, Expired::T1);
@@ -46,20 +46,20 @@ impl Association {
         }
         self.sender.timers(|at, timer, which| visit(at, timer, Expired::Sender(which)));
         self.receiver.arrivals().timers(|at, timer, space| visit(at, timer, Expired::Sack(space)));
-        if let Some(reconfig) = &self.reconfig {
+        if let Some(reconfig) = self.agreed.reconfig() {
             rare();
             visit(reconfig.timer(), Timer::Reconfiguration, Expired::Reconfiguration);
         }
-        if !matches!(self.phase, Phase::Established) {
+        if !matches!(self.life.phase(), Phase::Established) {
             rare();
-            let (t2, t5, probe) = self.phase.shutdown().map(Shutdown::timers).unwrap_or_default();
+            let (t2, t5, probe) = self.life.shutdown().map(Shutdown::timers).unwrap_or_default();
             visit(t2, Timer::T2Shutdown, Expired::T2);
             visit(t5, Timer::T5ShutdownGuard, Expired::T5);
             visit(probe, Timer::ControlProbe, Expired::ControlProbe);
         }
-        if let Some(seldom) = &self.seldom {
+        if let Some(deadline) = self.life.deadline() {
             rare();
-            visit(seldom.deadline, Timer::ShutdownDeadline, Expired::ShutdownDeadline);
+            visit(Some(deadline), Timer::ShutdownDeadline, Expired::ShutdownDeadline);
         }
         self.cx.paths.for_each(|id, path| {
             visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
@@ -69,7 +69,11 @@ impl Association {
 
     fn on_timer(&mut self, expired: Expired) {
         match expired {
-            Expired::T1 => self.on_t1(),
+            Expired::T1 => {
+                if let Some(limit) = self.life.on_t1(&mut scope_of!(self)) {
+                    self.give_up(limit);
+                }
+            }
             Expired::Sender(timer) => {
                 if let Some(path) = self.sender.losses().on_timer(&mut self.cx, timer) {
                     self.count_error(path);
@@ -87,19 +91,29 @@ impl Association {
                 }
             }
             Expired::T2 => {
-                let silent = self.phase.shutdown_mut().map(|shutdown| shutdown.on_t2(&mut scope_of!(self)));
+                let silent = self.life.shutdown_mut().map(|shutdown| shutdown.on_t2(&mut scope_of!(self)));
                 if let Some(path) = silent {
                     self.count_error(path);
-                    self.in_shutdown(Shutdown::repeat);
+                    self.life.in_shutdown(&mut scope_of!(self), Shutdown::repeat);
                 }
             }
             Expired::T5 => {
-                if self.phase.shutdown_mut().is_some_and(|shutdown| shutdown.on_t5(&scope_of!(self))) {
+                if self.life.shutdown_mut().is_some_and(|shutdown| shutdown.on_t5(&scope_of!(self))) {
                     self.abort_with(CloseReason::ShutdownGuard, Vec::new());
                 }
             }
-            Expired::ControlProbe => self.on_control_probe(),
-            Expired::ShutdownDeadline => self.on_shutdown_deadline(),
+            Expired::ControlProbe => {
+                self.life.on_control_probe(&mut scope_of!(self));
+                if self.life.shutdown().is_some() {
+                    // Whose SHUTDOWN COMPLETE was lost has forgotten the association, and takes nothing without a checksum (RFC 9653, 5.3).
+                    self.writer.settle_checksum(&self.cx.config, false);
+                }
+            }
+            Expired::ShutdownDeadline => {
+                // The peer reads the reason; messages that it has not acknowledged go back to our user.
+                let cause = causes::user_abort(b"the shutdown took too long");
+                self.end(CloseReason::ShutdownDeadline, cause);
+            }
             Expired::Heartbeat(path) => {
                 if self.path_manager().on_heartbeat_timer(path) {
                     self.count_error(path);
@@ -107,22 +121,6 @@ impl Association {
                 self.path_manager().begin_heartbeat_period(path);
             }
             Expired::PathMtu(path) => self.path_manager().on_mtu_timer(path),
-        }
-    }
-
-    /// No answer in two round trips: the chunk leaves once more. That is no error of the path, and no reason to back off; T1-cookie or
-    /// T2-shutdown expires when it would have.
-    fn on_control_probe(&mut self) {
-        if let Phase::CookieEchoed(handshake) = &mut self.phase {
-            handshake.probed();
-            self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
-            // DATA that rode with the first is not taken for lost: as in any probe, new data rides, or the last chunk once more.
-            self.sender.losses().probe_every_lane(&mut self.cx);
-        }
-        if self.phase.shutdown().is_some() {
-            self.in_shutdown(Shutdown::on_probe);
-            // Whose SHUTDOWN COMPLETE was lost has forgotten the association, and takes nothing without a checksum (RFC 9653, 5.3).
-            self.writer.settle_checksum(&self.cx.config, false);
         }
     }
 

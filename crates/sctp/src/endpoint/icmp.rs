@@ -11,11 +11,11 @@ use crate::state::State;
 
 /// Of a common header: ports and verification tag, which every ICMP message quotes.
 const QUOTED: usize = 8;
-/// Where an INIT has its Initiate Tag in a packet.
+/// Offset of the Initiate Tag in a packet with an INIT, bytes.
 const INITIATE_TAG: usize = 16;
 
 impl Endpoint {
-    /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows what nobody but the peer and the
+    /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows a value that nobody but the peer and the
     /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (10, ICMP6).
     // rfc9260:10-1 rfc9260:10-4 rfc6951:5.5-1
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {
@@ -27,13 +27,14 @@ impl Endpoint {
         let Some(assoc) = self.registry.at_mut(index) else { return };
         let used = match error.kind {
             IcmpKind::TooBig { mtu } => assoc.path_manager().on_too_big(now, error.destination, mtu),
-            IcmpKind::ProtocolUnreachable => {
-                assoc.on_nobody_there(now, init, CloseReason::ProtocolUnreachable)
-            }
+            IcmpKind::ProtocolUnreachable => assoc.abort_by_icmp(now, init, CloseReason::ProtocolUnreachable),
             IcmpKind::Unreachable { code } => {
                 assoc.path_manager().on_unreachable(now, error.destination, code)
             }
-            IcmpKind::PortUnreachable => assoc.on_port_unreachable(now, error, init),
+            IcmpKind::PortUnreachable => {
+                names_port_in_use(assoc, error)
+                    && assoc.abort_by_icmp(now, init, CloseReason::PortUnreachable)
+            }
         };
         self.stateless.count().icmp_ignored += u64::from(!used);
         self.settle(now, index);
@@ -68,25 +69,11 @@ impl Endpoint {
     }
 }
 
-impl Association {
-    /// Of packets in UDP it says that nobody takes them, and "SHOULD be treated as ... 'Protocol Unreachable'" (RFC 6951, 5.5), if they
-    /// were going to the port that is still in use. Otherwise "SHOULD ignore any ICMP messages where the code indicates 'Port
-    /// Unreachable'" (10, ICMP3): a host that knows SCTP answers with an ABORT. False: ignored.
-    // rfc6951:5.5-4 rfc6951:5.5-5
-    fn on_port_unreachable(&mut self, now: Instant, error: &IcmpError<'_>, init: bool) -> bool {
-        let encapsulated = self.encapsulation_port(error.destination).filter(|port| *port != 0);
-        encapsulated.is_some()
-            && encapsulated == error.udp_port
-            && self.on_nobody_there(now, init, CloseReason::PortUnreachable)
-    }
-
-    /// "MUST treat this message as an abort with the T bit set if it does not contain an INIT chunk. If it does contain an INIT chunk
-    /// and the association is in the COOKIE-WAIT state, handle the ICMP message like an ABORT chunk" (10, ICMP8). False: ignored.
-    fn on_nobody_there(&mut self, now: Instant, init: bool, reason: CloseReason) -> bool {
-        let aborts = !init || self.state() == State::CookieWait;
-        if aborts {
-            self.abort_by_icmp(now, reason);
-        }
-        aborts
-    }
+/// Whether packets in UDP find nobody any more. Of such packets "Port Unreachable" says that nobody takes them, and it "SHOULD be treated as
+/// ... 'Protocol Unreachable'" (RFC 6951, 5.5), if they were going to the port that is still in use. Otherwise "SHOULD ignore any ICMP
+/// messages where the code indicates 'Port Unreachable'" (10, ICMP3): a host that knows SCTP answers with an ABORT.
+// rfc6951:5.5-4 rfc6951:5.5-5
+fn names_port_in_use(assoc: &Association, error: &IcmpError<'_>) -> bool {
+    let encapsulated = assoc.encapsulation_port(error.destination).filter(|port| *port != 0);
+    encapsulated.is_some() && encapsulated == error.udp_port
 }

@@ -1,7 +1,8 @@
 //! RE-CONFIG (RFC 6525): requests, answers, their numbers and the timer. One request of each side is outstanding at a time; it
 //! is sent again until it is answered, and answered again when it comes again.
 //!
-//! What the requests do is elsewhere: `stream_requests` has those of the RFC, `subflow_requests` those of the extension SF.
+//! The effects of the requests are elsewhere: `stream_requests` has those of the RFC, `subflow_requests` those of the
+//! extension SF.
 
 mod answers;
 mod requests;
@@ -47,7 +48,7 @@ fn is_allowed(kinds: &[u16], is_subflow: impl Fn(u16) -> bool) -> bool {
 }
 
 impl Reconfig {
-    /// Whether a RE-CONFIG chunk must leave.
+    /// True if a RE-CONFIG chunk must leave.
     #[inline]
     pub(crate) fn is_due(&self, cx: &Context, sender: &Sender) -> bool {
         let due = !self.answers.is_empty()
@@ -124,7 +125,7 @@ impl Reconfig {
         if path != request_path(scope.cx, scope.sender) {
             return;
         }
-        // What answers a request of the peer goes first: the peer can ask for nothing else meanwhile.
+        // The answer to a request of the peer goes first: the peer can make no other request meanwhile.
         let ready = |answers: bool| {
             let is_answer =
                 |request: &Request| matches!(request, Request::ResetOutgoing { answers: Some(_), .. });
@@ -217,7 +218,7 @@ impl Reconfig {
         from: PathId,
         chunk: &ReConfig<'_>,
     ) -> Result<(), Violation> {
-        // Where everything of ours was acknowledged already, the peer may still wait for an answer.
+        // In a state where all our data was acknowledged already, the peer may still wait for an answer.
         if !scope.cx.state.is_up() {
             return Ok(());
         }

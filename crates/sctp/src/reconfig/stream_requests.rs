@@ -1,4 +1,4 @@
-//! What the requests of RFC 6525 do: streams that are reset or added, and the whole numbering that is reset.
+//! Effects of the requests of RFC 6525: streams that are reset or added, and the reset of the whole numbering.
 //!
 //! A stream is reset between messages: those given before leave with their old numbers, and those given later wait until
 //! the peer has answered (RFC 6525, 5.1.2, A1). So neither side ever sees two messages with one number.
@@ -24,7 +24,7 @@ const ASSOCIATION_RESET_PAUSE: Duration = Duration::from_secs(30);
 const BEFORE_STREAMS: usize = 12 + 4 + OutgoingReset::HEADER;
 
 impl Reconfig {
-    /// Which streams must wait has changed, perhaps: messages that need not wait any more go on.
+    /// Recomputes the streams that must wait: messages that need not wait any more go on.
     // rfc6525:5.1.2-1 rfc6525:5.1.4-3
     pub(super) fn refresh_deferred(&self, scope: &mut Scope<'_>) {
         let mut all = matches!(self.pending, Some(Pending::Association { .. }));
@@ -42,7 +42,7 @@ impl Reconfig {
         scope.sender.messages().defer(scope.cx, all, streams);
     }
 
-    /// After a packet, or a timer: what waited for it goes on.
+    /// After a packet, or a timer: requests that waited for it go on.
     pub(crate) fn advance(&mut self, scope: &mut Scope<'_>) {
         if self.repeated.is_some_and(|(_, first)| scope.sender.tables().is_acknowledged(first)) {
             self.repeated = None;
@@ -66,7 +66,7 @@ impl Reconfig {
         self.refresh_deferred(scope);
     }
 
-    /// Does what the peer asks for, now or later.
+    /// Performs a request of the peer, now or later.
     pub(super) fn perform_stream_request(&mut self, scope: &mut Scope<'_>, number: u32, request: &Param<'_>) {
         let result = match request {
             Param::OutgoingReset(reset) => {
@@ -91,7 +91,7 @@ impl Reconfig {
         self.answers.give(Answered { number, result, next_tsns: None });
     }
 
-    /// Whether a request of the peer is the answer to ours with that number.
+    /// True if a request of the peer is the answer to ours with that number.
     // rfc6525:5.2.2-1
     fn answered_by_request(&mut self, scope: &mut Scope<'_>, number: u32) -> bool {
         let answered = |request: &Request| matches!(request, Request::ResetIncoming { .. });
@@ -183,7 +183,7 @@ impl Reconfig {
         self.last_association_reset = Some(scope.cx.now);
         self.pending = Some(Pending::Association { number });
         if !quiet {
-            // What is under way is delivered first: G3 of RFC 6525, 5.2.4, would give it up.
+            // Data under way is delivered first: G3 of RFC 6525, 5.2.4, would give it up.
             return Some(result::IN_PROGRESS);
         }
         self.reset_for_peer(scope, number);
@@ -376,7 +376,7 @@ impl Reconfig {
         Ok(())
     }
 
-    /// Asks for all streams and both TSN spaces to begin anew. What was sent before is delivered first.
+    /// Asks for all streams and both TSN spaces to begin anew. Messages sent before are delivered first.
     ///
     /// # Errors
     /// As [`Reconfig::reset_streams`]; also within 30 s of the last time, and while subflows have sequence spaces of their own.
@@ -450,7 +450,7 @@ fn tell_outcome(cx: &mut Context, asked_for: bool, event: Event) {
     }
 }
 
-/// Whether all subflows share the TSN space.
+/// True if all subflows share the TSN space.
 fn has_one_space(scope: &Scope<'_>) -> bool {
     !scope.sender.tables().has_several_spaces() && scope.encoding != Encoding::Sf2007
 }

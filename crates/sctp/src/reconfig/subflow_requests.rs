@@ -37,7 +37,7 @@ impl Reconfig {
     }
 }
 
-/// Does what the peer asks for; the result code.
+/// Performs a request of the peer; returns the result code.
 pub(super) fn perform_subflow_request(scope: &mut Scope<'_>, raw: RawParam<'_>) -> u32 {
     let codes = scope.cx.config.subflows.codes;
     let answer = if raw.kind == codes.add {

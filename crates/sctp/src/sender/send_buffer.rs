@@ -29,7 +29,7 @@ use crate::stream::outbound::{Queued, Removed};
 pub(super) fn send_buffer(cx: &Context, lane: Option<&Lane>) -> usize {
     let limits = &cx.config.limits;
     if limits.max_send_buffer <= limits.send_buffer
-        || cx.budget.as_ref().is_some_and(|budget| budget.is_tight())
+        || cx.budget.as_ref().is_some_and(|budget| budget.is_nearly_spent())
     {
         return limits.send_buffer;
     }

@@ -1,4 +1,4 @@
-//! What the user asks for while the association is up: subflows that are opened, closed and merged, and streams that move.
+//! Commands of the user while the association is up: opening, closing and merging subflows, and moving streams.
 
 use anabranch_base::{Dscp, Instant};
 
@@ -29,7 +29,7 @@ impl SubflowManager<'_> {
         Ok(id)
     }
 
-    /// Closes a subflow; its streams move to `to`. What it has in flight is acknowledged or sent again as before.
+    /// Closes a subflow; its streams move to `to`. Its chunks in flight are acknowledged or sent again as before.
     ///
     /// # Errors
     /// When the association is ending, one of them is not open, or they are the same.
@@ -41,8 +41,8 @@ impl SubflowManager<'_> {
         Ok(())
     }
 
-    /// Joins subflow `index` to `into`: its streams, what it has in flight, and its window. Whether two are alike is for the
-    /// caller to judge: [`Association::alike`](crate::Association::alike) helps.
+    /// Joins subflow `index` to `into`: its streams, its chunks in flight, and its window. The caller judges whether
+    /// the two are alike: [`Association::alike`](crate::Association::alike) helps.
     ///
     /// # Errors
     /// As [`SubflowManager::remove_subflow`].
@@ -98,7 +98,7 @@ impl SubflowManager<'_> {
             self.sender.messages().owe_idle(stream);
             return Err(SendError::OtherSubflow { stream, dscp, asked: asked_for });
         }
-        // What cannot be sent at all moves nothing.
+        // A message that cannot be sent at all moves no stream.
         self.sender.messages().check_options(self.cx, message)?;
         let chosen = self.set_stream_dscp(now, stream, asked);
         chosen.map(|_| ()).map_err(|why| SendError::NoSubflow { asked: asked_for, why })

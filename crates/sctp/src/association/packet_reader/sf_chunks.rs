@@ -1,67 +1,83 @@
 //! The chunks of subflows with spaces of their own that arrive (docs/explanation/subflows.md): those of level 1, and those of the encoding of 2007.
 
 use anabranch_base::Ecn;
+use anabranch_wire::RawChunk;
 use anabranch_wire::cause::{SfReason, SfViolation};
 use anabranch_wire::chunk::{SfData, SfForward, SfSack};
+use anabranch_wire::sf2007::Sack;
 
-use super::Association;
-use super::reading::Reading;
+use super::{Interrupt, PacketReader, Reading};
 use crate::config::LossDetection;
 use crate::context::Context;
 use crate::encoding::{DataChunk, sf2007};
 use crate::ids::{PathId, SpaceId};
 use crate::negotiation::fids::Judged;
-use crate::scope::{Scope, scope_of};
+use crate::scope::Scope;
 use crate::sender::{GapList, Windows};
 use crate::violation::{SPLIT_MESSAGE, Violation};
 
-impl Association {
+impl PacketReader<'_> {
     /// A chunk that the encoding of 2007 gives a layout of its own.
-    pub(super) fn on_sf2007_chunk(
+    pub(super) fn on_sf2007_chunk<'p>(
         &mut self,
         reading: &mut Reading,
-        incoming: &sf2007::Incoming<'_>,
-    ) -> Result<(), Violation> {
+        raw: RawChunk<'p>,
+        incoming: &sf2007::Incoming<'p>,
+    ) -> Result<(), Interrupt<'p>> {
         match incoming {
             sf2007::Incoming::Data(data) => {
-                let Some(at) = self.receiver.arrivals().open_space_of(data.fid) else {
-                    self.cx.stats.sf_unknown += 1;
+                let Some(at) = self.scope.receiver.arrivals().open_space_of(data.fid) else {
+                    self.scope.cx.stats.sf_unknown += 1;
                     return Ok(());
                 };
-                if self.cx.state.receives_data() {
-                    self.receiver.arrivals_mut().record_asn(data.asn);
+                if self.scope.cx.state.receives_data() {
+                    self.scope.receiver.arrivals_mut().record_asn(data.asn);
                 }
-                let chunk = sf2007::data_chunk(data, self.receiver.arrivals().next_tsn(at));
-                self.on_data_chunk(reading, at, &chunk)
+                let chunk = sf2007::data_chunk(data, self.scope.receiver.arrivals().next_tsn(at));
+                self.on_data_chunk(reading, at, raw, &chunk)
             }
             sf2007::Incoming::Sack(sack) => {
                 if self.reads_acknowledgements() {
                     self.on_sf2007_sack(sack)?;
-                    self.advance_shutdown();
+                    self.after_acknowledgement()?;
                 }
                 Ok(())
             }
-            sf2007::Incoming::CookieAck(setup) => {
-                self.adopt_setup(*setup);
-                self.on_cookie_ack();
-                Ok(())
-            }
+            sf2007::Incoming::CookieAck(setup) => Err(Interrupt::CookieAckWithSetup(*setup)),
         }
     }
 
-    /// SF-DATA.
-    pub(super) fn on_sf_data(&mut self, reading: &mut Reading, data: &SfData<'_>) -> Result<(), Violation> {
-        if !self.cx.state.receives_data() {
-            return Ok(());
-        }
-        let judged = self.receiver.arrivals().judge(data.fid, data.epoch);
-        let Some(at) = space_of_judged(&mut scope_of!(self), reading.path, judged, data.fid, data.epoch)
-        else {
+    /// The acknowledgement of one subflow in the encoding of 2007.
+    fn on_sf2007_sack(&mut self, sack: &Sack<'_>) -> Result<(), Violation> {
+        let Scope { cx, sender, .. } = &mut self.scope;
+        let Some(at) = sender.open_space_of(sack.head.fid) else {
+            cx.stats.sf_unknown += 1;
             return Ok(());
         };
-        self.on_data_chunk(reading, at, &DataChunk::from(data)).map_err(|violation| match violation {
-            Violation::Protocol(what) if what == SPLIT_MESSAGE => {
+        let cumulative = sack.head.cumulative_fsn.widen(sender.tables().acknowledged_tsn(at));
+        cx.stats.sacks_received += 1;
+        let windows = Windows { a_rwnd: None, a_fwnd: Some(sack.head.a_fwnd) };
+        self.on_acknowledgement(at, cumulative, windows, GapList::all(sack.gaps()), None)
+    }
+
+    /// SF-DATA.
+    pub(super) fn on_sf_data<'p>(
+        &mut self,
+        reading: &mut Reading,
+        raw: RawChunk<'p>,
+        data: &SfData<'_>,
+    ) -> Result<(), Interrupt<'p>> {
+        if !self.scope.cx.state.receives_data() {
+            return Ok(());
+        }
+        let judged = self.scope.receiver.arrivals().judge(data.fid, data.epoch);
+        let Some(at) = space_of_judged(&mut self.scope, reading.path, judged, data.fid, data.epoch) else {
+            return Ok(());
+        };
+        self.on_data_chunk(reading, at, raw, &DataChunk::from(data)).map_err(|interrupt| match interrupt {
+            Interrupt::Violation(Violation::Protocol(what)) if what == SPLIT_MESSAGE => {
                 Violation::Subflow { fid: data.fid, epoch: data.epoch, reason: SfReason::MessageSplit, what }
+                    .into()
             }
             other => other,
         })
@@ -70,21 +86,21 @@ impl Association {
     /// SF-SACK.
     pub(super) fn on_sf_sack(&mut self, from: PathId, sack: &SfSack<'_>) -> Result<(), Violation> {
         let head = &sack.head;
-        let judged = self.sender.judge(head.fid, head.epoch);
-        let Some(at) = space_of_judged(&mut scope_of!(self), from, judged, head.fid, head.epoch) else {
+        let judged = self.scope.sender.judge(head.fid, head.epoch);
+        let Some(at) = space_of_judged(&mut self.scope, from, judged, head.fid, head.epoch) else {
             return Ok(());
         };
-        self.cx.stats.sacks_received += 1;
+        self.scope.cx.stats.sacks_received += 1;
         self.count_duplicates(at, sack.duplicates().count(), || sack.duplicates());
-        if self.cx.config.congestion.loss_detection == LossDetection::Rack {
-            self.sender.all_lanes().note_duplicates(&mut self.cx, at, sack.duplicates());
+        if self.scope.cx.config.congestion.loss_detection == LossDetection::Rack {
+            self.scope.sender.all_lanes().note_duplicates(self.scope.cx, at, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
         // What is final is not taken back by a SACK that leaves it out.
         let gaps = GapList { blocks: sack.gaps(), selected: head.non_renegable };
         let done = self.on_acknowledgement(at, head.cumulative, windows, gaps, sack.times());
-        if let (true, Some(counters)) = (self.cx.ect != Ecn::NotEct, sack.counters()) {
-            self.sender.all_lanes().on_ecn_counters(&mut self.cx, at, counters);
+        if let (true, Some(counters)) = (self.scope.cx.ect != Ecn::NotEct, sack.counters()) {
+            self.scope.sender.all_lanes().on_ecn_counters(self.scope.cx, at, counters);
         }
         done.map_err(|violation| match violation {
             Violation::Protocol(what) => {
@@ -133,7 +149,7 @@ fn space_of_judged(
 }
 
 /// An SF-Violation cause, encoded.
-pub(super) fn sf_violation(
+pub(in crate::association) fn sf_violation(
     cx: &Context,
     fid: u8,
     epoch: u8,

@@ -1,11 +1,11 @@
-//! What is known of a packet while its chunks are read, and what the endpoint must know afterwards.
+//! A packet while its chunks are read, and the outcome for the endpoint.
 
 use anabranch_wire::{CommonHeader, RawChunk};
 
 use crate::ids::PathId;
 use crate::receiver::PacketRead;
 
-/// What the endpoint must know of a packet it handed in.
+/// The outcome of a packet for the endpoint that handed it in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketOutcome {
     /// A chunk was malformed: it and what followed was dropped.
@@ -16,7 +16,7 @@ pub(crate) struct PacketOutcome {
     pub(crate) confirmed: bool,
 }
 
-/// What a packet is answered with that is no business of the association, which it leaves as it was, or gone.
+/// An answer to a packet that the endpoint must give: the association stays as it was, or is gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Reply {
     #[default]
@@ -31,22 +31,30 @@ pub(crate) enum Reply {
     NewTag,
 }
 
-/// What is known of a packet while its chunks are read.
+impl From<Reply> for PacketOutcome {
+    fn from(reply: Reply) -> Self {
+        Self { reply, ..Self::default() }
+    }
+}
+
+/// A packet whose chunks are read.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(in crate::association) struct Reading {
     /// Where it came from: answers go back there.
-    pub(super) path: PathId,
+    pub(in crate::association) path: PathId,
     /// What its data has brought.
-    pub(super) data: PacketRead,
-    pub(super) outcome: PacketOutcome,
+    pub(in crate::association) data: PacketRead,
+    pub(in crate::association) outcome: PacketOutcome,
     /// Bytes of the SCTP packet.
-    pub(super) size: usize,
+    pub(in crate::association) size: usize,
+    /// Answers that waited before it came.
+    pub(in crate::association) answers: (usize, usize),
 }
 
 impl Reading {
     /// Whether a chunk is all that the packet holds.
     #[cold]
-    pub(super) fn is_alone(&self, chunk: RawChunk<'_>) -> bool {
+    pub(in crate::association) fn is_alone(&self, chunk: RawChunk<'_>) -> bool {
         CommonHeader::LEN + chunk.bytes.len().next_multiple_of(4) >= self.size
     }
 }

@@ -13,7 +13,7 @@ use crate::negotiation::fids::Judged;
 use crate::scope::Scope;
 
 /// The field that packets with data leave with from now on.
-pub(super) fn field_of_data(config: &Config, agreed: bool) -> Ecn {
+pub(in crate::association) fn field_of_data(config: &Config, agreed: bool) -> Ecn {
     match config.extensions.ecn {
         EcnMode::Classic if agreed => Ecn::Ect0,
         EcnMode::L4s if agreed => Ecn::Ect1,
