@@ -148,7 +148,7 @@ impl Life {
         } else {
             scope.control.ask(Kind::CookieEcho, scope.cx.paths.for_control());
             // DATA that rode with the first COOKIE ECHO rides again.
-            scope.sender.mark_every_lane_lost(scope.cx);
+            scope.sender.losses().mark_every_lane_lost(scope.cx);
         }
         None
     }
@@ -166,7 +166,7 @@ impl Life {
         scope.control.cancel(Kind::CookieEcho);
         scope.control.ask(Kind::Init, scope.cx.paths.for_control());
         // The packet was thrown away with its DATA: that rides with the next COOKIE ECHO.
-        scope.sender.mark_every_lane_lost(scope.cx);
+        scope.sender.losses().mark_every_lane_lost(scope.cx);
         None
     }
 
@@ -182,7 +182,7 @@ impl Life {
             handshake.probed();
             scope.control.ask(Kind::CookieEcho, scope.cx.paths.for_control());
             // DATA that rode with the first is not taken for lost: as in any probe, new data rides, or the last chunk once more.
-            scope.sender.probe_every_lane(scope.cx);
+            scope.sender.losses().probe_every_lane(scope.cx);
         }
         self.in_shutdown(scope, Shutdown::on_probe);
     }

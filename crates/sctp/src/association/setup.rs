@@ -370,7 +370,7 @@ fn sample_handshake(scope: &mut Scope<'_>, sent: Instant) {
 fn probe_behind_cookie_ack(scope: &mut Scope<'_>) {
     let measured = scope.cx.paths.primary().is_some_and(|path| path.rtt().srtt().is_some());
     if scope.cx.config.timers.control_probe && scope.cx.state.sends_data() && !measured {
-        scope.sender.probe_every_lane(scope.cx);
+        scope.sender.losses().probe_every_lane(scope.cx);
     }
 }
 

@@ -75,7 +75,7 @@ impl Association {
                 }
             }
             Expired::Sender(timer) => {
-                if let Some(path) = self.sender.on_timer(&mut self.cx, timer) {
+                if let Some(path) = self.sender.losses().on_timer(&mut self.cx, timer) {
                     self.count_error(path);
                 }
                 if self.sender.special().is_any() {

@@ -92,7 +92,7 @@ impl PathManager<'_> {
         let Some(changed) = path.size_mut().too_big(now, config, mtu) else { return false };
         if changed.is_some_and(|mtu| mtu < path.mtu()) {
             self.change_mtu(id, changed);
-            self.scope.sender.resend_too_long(self.scope.cx, id);
+            self.scope.sender.losses().resend_too_long(self.scope.cx, id);
         } else {
             self.change_mtu(id, changed);
         }

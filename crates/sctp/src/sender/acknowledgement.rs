@@ -10,10 +10,12 @@ use super::flight::{AckOutcome, GapList, NotThere};
 use super::lane::Lane;
 use super::next::Next;
 use super::path_mtu::note_sizes_that_arrived;
+use super::space::SendSpace;
 use super::windows::Windows;
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{Id, LaneId, PathId, SpaceId, Table};
+use crate::path::Path;
 use crate::violation::Violation;
 
 /// The result of an acknowledgement.
@@ -138,8 +140,27 @@ impl Sender {
         if let Some(special) = self.special.get_mut() {
             special.fates.tell_delivered(cx);
         }
-        self.review_watched(cx, at);
+        self.losses().review_watched(cx, at);
         self.messages().review_after_sack(cx, at);
+    }
+
+    /// A SACK has come for a space: which windows it has closed or opened.
+    #[inline]
+    fn look_at_windows(&mut self, cx: &mut Context, at: SpaceId, windows: Windows, advanced: bool) {
+        // A window that is wide for the longest chunk of any path is wide for all.
+        let full = match cx.paths.rows() {
+            [one] => one.pmdcs(),
+            all => {
+                rare();
+                all.iter().map(Path::pmdcs).max().unwrap_or_default()
+            }
+        };
+        let wide = |window: Option<u32>| window.is_none_or(|window| window >= full);
+        let open = wide(windows.a_rwnd) && wide(windows.a_fwnd);
+        let calm = |space: &SendSpace| !(space.probe.waits() || space.probe.in_flight || space.probe.closed);
+        if !open || !self.tables.spaces.rows().iter().all(calm) {
+            self.losses().look_at_probes(cx, at, windows, advanced);
+        }
     }
 
     /// The paths of what the last acknowledgement has acknowledged for the first time: "the endpoint SHOULD clear the error counter of
@@ -168,7 +189,7 @@ impl Sender {
         let Some(mut scope) = self.tables.scope(id) else { return };
         scope.sample_round_trip(cx, outcome);
         let path = scope.lane.path();
-        if cx.paths.get(path).is_some_and(crate::path::Path::waits_for_packets) {
+        if cx.paths.get(path).is_some_and(Path::waits_for_packets) {
             rare();
             note_sizes_that_arrived(cx, path, self.format, outcome.lanes.get(id.row()));
         }
@@ -190,7 +211,7 @@ impl Sender {
         if outcome.not_there != NotThere::Nothing {
             rare();
             let effect = scope.send_what_is_not_there(cx, outcome.not_there);
-            self.settle(cx, id, &effect);
+            self.losses().settle(cx, id, &effect);
             let Some(again) = self.tables.scope(id) else { return };
             scope = again;
         }
@@ -207,7 +228,7 @@ impl Sender {
         };
         if let Some(effect) = effect {
             rare();
-            self.settle(cx, id, &effect);
+            self.losses().settle(cx, id, &effect);
             let Some(again) = self.tables.scope(id) else { return };
             scope = again;
         }

@@ -180,7 +180,7 @@ impl Sender {
     fn mark_folded_lost(&mut self, cx: &mut Context) {
         for id in self.tables.lanes.ids() {
             if self.tables.lanes.get(id).is_some_and(|lane| lane.space() != SpaceId::FIRST) {
-                self.mark_all_lost(cx, id);
+                self.losses().mark_all_lost(cx, id);
             }
         }
     }

@@ -27,8 +27,8 @@ pub(crate) struct Messages<'a> {
 }
 
 impl Messages<'_> {
-    /// The same for a call of its own, which needs it in memory: messages that need no such call do not pay for it.
-    #[allow(clippy::inline_always, reason = "in front of rare calls only; measured")]
+    /// The same for a call that is not inlined, and needs it in memory: whatever is inlined keeps it in registers.
+    #[allow(clippy::inline_always, reason = "in front of calls that are not inlined; measured")]
     #[inline(always)]
     pub(super) fn lend(&mut self) -> Messages<'_> {
         Messages {

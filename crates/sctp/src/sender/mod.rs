@@ -4,10 +4,11 @@
 //! The rows of [`Tables`] are subflows, lanes and sequence spaces; other owners stand beside them. An owner that needs the tables is lent
 //! them; a reaction on one lane works on the scope that the tables lend, and returns its effect.
 //!
-//! An activity that changes several owners is a type of its own, which the sender lends for one call: [`Filling`] chooses data and writes
-//! it into packets, [`Messages`] takes messages and says what becomes of them, [`SubflowChanges`] opens and closes subflows, [`AllLanes`]
-//! is for what concerns lanes together. The sender itself keeps the order in which owners react to SACKs and timers, and to the phases of a
-//! life.
+//! An activity that changes several owners is a type of its own, which the sender lends for one call: [`Messages`] takes messages and says
+//! what becomes of them, [`SubflowChanges`] opens and closes subflows, [`Losses`] has timers, losses and probes, and [`AllLanes`] is for
+//! what concerns lanes together. The sender itself does what every packet and every SACK asks for, as borrowing owner by owner would cost
+//! each of them 2 % more instructions: it chooses data, writes it, and reads acknowledgements. And it has the order in which owners go
+//! through the phases of a life.
 
 mod abandonment;
 mod acknowledgement;
@@ -24,7 +25,6 @@ mod downgrade;
 mod ecn;
 mod effect;
 mod fates;
-mod filling;
 mod flight;
 mod format;
 mod forward;
@@ -35,6 +35,7 @@ mod lane_ack;
 mod lane_coupling;
 mod lifecycle;
 mod loss_response;
+mod losses;
 mod messages;
 mod new_data;
 mod next;
@@ -67,19 +68,20 @@ mod views;
 mod window_probe;
 mod windows;
 
-use anabranch_base::{Dscp, Instant};
+use anabranch_base::{Dscp, Instant, rare};
 
 use crate::context::Context;
+use crate::event::Timer;
 use crate::ids::{SpaceId, any_of};
 use crate::negotiation::fids::Judged;
 use crate::stream::numbering::Numbering;
 use all_lanes::AllLanes;
 use ecn::EcnSender;
-use filling::Filling;
 use flight::AckOutcome;
 use format::Format;
 use lane::Lane;
 use lane_coupling::LaneCoupling;
+use losses::Losses;
 use messages::Messages;
 use peer_window::PeerWindow;
 use scheduler::SubflowScheduler;
@@ -133,24 +135,6 @@ impl Sender {
         }
     }
 
-    /// Lends everything that says whose data leaves next, and that changes when it does.
-    #[allow(clippy::inline_always, reason = "asked for every packet; measured")]
-    #[inline(always)]
-    pub(crate) fn filling(&mut self) -> Filling<'_> {
-        Filling {
-            tables: &mut self.tables,
-            stream_map: &mut self.stream_map,
-            numbering: &mut self.numbering,
-            scheduler: &mut self.scheduler,
-            peer: &mut self.peer,
-            buffer: &mut self.buffer,
-            special: &mut self.special,
-            coupling: &mut self.coupling,
-            format: self.format,
-            shutdown_at: self.shutdown_at,
-        }
-    }
-
     /// Lends everything that changes when a subflow comes or goes.
     #[inline]
     pub(crate) fn subflow_changes(&mut self) -> SubflowChanges<'_> {
@@ -161,6 +145,23 @@ impl Sender {
             peer: &mut self.peer,
             coupling: &mut self.coupling,
             ecn: &mut self.ecn,
+            format: self.format,
+        }
+    }
+
+    /// Lends everything that changes when chunks are lost, or may be.
+    #[inline]
+    pub(crate) fn losses(&mut self) -> Losses<'_> {
+        Losses {
+            tables: &mut self.tables,
+            stream_map: &mut self.stream_map,
+            numbering: &mut self.numbering,
+            peer: &mut self.peer,
+            buffer: &mut self.buffer,
+            special: &mut self.special,
+            coupling: &mut self.coupling,
+            ecn: &mut self.ecn,
+            outcome: &self.outcome,
             format: self.format,
         }
     }
@@ -213,8 +214,32 @@ impl Sender {
             && self.buffer.deferred_bytes() == 0
     }
 
+    /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
+    #[inline]
+    pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SenderTimer)) {
+        self.tables.lanes.for_each(|id, lane| {
+            visit(lane.t3(), Timer::T3Rtx, SenderTimer::T3(id));
+            visit(lane.rack_tlp.expires_at(), Timer::Lane, SenderTimer::Loss(id));
+            visit(lane.paced_until(), Timer::Pacer, SenderTimer::Pacer(id));
+        });
+        self.tables.spaces.for_each(|at, space| {
+            visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
+        });
+        if let Some(special) = self.special.get() {
+            rare();
+            visit(special.fates.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
+        }
+    }
+
+    /// Whether T3-rtx runs for a lane, and expires by then.
+    #[cfg(any(debug_assertions, feature = "watched"))]
+    #[inline]
+    pub(crate) fn has_t3_by(&self, then: Instant) -> bool {
+        self.tables.lanes.rows().iter().any(|lane| lane.t3().is_some_and(|at| at <= then))
+    }
+
     /// Whether data might leave. Cheap; may be wrong in favour of asking: a pacer, the peer's window and other subflows have their
-    /// say in [`Filling::choose`]. Messages with lifetimes are looked at whenever the association is asked for packets.
+    /// say in [`Sender::choose`]. Messages with lifetimes are looked at whenever the association is asked for packets.
     #[inline]
     pub(crate) fn may_have_data(&self) -> bool {
         let waits = |subflow: &Subflow| {

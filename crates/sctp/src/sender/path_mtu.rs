@@ -7,10 +7,10 @@
 use anabranch_base::Instant;
 use anabranch_wire::{CommonHeader, padded};
 
-use super::Sender;
 use super::effect::Effect;
 use super::flight::{ChunkState, Counted, LaneAck, SentChunk};
 use super::format::Format;
+use super::losses::Losses;
 use super::tables::Scope;
 use crate::context::Context;
 use crate::ids::PathId;
@@ -53,7 +53,7 @@ pub(super) fn room_of(paths: &Paths, id: PathId) -> usize {
     paths.get(id).map_or(0, Path::max_packet).saturating_sub(CommonHeader::LEN)
 }
 
-impl Sender {
+impl Losses<'_> {
     /// The network has said that packets larger than the path now carries did not arrive: chunks that fill such packets leave again
     /// at once, but for what must not leave again. That is no sign of congestion: what may leave is what cwnd has room for once they are out
     /// of the flight, and no more (RFC 9260, 6.1 B).

@@ -2,29 +2,29 @@
 
 use anabranch_base::TraceEvent;
 
-use super::Sender;
 use super::effect::{Effect, NewlyLost};
+use super::losses::Losses;
 use crate::config::FastRecovery;
 use crate::context::Context;
 use crate::ids::{LaneId, SpaceId};
 use crate::stats::count_lost;
 
-impl Sender {
+impl Losses<'_> {
     /// Hands on the effect of a reaction on a lane: to the peer's window, to other lanes, to the trace and to the path.
     #[inline(never)]
     pub(super) fn settle(&mut self, cx: &mut Context, id: LaneId, effect: &Effect) {
         if let Some(freed) = effect.freed {
-            self.peer.give_back(freed, self.buffer.retention_left(&self.tables, cx));
+            self.peer.give_back(freed, self.buffer.retention_left(self.tables, cx));
         }
         if let Some((lost, earliest)) = &effect.lost {
-            self.coupling.couple_loss(&mut self.tables, cx, id, lost);
+            self.coupling.couple_loss(self.tables, cx, id, lost);
             if let Some(lane) = self.tables.lanes.get(id) {
                 cx.record(lane.subflow(), lane.path(), TraceEvent::FastRetransmit { seq: *earliest });
             }
-            self.coupling.record_window(&mut self.tables, cx, id);
+            self.coupling.record_window(self.tables, cx, id);
         }
         if effect.window_changed {
-            self.coupling.record_window(&mut self.tables, cx, id);
+            self.coupling.record_window(self.tables, cx, id);
         }
         if effect.lost_again > 0 {
             self.all_lanes().suspect_black_hole(cx, id, effect.lost_again);
@@ -48,7 +48,7 @@ impl Sender {
             return;
         };
         let mut cut = Vec::new();
-        for (id, seq) in special.reliability.watched_lost(at, &space.flight, &self.outcome, reports) {
+        for (id, seq) in special.reliability.watched_lost(at, &space.flight, self.outcome, reports) {
             let Some(lane) = self.tables.lanes.get_mut(id) else { continue };
             lane.loss.count_more(1);
             if let Some(chunk) = self.tables.spaces.get(at).and_then(|space| space.flight.get(seq)) {
@@ -63,7 +63,7 @@ impl Sender {
             let recovers =
                 cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
             if let Some(mut scope) = self.tables.scope(id) {
-                let effect = scope.after_losses(cx, &self.ecn, &NewlyLost::only(seq), recovers);
+                let effect = scope.after_losses(cx, self.ecn, &NewlyLost::only(seq), recovers);
                 self.settle(cx, id, &effect);
             }
         }

@@ -275,21 +275,6 @@ impl Tables {
         self.lanes.get_mut(lane).is_some_and(|lane| lane.must_wait(cx))
     }
 
-    /// Whether what waits is too little for a packet while data is outstanding: "any Nagle-like algorithm" (RFC 6458, 8.1.5). What waits
-    /// when nothing is outstanding leaves, all of it.
-    #[inline(never)]
-    pub(super) fn waits_for_more(&self, format: Format, cx: &Context, id: SubflowId, path: PathId) -> bool {
-        let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.flushes) else {
-            return false;
-        };
-        // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
-        let (room, header) = (format.packet_room(cx, path), format.header_len());
-        let most = subflow.cut_at(cx.config.limits.most_payload(room));
-        self.has_data_in_flight()
-            && subflow.out.queued_bytes() < room
-            && !subflow.out.fills(room + header, header, most)
-    }
-
     /// The marked chunk to send next, when it may leave. A packet carries data of one subflow.
     pub(super) fn next_lost(&mut self, next: &Next) -> Option<u64> {
         let lane = self.lanes.get_mut(next.lane)?;

@@ -1,41 +1,16 @@
-//! The timers of the sender. A timer is a line in [`Sender::timers`] and one in [`Sender::on_timer`].
+//! Timers of the sender that expire. A timer is a line in [`Sender::timers`](super::Sender::timers) and one in [`Losses::on_timer`].
 
-use anabranch_base::{Instant, TraceEvent, rare};
+use anabranch_base::TraceEvent;
 
-use super::Sender;
 use super::effect::Effect;
 use super::lane::LossTimer;
+use super::losses::Losses;
 use super::timeout::TimedOut;
 use super::timer_kind::SenderTimer;
 use crate::context::Context;
-use crate::event::Timer;
 use crate::ids::{LaneId, PathId};
 
-impl Sender {
-    /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
-    #[inline]
-    pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SenderTimer)) {
-        self.tables.lanes.for_each(|id, lane| {
-            visit(lane.t3(), Timer::T3Rtx, SenderTimer::T3(id));
-            visit(lane.rack_tlp.expires_at(), Timer::Lane, SenderTimer::Loss(id));
-            visit(lane.paced_until(), Timer::Pacer, SenderTimer::Pacer(id));
-        });
-        self.tables.spaces.for_each(|at, space| {
-            visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
-        });
-        if let Some(special) = self.special.get() {
-            rare();
-            visit(special.fates.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
-        }
-    }
-
-    /// Whether T3-rtx runs for a lane, and expires by then.
-    #[cfg(any(debug_assertions, feature = "watched"))]
-    #[inline]
-    pub(crate) fn has_t3_by(&self, then: Instant) -> bool {
-        self.tables.lanes.rows().iter().any(|lane| lane.t3().is_some_and(|at| at <= then))
-    }
-
+impl Losses<'_> {
     /// A timer has expired. A path on which that is an error is given back.
     pub(crate) fn on_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
         let error = self.run_timer(cx, timer);
@@ -84,7 +59,7 @@ impl Sender {
             self.coupling.timed_out(cx.now, id, sent_at);
         }
         if self.ecn.is_on() {
-            self.ecn.doubt_ect(&mut self.tables, cx, id, probe);
+            self.ecn.doubt_ect(self.tables, cx, id, probe);
         }
         if !probe && cx.paths.get(path).is_some_and(|path| path.size().is_searched()) {
             let longest = self.tables.scope(id)?.lost_sizes(cx, self.format);
@@ -95,7 +70,7 @@ impl Sender {
         scope.lane.permits.timed_out();
         self.settle(cx, id, &Effect::freed(freed));
         cx.record(subflow, path, TraceEvent::Timeout { rto });
-        self.coupling.record_window(&mut self.tables, cx, id);
+        self.coupling.record_window(self.tables, cx, id);
         (!probing && cx.paths.is_another_error(cx.now, path, waited, several)).then_some(path)
     }
 
@@ -104,9 +79,9 @@ impl Sender {
         let Some(mut scope) = self.tables.scope(id) else { return };
         let Some(kind) = scope.lane.rack_tlp.expired() else { return };
         let effect = match kind {
-            LossTimer::Reordering => scope.detect_by_time(cx, (&self.ecn, self.format), None),
+            LossTimer::Reordering => scope.detect_by_time(cx, (self.ecn, self.format), None),
             LossTimer::Probe => return self.probe_tail(cx, id),
-            LossTimer::EarlyRetransmit => scope.retransmit_early(cx, &self.ecn),
+            LossTimer::EarlyRetransmit => scope.retransmit_early(cx, self.ecn),
             LossTimer::Burst => return scope.begin_burst(),
         };
         if let Some(effect) = effect {

@@ -3,21 +3,20 @@
 //! A closed window says nothing about the path, and nothing about congestion. A probe that the peer had no room for was dropped:
 //! the SACK that opens the window says so, and what was dropped leaves again with it.
 
-use anabranch_base::{Instant, rare};
+use anabranch_base::Instant;
 
-use super::Sender;
 use super::flight::ChunkState;
 use super::format::Format;
 use super::lane::Lane;
+use super::losses::Losses;
 use super::next::Next;
 use super::peer_window::PeerWindow;
 use super::peer_window::WINDOW_HEADER;
-use super::space::{SendSpace, WindowProbe};
+use super::space::WindowProbe;
 use super::tables::Tables;
 use super::windows::Windows;
 use crate::context::Context;
 use crate::ids::SpaceId;
-use crate::path::Path;
 
 impl Tables {
     /// The peer's window is closed. True when one chunk may leave all the same, as a probe: "SHOULD only be sent
@@ -122,34 +121,10 @@ impl PeerWindow {
     }
 }
 
-impl Sender {
-    /// A SACK has come for a space: which windows it has closed or opened.
-    #[inline]
-    pub(super) fn look_at_windows(
-        &mut self,
-        cx: &mut Context,
-        at: SpaceId,
-        windows: Windows,
-        advanced: bool,
-    ) {
-        // A window that is wide for the longest chunk of any path is wide for all.
-        let full = match cx.paths.rows() {
-            [one] => one.pmdcs(),
-            all => {
-                rare();
-                all.iter().map(Path::pmdcs).max().unwrap_or_default()
-            }
-        };
-        let wide = |window: Option<u32>| window.is_none_or(|window| window >= full);
-        let open = wide(windows.a_rwnd) && wide(windows.a_fwnd);
-        let calm = |space: &SendSpace| !(space.probe.waits() || space.probe.in_flight || space.probe.closed);
-        if !open || !self.tables.spaces.rows().iter().all(calm) {
-            self.look_at_probes(cx, at, windows, advanced);
-        }
-    }
-
+impl Losses<'_> {
+    /// A SACK has come for a space, and a window is closed, or was.
     #[inline(never)]
-    fn look_at_probes(&mut self, cx: &mut Context, at: SpaceId, windows: Windows, advanced: bool) {
+    pub(super) fn look_at_probes(&mut self, cx: &mut Context, at: SpaceId, windows: Windows, advanced: bool) {
         if windows.a_rwnd.is_none() && windows.a_fwnd.is_none() {
             return; // SHUTDOWN speaks of no window
         }
@@ -157,7 +132,7 @@ impl Sender {
             // A window below the chunk that waits is closed. SACKs that say so again, or speak of other subflows, do not put
             // the probe off.
             let opened = self.tables.spaces.get(id).is_some_and(|space| space.probe.waits())
-                && self.peer.fits_next(&self.tables, self.format, cx, id);
+                && self.peer.fits_next(self.tables, self.format, cx, id);
             let Some(space) = self.tables.spaces.get_mut(id) else { continue };
             if opened {
                 space.probe.at = None;
@@ -171,7 +146,7 @@ impl Sender {
                 self.tables.end_of_idleness(cx, id);
             }
         }
-        let room = self.peer.fits_earliest(&mut self.tables, cx, at, windows);
+        let room = self.peer.fits_earliest(self.tables, cx, at, windows);
         let Some(space) = self.tables.spaces.get_mut(at) else { return };
         // Beside a hole the window may be closed by what waits behind it: what fills it finds room.
         space.probe.closed = !room && space.flight.highest_gap_acked().is_none();

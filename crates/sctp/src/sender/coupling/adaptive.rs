@@ -15,7 +15,7 @@ use super::ranks::{Delays, LossCause};
 use super::trial::{Change, Seen, Trial};
 use super::view::{Delay, LaneReport, LaneView, Lost};
 
-/// What a lost packet is to a window.
+/// The cut of a window by a lost packet.
 const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
 /// How often classes are compared, or once a round trip if that takes longer: the base interval T of RFC 8382.
 const INTERVAL: Duration = Duration::from_millis(350);
@@ -47,7 +47,7 @@ pub(super) struct Adaptive {
     holding: Holding,
     /// The first of the classes that are one flow with a class.
     leaders: Vec<usize>,
-    /// What one flow would begin with; nothing where lanes do not act as one.
+    /// The window that one flow would begin with; nothing where lanes do not act as one.
     beginning: Option<Controller>,
 }
 
@@ -246,7 +246,7 @@ impl Adaptive {
         if let Some(Some((_, last))) = self.lanes.get_mut(lane) {
             *last = Some(above);
         }
-        // Whoever leads tries for all.
+        // The lane that leads tries for all.
         let (Some(seen), true) = (seen, self.leader(index) == index) else { return };
         let Some(class) = self.classes.get_mut(index) else { return };
         let (change, Some(one)) = (class.trial.on_round(&seen), &mut class.one) else { return };
@@ -278,7 +278,7 @@ impl Adaptive {
         // Bursts of slow start are longer than what tells queues apart, and are remembered for long.
         let started = class.last_loss.is_some();
         for other in (0..self.classes.len()).filter(|other| *other != index) {
-            // What one SACK speaks of has come back at one time, whatever the queues are. And each delay is compared once: the
+            // All chunks that one SACK speaks of have come back at one time, whatever the queues are. And each delay is compared once: the
             // queue may be another when the class has been silent.
             let between = own.heard_at..latest.heard_at;
             let theirs = self.classes.get(other).filter(|class| started || class.last_loss.is_some());
@@ -341,23 +341,23 @@ impl Adaptive {
         open.map(|(other, _)| other).find(|&other| mine(other)).unwrap_or(lane)
     }
 
-    /// What the lanes of a class have in flight, bytes.
+    /// Bytes that the lanes of a class have in flight.
     fn own_flight(&self, class: usize, views: &[LaneView]) -> u64 {
         let mine = |lane: &Option<Member>| lane.is_some_and(|(of, _)| of == class);
         self.lanes.iter().zip(views).filter(|(lane, _)| mine(lane)).map(|(_, view)| view.flight).sum()
     }
 
-    /// What they have in flight, bytes.
+    /// Bytes that they have in flight.
     fn flight(&self, class: usize, views: &[LaneView]) -> u64 {
         self.mine(class, views).map(|view| view.flight).sum()
     }
 
-    /// What they may have, bytes.
+    /// Bytes that they may have in flight.
     fn window(&self, class: usize) -> u64 {
         self.classes.get(self.leader(class)).map_or(0, Class::window)
     }
 
-    /// What all lanes may have in flight that act as one flow with this one, bytes.
+    /// Bytes that all lanes together may have in flight that act as one flow with this one.
     pub(super) fn window_of(&mut self, lane: usize, views: &[LaneView]) -> Option<u64> {
         let index = self.class_of(lane, views)?;
         self.may_be_one().then(|| self.window(index))

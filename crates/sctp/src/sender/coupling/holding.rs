@@ -1,7 +1,7 @@
 //! Now and then one class sends less for two round trips, and others what it leaves: where they wait in one queue that changes nothing
 //! for any of them, and where each has its own, one becomes shorter and the other longer.
 //!
-//! What is only watched is enough in most cases. docs/explanation/couplings.md says in how many, and in how many with this.
+//! Watching alone is enough in most cases. docs/explanation/couplings.md says in how many, and in how many with this.
 
 use anabranch_base::{Duration, Instant};
 
@@ -27,14 +27,14 @@ pub(super) struct Holding {
 enum Stage {
     #[default]
     Rest,
-    /// What the class has in flight: the sum of what was seen, bytes, and how often.
+    /// Bytes in flight of the class: the sum of all samples, and their number.
     Look { flight: u64, times: u64 },
-    /// What it may have in flight, bytes.
+    /// Bytes that it may have in flight.
     Hold { limit: u64 },
 }
 
 impl Holding {
-    /// What a class may have in flight, bytes, while it is held.
+    /// Bytes that a class may have in flight while it is held.
     pub(super) fn limit(&self, class: usize) -> Option<u64> {
         match self.stage {
             Stage::Hold { limit } if class == self.class => Some(limit),

@@ -11,7 +11,7 @@ struct Fading {
     weight: f64,
 }
 
-/// What an interval leaves of those before it: they are remembered for 60.
+/// Share that remains of the earlier intervals after each one: they are remembered for 60.
 const KEPT: f64 = 1.0 - 1.0 / 60.0;
 impl Fading {
     fn add(&mut self, value: f64) {
@@ -34,10 +34,10 @@ const FEWEST: f64 = 8.0;
 /// In one queue the delays of two classes differ by as much as those of one class: the ratio of the mean squares is about one. Above
 /// this there are two queues.
 const TWO_QUEUES: f64 = 2.5;
-/// What hosts and clocks blur, ns.
+/// Differences below this may come from hosts and clocks, ns.
 const BLUR: f64 = 1e4;
 
-/// What is known of the delays of two classes.
+/// Comparison of the delays of two classes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Likeness {
     /// Delay of one less that of the other, of packets that left at about the same time, ns; and its square.
@@ -59,7 +59,7 @@ impl Likeness {
     /// At the end of an interval: whether they wait in one queue, once that can be said.
     pub(super) fn verdict(&mut self) -> Option<bool> {
         let known = self.across.weight >= FEWEST;
-        // What the shortest delays of the two hide from each other stays the same.
+        // The shortest delays of the two differ by the same amount all the time: that is no variance.
         let mean = self.across.mean();
         let variance = (self.across_squared.mean() - mean * mean).max(0.0);
         let ratio = variance / self.within_squared.mean().max(BLUR * BLUR);
@@ -76,7 +76,7 @@ const WEIGHT: f64 = 1.0 / 32.0;
 const PART: f64 = 0.1;
 const MEET: f64 = 0.4;
 
-/// What is remembered of two classes.
+/// The memory of two classes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
     together: bool,

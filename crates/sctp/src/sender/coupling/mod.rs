@@ -44,7 +44,7 @@ enum Rule {
 }
 
 impl Coupler {
-    /// What the configuration asks for; `None` when Phi is a constant until subflows are opened or closed.
+    /// The coupling that the configuration asks for; `None` when Phi is a constant until subflows are opened or closed.
     ///
     /// `controller` is one as a lane has it.
     pub(crate) fn new(config: &Config, pmdcs: u32, controller: &Controller) -> Option<Box<Self>> {
@@ -151,7 +151,7 @@ impl Coupler {
         }
     }
 
-    /// What all lanes may have in flight that act as one flow with this one, bytes. O(lanes).
+    /// Bytes that all lanes together may have in flight that act as one flow with this one. O(lanes).
     pub(crate) fn window_of(&mut self, lane: LaneId) -> Option<u64> {
         match &mut self.rule {
             Rule::Adaptive(adaptive) => adaptive.window_of(lane.row(), &self.views),

@@ -44,7 +44,7 @@ impl Event {
     }
 }
 
-/// What an acknowledgement says of all of its lanes.
+/// An acknowledgement, summed up over all of its lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct News {
     pub(super) now: Instant,

@@ -82,7 +82,7 @@ fn lia_follows_its_equations() {
     // The second argument of min: a long lane is not more aggressive than Reno.
     let views = [lane(40_000, 1000), lane(1500, 10)];
     assert!(near(packets(linked::lia(&views, 0)), 1.0));
-    // What is not open, or was never measured, does not count.
+    // A lane that is not open, or was never measured, does not count.
     let views =
         [lane(40_000, 100), LaneView { open: false, ..lane(1, 1) }, LaneView { srtt: None, ..lane(9, 9) }];
     assert!(near(packets(linked::lia(&views, 0)), 1.0));

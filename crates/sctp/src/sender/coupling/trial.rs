@@ -26,7 +26,7 @@ const ALONE: u32 = 512;
 /// The same where one flow did not fill the link.
 const UNFILLED: u32 = 2048;
 
-/// What lanes do from now on.
+/// The decision on lanes from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// They act as so many flows.
@@ -58,7 +58,7 @@ impl Rate {
 /// A round trip that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
-    /// What was acknowledged in it, bytes a second.
+    /// Bytes that were acknowledged in it, a second.
     pub(super) rate: f64,
     /// Whether a queue stood all the time.
     pub(super) standing: bool,
@@ -87,7 +87,7 @@ pub(super) struct Trial {
     losses: u32,
     /// The largest mean since then.
     peak: f64,
-    /// What it was as one flow, while they are several; as several, while they are one.
+    /// The rate as one flow, while they are several; as several, while they are one.
     other: Option<f64>,
     /// Round trips as one flow until the next trial.
     wait: u32,
@@ -124,7 +124,7 @@ impl Trial {
     pub(super) fn on_loss(&mut self) {
         self.losses = self.losses.saturating_add(1);
         if self.is_beginning {
-            // What slow start does to a queue says nothing.
+            // The queue of a slow start says nothing.
             let never_queued = self.never_queued;
             *self = Self { is_beginning: false, losses: 1, never_queued, ..Self::default() };
         }
@@ -190,7 +190,7 @@ impl Trial {
         let now = self.rate.known();
         if let (Some(now), Some(then)) = (now, self.other) {
             if now > then * EQUAL {
-                // What we have more, somebody else has less.
+                // The share that these lanes have gained somebody else has lost.
                 self.alone = false;
                 self.wait = self.wait.saturating_mul(2).clamp(FIRST, LONGEST);
                 return Some(Change::Back);

@@ -1,11 +1,11 @@
-//! What a coupling is told.
+//! Reports to a coupling.
 
 use anabranch_base::{Dscp, Duration, Instant};
 use anabranch_transport::congestion::Congestion;
 
 use crate::ids::PathId;
 
-/// What a coupling sees of a lane.
+/// A lane as a coupling sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneView {
     /// Whether the lane carries an open subflow.
@@ -33,7 +33,7 @@ pub(crate) enum Delay {
     OneWay(i64),
 }
 
-/// What a SACK says of a lane.
+/// A SACK as far as it speaks of one lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LaneReport {
     /// Bytes acknowledged for the first time.
@@ -46,13 +46,13 @@ pub(crate) struct LaneReport {
     pub(crate) alone: bool,
 }
 
-/// What a lane has lost.
+/// A loss of a lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
     /// Whether the window of the lane is cut for it.
     pub(crate) cut: bool,
     /// When the last of them had left.
     pub(crate) sent_at: Instant,
-    /// What that is to a window.
+    /// The event that this is to a window.
     pub(crate) event: Congestion,
 }

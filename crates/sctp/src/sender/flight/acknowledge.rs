@@ -1,4 +1,4 @@
-//! What a SACK, or the point of a SHUTDOWN chunk, says of a flight: what is newly acknowledged, and what was taken back.
+//! Acknowledgement of a flight by a SACK, or by the point of a SHUTDOWN chunk: chunks that are newly acknowledged, and others that were taken back.
 
 use anabranch_base::rare;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -92,7 +92,7 @@ impl Flight {
         Ok(())
     }
 
-    /// What gap blocks had acknowledged begins right behind the point, to which an acknowledgement has just moved it. That number was
+    /// Chunks that gap blocks had acknowledged begin right behind the point, to which an acknowledgement has just moved it. That number was
     /// received once and is not there any more, or the point would have passed it: the peer has dropped it again (6.2.1 D iii). No older
     /// acknowledgement that comes late can look like this: the gap blocks came with a lower point, and "Cumulative TSN Ack is
     /// monotonically increasing" (6.2.1 D i), so this one was sent after all that have come. One that does not move the point
@@ -105,7 +105,7 @@ impl Flight {
         self.renege(self.first, self.first + 1, out);
     }
 
-    /// What was acknowledged on a lane, was taken back, and has not left again since; with `all`, or only the earliest number of all.
+    /// Chunks that were acknowledged on a lane, were taken back, and have not left again since; with `all`, or only the earliest number of all.
     pub(crate) fn taken_back(&self, lane: LaneId, all: bool) -> impl Iterator<Item = (u64, &SentChunk)> {
         let count = if all { self.chunks.len() } else { 1 };
         self.note_read(count);
@@ -294,7 +294,7 @@ impl Flight {
         }
     }
 
-    /// What the SACK's blocks say comes on top of what is known: they are a selection.
+    /// The SACK's blocks are a selection: they add to those of before.
     #[inline(never)]
     fn add_gaps(&mut self, out: &mut AckOutcome) {
         if self.scratch.is_empty() {

@@ -99,7 +99,7 @@ pub(crate) struct Counted {
     /// Bytes, with headers and padding that count.
     pub(crate) bytes: u64,
     pub(crate) chunks: u32,
-    /// What of the bytes is headers and padding.
+    /// Headers and padding among the bytes.
     pub(crate) overhead: u32,
 }
 
@@ -116,7 +116,7 @@ impl Counted {
         Self { bytes: chunk.size(), chunks: 1, overhead: chunk.overhead.into() }
     }
 
-    /// What the peer's window is charged for them: "the data size of the chunk" (RFC 9260, 6.2.1 B), with ns-2 headers of 16 bytes, too.
+    /// Bytes that the peer's window is charged for them: "the data size of the chunk" (RFC 9260, 6.2.1 B), with ns-2 headers of 16 bytes, too.
     pub(crate) fn charged(self, with_headers: bool) -> u64 {
         let header = if with_headers { 16 } else { 0 };
         self.bytes + header * u64::from(self.chunks) - u64::from(self.overhead)

@@ -1,9 +1,9 @@
-//! What an acknowledgement has changed in flight, lane by lane.
+//! Changes of a flight by an acknowledgement, lane by lane.
 
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::rack::Rack;
 
-/// What one SACK changed, on one lane.
+/// Changes of one lane by one SACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LaneAck {
     /// Bytes acknowledged for the first time by the cumulative TSN.
@@ -56,7 +56,7 @@ impl LaneAck {
     }
 }
 
-/// What had been acknowledged by gap blocks and is not there, as the cumulative point shows.
+/// Chunks that gap blocks had acknowledged and that are not there, as the cumulative point shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NotThere {
     #[default]
@@ -67,7 +67,7 @@ pub(crate) enum NotThere {
     All,
 }
 
-/// What one SACK changed.
+/// Changes by one SACK.
 #[derive(Debug, Default)]
 pub(crate) struct AckOutcome {
     /// By lane.
@@ -78,7 +78,7 @@ pub(crate) struct AckOutcome {
     pub(crate) advanced: bool,
     /// A selection of gap blocks that is older than one that was read before.
     pub(crate) overtaken: bool,
-    /// What had been acknowledged and is not there, as the cumulative point shows.
+    /// Chunks that had been acknowledged and are not there, as the cumulative point shows.
     pub(crate) not_there: NotThere,
     /// Payload bytes newly acknowledged.
     pub(crate) payload: u64,

@@ -1,4 +1,4 @@
-//! What Max.Burst still allows before the next SACK (RFC 9260, 6.1 D).
+//! Max.Burst: how much may still leave before the next SACK (RFC 9260, 6.1 D).
 
 use anabranch_base::rare;
 
@@ -28,7 +28,7 @@ impl Burst {
         burst
     }
 
-    /// What windows are counted in, bytes.
+    /// The unit of windows, bytes.
     #[inline]
     pub(super) fn unit(&self) -> u64 {
         self.unit.into()
@@ -56,7 +56,7 @@ impl Burst {
         self.open_after_sack(flight);
     }
 
-    /// What is allowed begins anew with a SACK: what that has taken out of the flight may count.
+    /// Max.Burst begins anew with a SACK: the bytes that it has taken out of the flight may count.
     pub(super) fn open_after_sack(&mut self, flight: u64) {
         self.packets = 0;
         self.blocked = false;

@@ -11,7 +11,7 @@ pub(in crate::sender) struct InFlight {
     bytes: u64,
     /// Chunks in flight.
     chunks: u32,
-    /// What of the flight is headers and padding, bytes.
+    /// Headers and padding in the flight, bytes.
     overhead: u32,
     /// Chunks neither cumulatively nor gap acknowledged: in flight or marked lost.
     unacked: u32,
@@ -69,7 +69,7 @@ impl InFlight {
         Counted { bytes: self.bytes, chunks: self.chunks, overhead: self.overhead }
     }
 
-    /// What windows count of a chunk with `len` bytes of user data besides these: header, and padding to four bytes. "the length of the
+    /// Bytes that windows count of a chunk besides its `len` bytes of user data: header, and padding to four bytes. "the length of the
     /// DATA chunk, including the padding, SHOULD be used" (RFC 9260, 7.2).
     // rfc9260:7.2-4
     #[inline]

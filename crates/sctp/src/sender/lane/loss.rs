@@ -169,7 +169,7 @@ impl Loss {
         limit: u64,
         mut marked: impl FnMut(u64, &mut SentChunk),
     ) {
-        // What is acknowledged cumulatively is reported missing no more, and as a rule a SACK speaks of nothing else.
+        // A chunk that is acknowledged cumulatively is reported missing no more, and as a rule a SACK speaks of no other.
         if limit <= flight.first() && self.suspects.is_empty() {
             return;
         }
@@ -333,7 +333,7 @@ impl Loss {
         None
     }
 
-    /// What is marked for retransmission, or was when it was given up or acknowledged.
+    /// Chunks that are marked for retransmission, or were when they were given up or acknowledged.
     pub(crate) fn marked(&self) -> impl Iterator<Item = u64> + '_ {
         self.lost.iter().copied()
     }

@@ -1,4 +1,4 @@
-//! What a lane makes of marked packets: once in a round trip its window comes down, and nothing is sent again.
+//! Response of a lane to marked packets: once in a round trip its window comes down, and nothing is sent again.
 
 use anabranch_base::{Duration, Ecn, Instant};
 use anabranch_transport::congestion::{Base, Congestion, Controller};
@@ -6,12 +6,12 @@ use anabranch_transport::marking::Alpha;
 
 use crate::config::{Algorithm, Config, EcnBackoff};
 
-/// What is known of the marks of a lane.
+/// The marks of a lane.
 #[derive(Debug, Default)]
 pub(in crate::sender) struct Marked {
-    /// What had been sent when a mark reduced the window last.
+    /// The number up to which had been sent when a mark reduced the window last.
     reduced: Option<u64>,
-    /// What had been sent when a mark reduced the window last, or when T3-rtx expired: marks up to there are no news.
+    /// The number up to which had been sent when a mark reduced the window last, or when T3-rtx expired: marks up to there are no news.
     known: Option<u64>,
     /// The part that is marked (L4S).
     alpha: Alpha,
@@ -20,7 +20,7 @@ pub(in crate::sender) struct Marked {
     pub(in crate::sender) counted_to: u64,
 }
 
-/// What a report says of marks.
+/// A report of marks.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sender) struct Report {
     /// The number of the chunk that it is about, and when that left.
@@ -39,7 +39,7 @@ pub(in crate::sender) struct Circumstances<'a> {
     pub(in crate::sender) now: Instant,
     pub(in crate::sender) srtt: Option<Duration>,
     pub(in crate::sender) config: &'a Config,
-    /// What packets leave as.
+    /// The ECN field of packets that leave.
     pub(in crate::sender) ect: Ecn,
 }
 

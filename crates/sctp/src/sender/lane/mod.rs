@@ -44,7 +44,7 @@ const MOST_DOUBLINGS: u8 = 20;
 /// No RTO counts as shorter than this where a pause is measured in RTOs.
 const SHORTEST_RTO: Duration = Duration::from_millis(1);
 
-/// What every packet asks for stands first.
+/// Fields that every packet needs stand first.
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) in_flight: InFlight,
@@ -193,7 +193,7 @@ impl Lane {
         self.burst.open(self.in_flight.bytes());
     }
 
-    /// What Max.Burst allows begins anew with a SACK: what that has taken out of the flight may count.
+    /// Max.Burst begins anew with a SACK: the bytes that it has taken out of the flight may count.
     pub(super) fn open_burst_after_sack(&mut self) {
         self.burst.open_after_sack(self.in_flight.bytes());
     }
@@ -237,7 +237,7 @@ impl Lane {
         self.round_trip.sent_again(seq, through);
     }
 
-    /// What has left was a window probe. As to cwnd the lane is as idle as it was: data was last sent at that time.
+    /// The chunk that has left was a window probe. As to cwnd the lane is as idle as it was: data was last sent at that time.
     pub(super) fn sent_probe(&mut self, last_sent: Option<Instant>) {
         self.window.sent_probe(last_sent);
     }
@@ -330,7 +330,7 @@ impl Lane {
         all
     }
 
-    /// What another lane handed over.
+    /// Counts that another lane hands over.
     pub(super) fn take_over(&mut self, all: HandedOver) {
         self.in_flight.take_over(all);
         self.open_burst();
@@ -368,7 +368,7 @@ impl Lane {
         self.recovery.begin_reduction(self.in_flight.bytes(), self.window.ssthresh());
     }
 
-    /// What may be in flight: cwnd, or what it is while it comes down.
+    /// Bytes that may be in flight: cwnd, or less while it comes down.
     ///
     /// That is never less than four packets, where the loss leaves so many (RFC 9260, 7.2.3: "max(cwnd / 2, 4 * PMDCS)"): in proportion a window of a few packets
     /// is one of none as soon as a retransmission is lost as well, and only T3-rtx goes on.

@@ -41,7 +41,7 @@ impl Lane {
     #[inline]
     pub(in crate::sender) fn count_paced(&mut self, cx: &Context, flight_before: u64) {
         let bytes = self.in_flight.bytes().saturating_sub(flight_before);
-        // Who has asked the pacer, or is one of several packets, finds the bucket worked out.
+        // For a packet that has asked the pacer, or is one of several, the bucket has been worked out.
         let is_model = self.window.is_model();
         if !is_model && self.pacer.as_mut().is_some_and(|pacer| pacer.sent_now(cx.now, bytes)) {
             self.open_burst();

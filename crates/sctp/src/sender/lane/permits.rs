@@ -1,4 +1,4 @@
-//! What losses and timers allow a lane, or forbid it, besides its window.
+//! Permissions that losses and timers give a lane, or take from it, besides its window.
 
 /// Permits that are used up by packets, and what is held back until something arrives.
 #[derive(Debug, Default)]
@@ -110,7 +110,7 @@ impl Permits {
         }
     }
 
-    /// What losses have allowed or forbidden is over.
+    /// Permissions and bans because of losses are over.
     pub(super) fn forget_losses(&mut self) {
         self.marked_packet = false;
         self.awaiting_sack = false;

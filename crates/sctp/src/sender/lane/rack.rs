@@ -23,7 +23,7 @@ pub(crate) struct Rack {
     probe: Option<Probe>,
 }
 
-/// What a lane knows besides.
+/// State of a lane besides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Circumstances {
     pub(crate) now: Instant,
@@ -51,7 +51,7 @@ impl Rack {
         std::mem::take(&mut self.resent)
     }
 
-    /// What another lane had sent again is this one's: "RACK_sent_after" goes by the time of each (RFC 8985, 6.2, step 5).
+    /// Chunks that another lane had sent again are this one's: "RACK_sent_after" goes by the time of each (RFC 8985, 6.2, step 5).
     pub(crate) fn adopt(&mut self, resent: VecDeque<(Instant, u64)>) {
         self.resent.extend(resent);
         self.resent.make_contiguous().sort_unstable();
@@ -94,7 +94,7 @@ impl Rack {
         self.core.window(hurry, Some(least), Some(c.srtt.unwrap_or(self.core.rtt())))
     }
 
-    /// What a SACK delivered (RFC 8985, 6.2, steps 2 and 3). The newest transmission counts.
+    /// The chunks that a SACK delivered (RFC 8985, 6.2, steps 2 and 3). The newest transmission counts.
     ///
     /// "If the RTT is less than the minimum" it is that of the original: that minimum may be of long ago, before a queue stood in the way. The
     /// answer to an original that comes shortly after its retransmission would make RACK.rtt as short, and all that is in flight lost. So what
@@ -166,7 +166,7 @@ impl Rack {
         if let Some((sent, _)) = older.checked_sub(1).and_then(|last| self.resent.get(last)) {
             look_again = look_again.max(Some(*sent + wait));
         }
-        // What is due already has just been judged: a timer of the past would expire again and again.
+        // A chunk that is due already has just been judged: a timer of the past would expire again and again.
         look_again = look_again.filter(|at| *at > c.now);
         lost.sort_unstable();
         for seq in lost {
@@ -186,7 +186,7 @@ impl Rack {
         self.probe = Some(Probe { end: flight.next(), resent });
     }
 
-    /// What an acknowledgement says of the probe (RFC 8985, 7.4.2). As duplicates are reported, one that says nothing of a duplicate
+    /// The answer of an acknowledgement to the probe (RFC 8985, 7.4.2). As duplicates are reported, one that says nothing of a duplicate
     /// and acknowledges more than had been sent by then shows that the probe was needed.
     pub(crate) fn probe_answered(&mut self, flight: &Flight) -> ProbeAnswer {
         let Some(probe) = self.probe else { return ProbeAnswer::Open };
@@ -315,7 +315,7 @@ mod tests {
         }
     }
 
-    /// What was sent again is lost again when something sent later was delivered and a round trip has passed.
+    /// A chunk that was sent again is lost again when something sent later was delivered and a round trip has passed.
     #[test]
     fn a_lost_retransmission_is_found() {
         let mut run = Run::new(10);

@@ -5,7 +5,7 @@ use anabranch_base::Instant;
 use super::rack::Rack;
 use crate::config::{Config, LossDetection};
 
-/// What a lane's timer of losses is for.
+/// The purpose of a lane's timer of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sender) enum LossTimer {
     /// Chunks that may only be late are lost by then (RFC 8985, 6.3).
@@ -21,7 +21,7 @@ pub(in crate::sender) enum LossTimer {
 /// RACK where it finds losses, and a timer, which KAME has as well.
 #[derive(Debug)]
 pub(in crate::sender) struct RackTlp {
-    /// What RACK knows, where it finds losses.
+    /// The state of RACK, where it finds losses.
     rack: Option<Box<Rack>>,
     /// The timer besides T3-rtx, and what it is for.
     timer: Option<(Instant, LossTimer)>,

@@ -30,7 +30,7 @@ struct Exit {
 pub(in crate::sender) struct Fall {
     /// In flight before the loss was found, bytes (RecoverFS of RFC 9937).
     pub(in crate::sender) prior: u64,
-    /// What a window had let leave of that, or the window itself where that was more, bytes.
+    /// Bytes of that which a window had let leave, or the window itself where that was more.
     pub(in crate::sender) most: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a lane knows of its round trips.
+//! The round trips of a lane.
 
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::rtt::RttEstimator;

@@ -11,7 +11,7 @@ pub(in crate::sender) struct Window {
     controller: Controller,
     /// The largest window so far, bytes.
     peak: u64,
-    /// What the next round trip must acknowledge to have ended.
+    /// The number that the next round trip must acknowledge to have ended.
     round_end: u64,
     /// Time of the last DATA sent that was no window probe.
     last_sent: Option<Instant>,

@@ -1,0 +1,50 @@
+//! Owners that change when chunks are lost, or are taken for lost.
+
+use super::all_lanes::AllLanes;
+use super::ecn::EcnSender;
+use super::flight::AckOutcome;
+use super::format::Format;
+use super::lane_coupling::LaneCoupling;
+use super::messages::Messages;
+use super::peer_window::PeerWindow;
+use super::send_buffer::SendBuffer;
+use super::special_messages::SpecialMessages;
+use super::stream_map::StreamMap;
+use super::tables::Tables;
+use crate::stream::numbering::Numbering;
+
+/// Everything that changes when chunks are marked for retransmission: because a timer has expired, because the path or the peer's window
+/// has changed, or because a reaction on one lane has found them lost. The sender lends it for one call.
+pub(crate) struct Losses<'a> {
+    pub(super) tables: &'a mut Tables,
+    pub(super) stream_map: &'a mut StreamMap,
+    pub(super) numbering: &'a mut Numbering,
+    pub(super) peer: &'a mut PeerWindow,
+    pub(super) buffer: &'a mut SendBuffer,
+    pub(super) special: &'a mut SpecialMessages,
+    pub(super) coupling: &'a mut LaneCoupling,
+    pub(super) ecn: &'a mut EcnSender,
+    /// The changes by the last SACK.
+    pub(super) outcome: &'a AckOutcome,
+    pub(super) format: Format,
+}
+
+impl Losses<'_> {
+    /// Lends those of them that hold messages: whatever marks chunks may end the life of some.
+    pub(super) fn messages(&mut self) -> Messages<'_> {
+        Messages {
+            tables: self.tables,
+            stream_map: self.stream_map,
+            numbering: self.numbering,
+            buffer: self.buffer,
+            special: self.special,
+            coupling: self.coupling,
+            format: self.format,
+        }
+    }
+
+    /// Lends those of them that concern lanes together.
+    pub(super) fn all_lanes(&mut self) -> AllLanes<'_> {
+        AllLanes { tables: self.tables, coupling: self.coupling, ecn: self.ecn }
+    }
+}
