@@ -11,7 +11,7 @@ use anabranch_wire::cause::{
 use anabranch_wire::chunk::{Abort, ErrorChunk};
 use anabranch_wire::param::{Ipv4Address, Ipv6Address, Params};
 
-use crate::event::{AbortReason, CloseReason};
+use crate::event::AbortReason;
 
 /// Bytes of an offending chunk or parameter that are echoed: the report must fit a packet.
 const MAX_ECHO: usize = 448;
@@ -131,11 +131,6 @@ pub(crate) fn names_unknown_parameter(causes: Causes<'_>, kind: u16) -> bool {
 /// Cause codes in their order.
 pub(crate) fn codes(causes: Causes<'_>) -> Vec<u16> {
     causes.iter().map_while(Result::ok).take(MAX_CAUSES).map(|raw| raw.kind).collect()
-}
-
-/// The peer has aborted: why the association has ended.
-pub(crate) fn reason_of_abort(causes: Causes<'_>) -> CloseReason {
-    CloseReason::AbortedByPeer { causes: codes(causes), reason: abort_reason(causes) }
 }
 
 /// The reason that the peer's user gave for an abort, if any.

@@ -12,7 +12,7 @@ use crate::negotiation::offer::Extensions;
 use crate::reconfig::Reconfig;
 use crate::scope::Scope;
 
-/// The encoding that is spoken, RE-CONFIG and checksums of zero. What is agreed on takes effect by one of three transitions: both sides
+/// The encoding that is spoken, RE-CONFIG and checksums of zero. Three transitions change them: both sides
 /// agree ([`Agreed::adopt`]), a new peer has to be asked anew ([`Agreed::begin_anew`]), the peer turns out not to know SF-DATA
 /// ([`Agreed::downgrade`]).
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Agreed {
         }
     }
 
-    /// How data and acknowledgements travel.
+    /// The encoding of data and acknowledgements.
     #[inline]
     pub(super) fn encoding(&self) -> Encoding {
         self.encoding
@@ -57,8 +57,8 @@ impl Agreed {
         self.takes_zero_checksum
     }
 
-    /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
-    /// then what was sent leaves again on subflow 0.
+    /// The agreement takes effect. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
+    /// then data that was sent leaves again on subflow 0.
     // rfc8260:2.2.1-1 rfc8260:2.2.1-2
     pub(super) fn adopt(&mut self, scope: &mut Scope<'_>, agreed: &Extensions) {
         scope.sender.forget_extensions(scope.cx);

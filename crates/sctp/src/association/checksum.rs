@@ -1,10 +1,10 @@
-//! Which checksum packets leave with before the peer has said that it takes zero (RFC 9653).
+//! The checksum of packets before the peer has said that it takes zero (RFC 9653).
 
 use anabranch_wire::ChecksumOut;
 
 use crate::config::{Checksums, Config};
 
-/// What packets leave with as long as nothing else was agreed on.
+/// The checksum of packets as long as nothing else was agreed on.
 pub(super) fn checksum_of(config: &Config) -> ChecksumOut {
     match config.checksums {
         Checksums::Crc32c => ChecksumOut::Compute,

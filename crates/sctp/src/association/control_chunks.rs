@@ -1,4 +1,4 @@
-//! Control chunks on their way out: which of them leave in a packet, and in which order.
+//! Control chunks on their way out: those that leave in a packet, and their order.
 
 use anabranch_base::rare;
 use anabranch_wire::chunk::{
@@ -23,7 +23,7 @@ use crate::scope::Scope;
 use crate::sender::Sender;
 use crate::state::State;
 
-/// The owners that know what packets are made of.
+/// The owners that give a packet its content.
 pub(super) struct Sources<'a> {
     pub(super) scope: Scope<'a>,
     pub(super) reconfig: Option<&'a mut Reconfig>,
@@ -157,7 +157,7 @@ fn write_controls(
     if forwards && !from.scope.sender.messages().write_forwards(from.scope.cx, packet, limit, path) {
         return false;
     }
-    // What fills the packet leaves none for it: it goes first in the next.
+    // A packet that is full has no room for the HEARTBEAT: it goes first in the next.
     if !packet.has_no_chunks()
         && packet.len() + Path::HEARTBEAT > limit
         && owes_heartbeat(from.scope.cx, path)
@@ -179,7 +179,7 @@ fn owes_heartbeat(cx: &Context, path: PathId) -> bool {
 }
 
 /// SHUTDOWN as the last chunk, after a SACK: webrtc-sctp takes a packet in which anything follows SHUTDOWN for malformed. Data never
-/// goes along: all of it has been acknowledged by then (9.2). What finds no room leaves with the next packet.
+/// goes along: all of it has been acknowledged by then (9.2). Without room it leaves with the next packet.
 #[inline]
 pub(super) fn write_shutdown(
     scope: &mut Scope<'_>,
@@ -285,7 +285,7 @@ pub(super) fn write_mtu_probe(
     packet: &mut PacketBuilder<'_>,
     id: PathId,
 ) -> bool {
-    // What the peer waits for goes first.
+    // Chunks that the peer waits for go first.
     if control.any() {
         return false;
     }

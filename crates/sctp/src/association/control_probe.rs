@@ -11,9 +11,9 @@ use crate::receiver::Receiver;
 /// (draft-dukkipati-tcpm-tcp-loss-probe-01, 2.1).
 const LEAST: Duration = Duration::from_millis(10);
 
-/// When what leaves now is sent once more, if that is before `timer` expires: "PTO = 2 * SRTT" (RFC 8985, 7.2). No answer to a control
-/// chunk is delayed, so nothing is added for that. Before there is an SRTT the round trip of the handshake stands for it, which is
-/// none where INIT was sent again: whose answer came is not known then (RFC 9260, 6.3.1, C5).
+/// Time at which a chunk that leaves now is sent once more, if that is before `timer` expires: "PTO = 2 * SRTT" (RFC 8985, 7.2). No answer to a control
+/// chunk is delayed, so nothing is added for that. Before there is an SRTT the round trip of the handshake stands for it. There is
+/// none where INIT was sent again: it is not known then to which the answer belongs (RFC 9260, 6.3.1, C5).
 pub(super) fn control_probe(cx: &Context, receiver: &Receiver, timer: Option<Instant>) -> Option<Instant> {
     let config = &cx.config;
     if !config.timers.control_probe {

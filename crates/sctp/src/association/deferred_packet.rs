@@ -4,7 +4,7 @@ use anabranch_base::{Dscp, Ecn};
 
 use crate::ids::PathId;
 
-/// Where one packet goes and how.
+/// The path of a packet, and the fields of its IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) path: PathId,

@@ -6,9 +6,9 @@ use anabranch_wire::Chunks;
 
 use super::Association;
 use super::control_chunks::{Sources, wants_control};
+use super::end::End;
 use super::handshake::Handshake;
 use super::packet_reader::{Interrupt, PacketOutcome, Reading, Reply};
-use crate::causes;
 use crate::control::Kind;
 use crate::error::SendError;
 use crate::event::CloseReason;
@@ -51,23 +51,17 @@ impl Association {
     fn on_interrupt(&mut self, reading: &mut Reading, interrupt: Interrupt<'_>) -> bool {
         match interrupt {
             Interrupt::Stop => return false,
-            Interrupt::Violation(violation) => self.abort_violation(violation),
+            Interrupt::Violation(violation) => self.end(End::violation(&self.cx, violation)),
             Interrupt::InitAck(init) => {
                 if let Err(outcome) = self.on_init_ack(&init) {
                     reading.outcome = outcome;
                     return false;
                 }
             }
-            Interrupt::CookieAck => self.on_cookie_ack(),
+            Interrupt::CookieAck | Interrupt::DataForCookieAck => self.on_cookie_ack(),
             Interrupt::CookieAckWithSetup(setup) => {
                 self.adopt_setup(setup);
                 self.on_cookie_ack();
-            }
-            Interrupt::DataForCookieAck(chunk) => {
-                self.on_cookie_ack();
-                if let Err(next) = self.packet_reader().read_again(reading, chunk) {
-                    return self.on_interrupt(reading, next);
-                }
             }
             Interrupt::Acknowledged => self.life.advance_shutdown(&mut scope_of!(self)),
             Interrupt::Shutdown(cumulative) => self.on_shutdown(cumulative),
@@ -75,15 +69,19 @@ impl Association {
             Interrupt::ShutdownAck => {
                 if matches!(self.cx.state, State::ShutdownSent | State::ShutdownAckSent) {
                     self.control.ask(Kind::ShutdownComplete, self.cx.paths.for_control());
-                    self.close(CloseReason::Graceful);
+                    self.end(End::silent(CloseReason::Graceful));
                 }
             }
-            Interrupt::ShutdownComplete => self.on_shutdown_complete(),
-            Interrupt::Abort(list) => self.end_aborted(causes::reason_of_abort(list)),
+            Interrupt::ShutdownComplete => {
+                if let Some(end) = End::by_shutdown_complete(self.cx.state) {
+                    self.end(end);
+                }
+            }
+            Interrupt::Abort(list) => self.end(End::by_peer(list)),
             Interrupt::Error(list) => {
                 self.on_error(list);
                 if self.life.wants_new_tag() {
-                    // What else the packet has is for the attempt that has failed.
+                    // The rest of the packet is for the attempt that has failed.
                     reading.outcome.reply = Reply::NewTag;
                     return false;
                 }

@@ -5,8 +5,7 @@ use anabranch_base::Instant;
 use anabranch_wire::Tsn;
 
 use super::Association;
-use super::packet_reader::sf_violation;
-use crate::causes;
+use super::end::{End, Notice};
 use crate::control::Kind;
 use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
@@ -17,55 +16,73 @@ use crate::state::State;
 use crate::violation::Violation;
 
 impl Association {
-    /// Ends the association. What is waiting to be sent is dropped; what was received stays.
+    /// Ends the association. Messages that wait to be sent are dropped; those that were received stay.
     // rfc9260:8.1-4
-    pub(super) fn close(&mut self, reason: CloseReason) {
-        if self.cx.state == State::Closed {
-            return;
+    pub(crate) fn end(&mut self, end: End) {
+        let state = self.cx.state;
+        let (reason, notice) = end.into_parts();
+        let (by_peer, causes) = match notice {
+            Notice::Abort(causes) => (false, Some(causes)),
+            Notice::AbortIfKnown(causes) => {
+                (false, Some(causes).filter(|_| !matches!(state, State::CookieWait | State::Closed)))
+            }
+            Notice::None => (false, None),
+            Notice::ByPeer => (true, None),
+        };
+        if let Some(causes) = causes {
+            self.control.abort(self.cx.paths.for_control(), causes);
         }
-        self.life.close(&mut self.cx);
-        self.agreed.end_reconfiguration();
-        self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
-        self.sender.close();
-        self.receiver.close();
-        for path in self.cx.paths.rows_mut() {
-            path.stop_heartbeats();
+        if state != State::Closed {
+            self.life.close(&mut self.cx);
+            self.agreed.end_reconfiguration();
+            self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
+            self.sender.close();
+            self.receiver.close();
+            for path in self.cx.paths.rows_mut() {
+                path.stop_heartbeats();
+            }
+            self.control.close();
+            self.cx.tell(Event::Closed(reason));
         }
-        self.control.close();
-        self.cx.tell(Event::Closed(reason));
+        if by_peer {
+            // "MUST NOT respond to an ABORT" (9.1): chunks and packets that waited are dropped.
+            self.control.clear();
+            self.writer.forget_deferred();
+        }
     }
 
-    /// SHUTDOWN primitive of the user.
-    pub(crate) fn shutdown(&mut self, now: Instant) {
+    /// SHUTDOWN primitive of the user. If there is a `deadline`, an association that has not ended by then is aborted.
+    pub(crate) fn shutdown(&mut self, now: Instant, deadline: Option<Instant>) {
         self.cx.set_now(now);
         self.begin_shutdown();
-    }
-
-    /// As [`Association::shutdown`]; what has not ended by `deadline` is aborted then.
-    pub(crate) fn shutdown_by(&mut self, now: Instant, deadline: Instant) {
-        self.shutdown(now);
-        if self.cx.state != State::Closed {
+        if let Some(deadline) = deadline.filter(|_| self.cx.state != State::Closed) {
             self.life.set_deadline(deadline);
         }
     }
 
     /// Our user asks for the end.
     pub(super) fn begin_shutdown(&mut self) {
-        if let Some(reason) = self.life.begin_shutdown(&mut scope_of!(self)) {
-            self.close(reason);
+        if let Some(end) = self.life.begin_shutdown(&mut scope_of!(self)) {
+            self.end(end);
         }
     }
 
-    /// What was given up may have been the last that something waited for.
+    /// Messages were given up: a subflow that closes, or a shutdown, may have waited for nothing else.
     pub(super) fn after_abandonment(&mut self) {
         self.subflow_manager().close_drained_subflows();
         self.life.advance_shutdown(&mut scope_of!(self));
     }
 
-    /// An INIT came in SHUTDOWN-ACK-SENT: "discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
-    // rfc9260:9.2-22
-    pub(crate) fn resend_shutdown_ack(&mut self) {
-        self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
+    /// The peer asks anew in SHUTDOWN-ACK-SENT. Of an INIT: "discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2). Of the cookie
+    /// of a restart: "it MUST NOT set up a new association but instead resend the SHUTDOWN ACK chunk and send an ERROR chunk with a 'Cookie
+    /// Received While Shutting Down' error cause" (5.2.4), which is the `error`.
+    // rfc9260:5.2.4-6 rfc9260:9.2-22
+    pub(crate) fn repeat_shutdown_ack(&mut self, error: Option<Vec<u8>>) {
+        let path = self.cx.paths.for_control();
+        self.control.ask(Kind::ShutdownAck, path);
+        if let Some(cause) = error {
+            self.control.report(path, cause);
+        }
     }
 
     /// SHUTDOWN chunk: it acknowledges, too.
@@ -75,7 +92,7 @@ impl Association {
         }
         if self.agreed.encoding() != Encoding::Sf2007 {
             // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
-            // number of their own there: what was never sent is not acknowledged by it, and that they close is true all the same.
+            // number of their own there: it acknowledges nothing that was never sent, and that they close is true all the same.
             // SACKs tell of what is outstanding.
             let (windows, no_gaps) = (Windows::default(), GapList::all(std::iter::empty()));
             let mut reader = self.packet_reader();
@@ -83,15 +100,6 @@ impl Association {
                 reader.on_acknowledgement(SpaceId::FIRST, cumulative, windows, no_gaps, None);
         }
         self.life.advance_shutdown(&mut scope_of!(self));
-    }
-
-    /// SHUTDOWN COMPLETE chunk: "verifies that it is in the SHUTDOWN-ACK-SENT state; if it is not, the chunk SHOULD
-    /// be discarded".
-    // rfc9260:8.5.1-11 rfc9260:9.2-18 rfc9260:9.2-19
-    pub(crate) fn on_shutdown_complete(&mut self) {
-        if self.cx.state == State::ShutdownAckSent {
-            self.close(CloseReason::Graceful);
-        }
     }
 
     /// Association error counter (8.1), and that of the path (8.2).
@@ -104,60 +112,8 @@ impl Association {
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
         if self.errors > self.cx.config.limits.association_max_retrans {
-            self.give_up("Association.Max.Retrans");
+            self.end(End::unreachable("Association.Max.Retrans"));
         }
-    }
-
-    /// The peer has not answered for too long. The RFC only says that nothing more is sent but for what ends the association (8.1); an
-    /// ABORT lets a peer that can still hear us end its side now instead of keeping it until its own timers run out.
-    #[cold]
-    pub(super) fn give_up(&mut self, limit: &'static str) {
-        self.end(CloseReason::Unreachable { limit }, Vec::new());
-    }
-
-    /// Our side ends the association, and says so with ABORT and encoded causes. A peer that has only had our INIT has no side to end.
-    pub(super) fn end(&mut self, reason: CloseReason, causes: Vec<u8>) {
-        if self.cx.state == State::CookieWait {
-            self.close(reason);
-        } else {
-            self.abort_with(reason, causes);
-        }
-    }
-
-    /// ABORT primitive of the user; the reason travels as a User-Initiated Abort cause.
-    // rfc9260:9.1-3
-    pub(crate) fn abort(&mut self, reason: &[u8]) {
-        if self.cx.state != State::Closed {
-            self.end(CloseReason::AbortedLocally, causes::user_abort(reason));
-        }
-    }
-
-    /// The peer broke a rule.
-    pub(super) fn abort_violation(&mut self, violation: Violation) {
-        let (what, cause) = match violation {
-            Violation::NoUserData(tsn) => ("a DATA chunk without user data", causes::no_user_data(tsn)),
-            Violation::Protocol(what) => (what, causes::protocol_violation(what)),
-            Violation::Subflow { fid, epoch, reason, what } => {
-                (what, sf_violation(&self.cx, fid, epoch, reason, what.as_bytes()))
-            }
-        };
-        self.abort_with(CloseReason::ProtocolViolation { what }, cause);
-    }
-
-    /// Sends ABORT with encoded causes and closes.
-    // rfc9260:9.1-1
-    pub(super) fn abort_with(&mut self, reason: CloseReason, causes: Vec<u8>) {
-        self.control.abort(self.cx.paths.for_control(), causes);
-        self.close(reason);
-    }
-
-    /// The peer has aborted, with a tag that has been checked.
-    // rfc9260:3.3.7-4 rfc9260:9.1-6
-    pub(crate) fn end_aborted(&mut self, reason: CloseReason) {
-        self.close(reason);
-        // "MUST NOT respond to an ABORT" (9.1): whatever waited is gone.
-        self.control.clear();
-        self.writer.forget_deferred();
     }
 
     /// The peer's host does not know SCTP, or the port of UDP. "MUST treat this message as an abort with the T bit set if it does not
@@ -167,7 +123,7 @@ impl Association {
         let aborts = !init || self.cx.state == State::CookieWait;
         if aborts {
             self.cx.set_now(now);
-            self.end_aborted(reason);
+            self.end(End::by_icmp(reason));
         }
         aborts
     }

@@ -1,4 +1,4 @@
-//! What exists only until an association is up: the attempt of the side that asks, its timer, and what takes effect at the end.
+//! The handshake: the attempt of the side that asks, its timer, and agreements that take effect when the association is up.
 
 use anabranch_base::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::negotiation::offer::Extensions;
 use crate::receiver::Receiver;
 
-/// What may be asked for beyond the round trip when a cookie was stale: "no more than 1 second" (5.2.6).
+/// Cookie life that may be asked for beyond the round trip when a cookie was stale: "no more than 1 second" (5.2.6).
 const MAX_INCREMENT_MS: u32 = 1000;
 
 /// A handshake that is under way.
@@ -23,9 +23,9 @@ pub(super) struct Handshake {
     stale: u32,
     /// The next INIT begins another attempt, and has no tag of its own yet.
     wants_tag: bool,
-    /// When the INIT ACK came.
+    /// Time at which the INIT ACK came.
     answered: Option<Instant>,
-    /// When the COOKIE ECHO is sent once more.
+    /// Time at which the COOKIE ECHO is sent once more.
     probe: Option<Instant>,
     /// The State Cookie to echo.
     cookie: Vec<u8>,
@@ -47,7 +47,7 @@ impl Handshake {
         Self { t1: Some(config.clock().after(cx.now, rto)), rto, ..Self::default() }
     }
 
-    /// An INIT ACK has come, and its cookie is echoed now. Who says that cookies are stale has the handshake begun anew, but gets no second
+    /// An INIT ACK has come, and its cookie is echoed now. If the peer says that cookies are stale the handshake begins anew, but without a second
     /// probe.
     pub(super) fn echo(
         self,
@@ -58,7 +58,7 @@ impl Handshake {
     ) -> Self {
         let mut next = Self {
             stale: self.stale,
-            // What the INIT went with that was answered.
+            // That of the INIT that was answered.
             code_point: self.code_point,
             shutdown_wanted: self.shutdown_wanted,
             answered: Some(cx.now),
@@ -70,7 +70,7 @@ impl Handshake {
         next
     }
 
-    /// What was agreed on takes effect when the association is up.
+    /// Agreements that take effect when the association is up.
     pub(super) fn note(&mut self, agreed: &Extensions) {
         self.sends_zero_checksum = agreed.sends_zero_checksum;
         self.adaptation = agreed.adaptation;
@@ -81,7 +81,7 @@ impl Handshake {
         self.t1
     }
 
-    /// When the COOKIE ECHO is sent once more.
+    /// Time at which the COOKIE ECHO is sent once more.
     pub(super) fn probe(&self) -> Option<Instant> {
         self.probe
     }
@@ -111,12 +111,12 @@ impl Handshake {
         self.adaptation
     }
 
-    /// When the INIT ACK came whose cookie was echoed, as long as T1-cookie has not expired.
+    /// Time at which the INIT ACK came whose cookie was echoed, as long as T1-cookie has not expired.
     pub(super) fn answered(&self) -> Option<Instant> {
         self.answered.filter(|_| self.retransmits == 0)
     }
 
-    /// When the packet left that is answered now. `None` where it was sent again: whose answer came is not known then.
+    /// Time at which the packet left that is answered now. `None` where it was sent again: it is not known then to which the answer belongs.
     pub(super) fn sent_once(&self) -> Option<Instant> {
         self.t1.filter(|_| self.retransmits == 0).map(|t1| t1 - self.rto)
     }

@@ -31,7 +31,7 @@ pub(crate) fn is_small_window(a_rwnd: u32) -> bool {
     a_rwnd < LEAST_RWND
 }
 
-/// What matters of the peer's INIT or INIT ACK.
+/// The peer's INIT or INIT ACK, as far as it is understood.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PeerInit {
     pub(crate) tag: u32,
@@ -47,7 +47,7 @@ pub(crate) struct PeerInit {
     host_name: Option<Vec<u8>>,
     /// Cookie life asked for beyond ours, ms.
     pub(crate) preservative: u32,
-    /// What it says of extensions.
+    /// The extensions that it offers.
     pub(crate) offer: PeerOffer,
 }
 
@@ -181,7 +181,7 @@ impl PeerInit {
     }
 }
 
-/// What our INIT or INIT ACK says.
+/// The content of our INIT or INIT ACK.
 #[derive(Clone, Debug)]
 pub(crate) struct OurInit {
     pub(crate) tag: u32,
@@ -193,7 +193,7 @@ pub(crate) struct OurInit {
     pub(crate) preservative: Option<u32>,
     /// Types of addresses that we have, where we say so.
     pub(crate) address_types: Option<SupportedAddressTypes<'static>>,
-    /// What we can do beyond RFC 9260.
+    /// Extensions of RFC 9260 that we offer.
     pub(crate) offer: Offer,
 }
 
@@ -239,7 +239,7 @@ impl OurInit {
     }
 
     /// Appends an INIT ACK chunk with the cookie and the parameters of the peer that we do not know.
-    /// `agreed` is what follows from the peer's INIT.
+    /// `agreed` follows from the peer's INIT.
     // rfc9260:3.2.2-1 rfc9260:3.3.3-1
     pub(crate) fn write_init_ack(
         &self,

@@ -16,7 +16,7 @@ use crate::state::State;
 use crate::status::{PathStatus, Status};
 
 impl Association {
-    /// What all associations of the endpoint have together.
+    /// The memory that all associations of the endpoint share.
     pub(crate) fn set_budget(&mut self, budget: &Arc<Budget>) {
         self.cx.budget = Some(Arc::clone(budget));
     }
@@ -67,7 +67,7 @@ impl Association {
         Ok(self.cx.paths.get(path).and_then(|path| path.rtt().srtt()))
     }
 
-    /// Largest IP packet of the path in use, bytes: what is known of it.
+    /// Largest IP packet of the path in use, bytes, as far as is known.
     #[must_use]
     pub fn path_mtu(&self) -> u16 {
         self.cx.paths.primary().map_or(0, crate::path::Path::mtu)
@@ -144,7 +144,7 @@ impl Association {
         self.life.watch_mut().change(latest, bounds);
         let mut changed = changed;
         if resized {
-            // What the user chose while the association lives stays.
+            // The size that the user chose while the association lives stays.
             changed.limits.max_receive_window = 0;
         } else {
             changed.limits.receive_window = self.cx.config.limits.receive_window;

@@ -1,7 +1,8 @@
-//! Where an association stands: the phases of its life, and how it goes from one to the next.
+//! The phases of an association's life, and the transitions from one to the next.
 
 use anabranch_base::Instant;
 
+use super::end::End;
 use super::handshake::Handshake;
 use super::phase::Phase;
 use super::shutdown::Shutdown;
@@ -15,14 +16,14 @@ use crate::state::State;
 /// Fields that hardly any association has a value for.
 #[derive(Debug, Default)]
 struct SeldomSet {
-    /// When our user wants the association to have ended.
+    /// Time by which our user wants the association to have ended.
     deadline: Option<Instant>,
     /// Adaptation Layer Indication of the peer (RFC 5061).
     adaptation: Option<u32>,
 }
 
 /// The phase of an association, with the handshake or the shutdown that is under way. Nothing else changes the state. Where a
-/// transition ends the association its reason is given back: what else that takes is not known here.
+/// transition ends the association the [`End`] is given back: what else that takes is not known here.
 #[derive(Debug)]
 pub(super) struct Life {
     phase: Phase,
@@ -62,7 +63,7 @@ impl Life {
         self.phase.shutdown_mut()
     }
 
-    /// When our user wants the association to have ended.
+    /// Time by which our user wants the association to have ended.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.seldom.as_ref().and_then(|seldom| seldom.deadline)
     }
@@ -135,13 +136,13 @@ impl Life {
         self.phase = phase;
     }
 
-    /// T1-init or T1-cookie expired. The limit that the association ends with, where that has happened too often.
+    /// T1-init or T1-cookie expired. The association ends where that has happened too often.
     // rfc9260:4-3 rfc9260:4-4 rfc9260:4-5 rfc9260:4-7 rfc9260:4-8 rfc9260:5.1.4-3 rfc9260:5.1.6-1
     // rfc9260:5.1-12
-    pub(super) fn on_t1(&mut self, scope: &mut Scope<'_>) -> Option<&'static str> {
+    pub(super) fn on_t1(&mut self, scope: &mut Scope<'_>) -> Option<End> {
         let handshake = self.phase.handshake_mut()?;
         if !handshake.on_t1(scope.cx) {
-            return Some("Max.Init.Retransmits");
+            return Some(End::unreachable("Max.Init.Retransmits"));
         }
         if scope.cx.state == State::CookieWait {
             scope.control.ask(Kind::Init, scope.cx.paths.for_control());
@@ -153,14 +154,14 @@ impl Life {
         None
     }
 
-    /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life. The reason that the association
-    /// ends with, where that has happened too often.
+    /// A Stale Cookie error in COOKIE-ECHOED (5.2.6): try again with a new INIT that asks for a longer life. The association ends where that
+    /// has happened too often.
     // rfc9260:5.2.6-1 rfc9260:5.2.6-2 rfc9260:5.2.6-3
-    pub(super) fn on_stale_cookie(&mut self, scope: &mut Scope<'_>) -> Option<CloseReason> {
+    pub(super) fn on_stale_cookie(&mut self, scope: &mut Scope<'_>) -> Option<End> {
         let Phase::CookieEchoed(handshake) = &mut self.phase else { return None };
         let mut handshake = std::mem::take(handshake);
         if !handshake.cookie_was_stale(scope.cx) {
-            return Some(CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
+            return Some(End::silent(CloseReason::Unreachable { limit: "Max.Init.Retransmits" }));
         }
         self.enter(scope.cx, Phase::CookieWait(handshake));
         scope.control.cancel(Kind::CookieEcho);
@@ -187,9 +188,9 @@ impl Life {
         self.in_shutdown(scope, Shutdown::on_probe);
     }
 
-    /// Our user asks for the end. The reason, if that ends the association at once.
+    /// Our user asks for the end, which may come at once.
     // rfc9260:9.2-7
-    pub(super) fn begin_shutdown(&mut self, scope: &mut Scope<'_>) -> Option<CloseReason> {
+    pub(super) fn begin_shutdown(&mut self, scope: &mut Scope<'_>) -> Option<End> {
         match &mut self.phase {
             Phase::Established => {
                 let shutdown = Shutdown::of_user(scope);
@@ -199,9 +200,9 @@ impl Life {
             }
             // The peer knows nothing of us yet, and nothing was promised to anybody.
             Phase::CookieWait(_) if scope.sender.has_nothing_outstanding() => {
-                return Some(CloseReason::AbortedLocally);
+                return Some(End::silent(CloseReason::AbortedLocally));
             }
-            // What was accepted is delivered first, and the peer may be up already: it must hear of the end. A
+            // Accepted messages are delivered first, and the peer may be up already: it must hear of the end. A
             // handshake that fails ends it, too.
             Phase::CookieWait(handshake) | Phase::CookieEchoed(handshake) => handshake.want_shutdown(),
             Phase::Ending(shutdown) => shutdown.user_closes(),
@@ -254,5 +255,67 @@ impl Life {
             }
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::association::end::Notice;
+    use crate::association::test_owners::Owners;
+
+    #[test]
+    fn a_shutdown_before_anything_was_accepted_ends_at_once_and_says_nothing() {
+        let mut owners = Owners::new();
+        let mut life = Life::new();
+        life.begin(&mut owners.cx);
+        let end = life.begin_shutdown(&mut owners.scope()).expect("the peer knows nothing of us");
+        let (reason, notice) = end.into_parts();
+        assert_eq!(reason, CloseReason::AbortedLocally);
+        assert!(matches!(notice, Notice::None), "{notice:?}");
+    }
+
+    #[test]
+    fn a_shutdown_during_the_handshake_is_remembered() {
+        let mut owners = Owners::new();
+        let mut life = Life::new();
+        life.begin(&mut owners.cx);
+        let handshake = life.take_asking().unwrap();
+        life.echo(&mut owners.cx, handshake);
+        assert!(life.begin_shutdown(&mut owners.scope()).is_none());
+        assert!(life.handshake().is_some_and(Handshake::is_shutdown_wanted));
+        assert_eq!(owners.cx.state, State::CookieEchoed);
+        assert!(life.take_asking().is_none(), "another INIT ACK is discarded");
+    }
+
+    #[test]
+    fn a_shutdown_with_nothing_outstanding_leaves_at_once_and_the_state_follows_its_stage() {
+        let mut owners = Owners::new();
+        let mut life = Life::new();
+        life.establish(&mut owners.cx);
+        assert!(life.begin_shutdown(&mut owners.scope()).is_none());
+        assert_eq!(owners.cx.state, State::ShutdownSent);
+        assert!(owners.scope().control.is_due(Kind::Shutdown));
+        assert!(life.on_shutdown(&mut owners.scope()), "the peer closes, too");
+        assert_eq!((owners.cx.state, life.is_closed_by_user()), (State::ShutdownAckSent, false));
+        life.set_deadline(owners.cx.now);
+        life.close(&mut owners.cx);
+        assert_eq!((owners.cx.state, life.deadline()), (State::Closed, None));
+        assert!(!life.on_shutdown(&mut owners.scope()), "it says nothing any more");
+    }
+
+    #[test]
+    fn init_is_repeated_until_the_limit_and_then_nobody_has_to_be_told_who_knows_nothing() {
+        let mut owners = Owners::new();
+        let mut life = Life::new();
+        life.begin(&mut owners.cx);
+        let limit = owners.cx.config.limits.max_init_retransmits;
+        for _ in 0..limit {
+            assert!(life.on_t1(&mut owners.scope()).is_none());
+            assert!(owners.scope().control.is_due(Kind::Init));
+        }
+        let (reason, notice) = life.on_t1(&mut owners.scope()).expect("the limit").into_parts();
+        assert_eq!(reason, CloseReason::Unreachable { limit: "Max.Init.Retransmits" });
+        assert!(matches!(notice, Notice::AbortIfKnown(causes) if causes.is_empty()));
     }
 }

@@ -1,5 +1,5 @@
-//! One association: its life, its control chunks, and which of its owners a chunk or a command belongs to. What is sent is the
-//! business of the [`Sender`], what arrives that of the [`Receiver`], and an address of the peer is a path.
+//! One association: its life, its control chunks, and the choice of the owner that a chunk or a command belongs to. The [`Sender`] sends
+//! data, the [`Receiver`] receives it, and an address of the peer is a path.
 
 mod agreed;
 mod checksum;
@@ -7,6 +7,7 @@ mod control_chunks;
 mod control_probe;
 mod deferred_packet;
 mod dispatch;
+mod end;
 mod ending;
 mod handshake;
 pub(crate) mod init;
@@ -19,6 +20,8 @@ mod setup;
 mod shutdown;
 mod sight;
 mod snapshot;
+#[cfg(test)]
+mod test_owners;
 mod timers;
 mod watch;
 
@@ -51,6 +54,7 @@ use life::Life;
 use output::PacketWriter;
 use packet_reader::PacketReader;
 
+pub(crate) use end::End;
 pub(crate) use packet_reader::Reply;
 pub(crate) use setup::fresh_identity;
 
@@ -72,7 +76,7 @@ pub struct Association {
 }
 
 impl Association {
-    /// Where the association stands.
+    /// The state of the association (RFC 9260, 4).
     #[must_use]
     pub fn state(&self) -> State {
         self.cx.state
@@ -145,7 +149,7 @@ impl Association {
         self.sender.open_subflows_now()
     }
 
-    /// What subflow `index` has done and where it stands; `None` when there never was one.
+    /// Counters and gauges of subflow `index`; `None` when there never was one.
     #[must_use]
     pub fn subflow_stats(&self, index: u8) -> Option<SubflowStats> {
         let id = SubflowId::new(index);
@@ -174,7 +178,7 @@ impl Association {
         self.sender.unacknowledged_chunks()
     }
 
-    /// How the two ends know of subflows: what the handshake came to.
+    /// The level of subflows that the two ends have agreed on.
     #[must_use]
     pub fn subflow_level(&self) -> SubflowLevel {
         match self.agreed.encoding() {
@@ -191,11 +195,11 @@ impl Association {
     /// The first number that differs from what a count gives, in words.
     pub fn audit(&self) -> Result<(), String> {
         self.sender.audit(&self.cx)?;
-        // Who has aborted because of a chunk keeps nothing in order any more.
+        // An association that was aborted because of a chunk keeps nothing in order any more.
         if self.cx.state == State::Closed { Ok(()) } else { self.receiver.audit(&self.cx) }
     }
 
-    /// What it holds of messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
+    /// Memory that it holds for messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
     /// bound on that, 2 x (`send_buffer` of each subflow + `receive_window`), in bytes, each as large as it may grow. Beyond the bound there may be one message
     /// that waits in each subflow, a packet for each sequence space, and what a receive window below 32 KiB has as its least room
     /// ("Bounds on memory", docs/explanation/engines.md). Where messages were handed back their payload counts, and so does what of them is kept at most: as
@@ -274,7 +278,7 @@ impl Association {
         confirmed.find(|path| path.has_address(address)).map(|path| path.remote().port())
     }
 
-    /// Which of `addresses` the peer would add to the association: what it never listed, and the `source` of its packet
+    /// Those of `addresses` that the peer would add to the association: it never listed them. The `source` of its packet is one
     /// as long as nothing but its list speaks for it.
     // rfc9260:5.2.2-2
     pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {

@@ -1,5 +1,5 @@
-//! Packets on their way out: what is bundled, and in which order. What data may leave is for the sender to say, and what is
-//! acknowledged for the receiver.
+//! Packets on their way out: the chunks that are bundled, and their order. The sender says which data may leave, and the receiver
+//! what is acknowledged.
 
 use anabranch_base::{Dscp, Ecn, Transmit, rare};
 use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder};
@@ -17,7 +17,7 @@ use crate::scope::Scope;
 use crate::sender::{Next, Sender};
 use crate::state::State;
 
-/// Makes packets: what every packet of an association begins and ends with, and the packet that waits for the next batch.
+/// Makes packets. It has the ports, tags and checksum that every packet of an association has, and the packet that waits for the next batch.
 #[derive(Debug)]
 pub(super) struct PacketWriter {
     local_port: u16,
@@ -158,7 +158,7 @@ impl PacketWriter {
         let path = path_of_packet(from, control, chosen.as_ref());
         if from.scope.cx.paths.len() > 1 {
             rare();
-            // What was chosen leaves with the next packet, if this one goes elsewhere.
+            // The chosen data leaves with the next packet, if this one goes elsewhere.
             chosen = chosen.filter(|next| next.path == path);
         }
         let several = from.scope.sender.tables().has_several_spaces();

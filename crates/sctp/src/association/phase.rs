@@ -1,4 +1,4 @@
-//! Where an association stands, with what exists only there: the handshake, a shutdown.
+//! The phase of an association, with the handshake or the shutdown that exists only in it.
 
 use anabranch_base::Instant;
 
@@ -39,7 +39,7 @@ impl Phase {
         }
     }
 
-    /// When the INIT ACK came whose cookie was echoed, as long as T1-cookie has not expired.
+    /// Time at which the INIT ACK came whose cookie was echoed, as long as T1-cookie has not expired.
     pub(super) fn awaits_cookie_ack_since(&self) -> Option<Instant> {
         match self {
             Self::CookieEchoed(handshake) => handshake.answered(),

@@ -1,4 +1,4 @@
-//! Setting up (RFC 9260, 5.1 and 5.2): what is special to the side that asked, to a peer's cookie, and to restarts.
+//! Setting up (RFC 9260, 5.1 and 5.2): the side that asks, a cookie that comes back, and restarts of the peer.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,9 +8,11 @@ use anabranch_wire::Tsn;
 use anabranch_wire::cause::Causes;
 use anabranch_wire::chunk::{Init, kind};
 use anabranch_wire::param::ForwardTsnSupported;
+use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::SetupParams;
 
 use super::agreed::{Agreed, adopt_setup};
+use super::end::End;
 use super::init::{self, PeerInit};
 use super::life::Life;
 use super::output::PacketWriter;
@@ -19,8 +21,7 @@ use super::{Association, random_tag};
 use crate::causes;
 use crate::config::Config;
 use crate::context::Context;
-use crate::control::Control;
-use crate::control::Kind;
+use crate::control::{Control, Kind};
 use crate::cookie::Cookie;
 use crate::event::{AssociationId, CloseReason, Event};
 use crate::handed_back::HandedBack;
@@ -150,50 +151,26 @@ impl Association {
         }
     }
 
-    /// INIT ACK chunk. The answer that the endpoint must give, if none of the packet is to be read any more.
-    // rfc9260:3.3.3-6 rfc9260:3.3.3-9 rfc9260:5.1-15 rfc9260:5.1-16 rfc9260:5.1-17
+    /// INIT ACK chunk (5.1 C). The outcome of the packet, if none of it is to be read any more.
+    // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2
     pub(super) fn on_init_ack(&mut self, init: &Init<'_>) -> Result<(), PacketOutcome> {
         // The endpoint has checked the packet's tag, so it is the peer's own fault: nobody else can end the association so.
         let waits = self.cx.state == State::CookieWait;
-        if waits && init.initiate_tag == 0 {
-            // "MUST destroy the TCB and SHOULD send an ABORT chunk with the T bit set" (3.3.3).
-            self.close(CloseReason::ProtocolViolation { what: "an INIT ACK with an Initiate Tag of 0" });
-            return Err(Reply::ReflectedAbort.into());
-        }
-        if waits && init::is_small_window(init.a_rwnd) {
-            // "MUST discard the packet, SHOULD send a packet in response containing an ABORT chunk and using the Initiate Tag as
-            // the Verification Tag, and MUST NOT change the state of any existing association" (3.3.3).
-            return Err(Reply::SmallWindow { tag: init.initiate_tag }.into());
-        }
-        let Some(peer) = PeerInit::read(init, &self.cx.config.subflows.codes) else {
-            if waits {
-                // "decides not to establish the new association due to ... invalid parameter values ...: it SHOULD respond with
-                // an ABORT chunk" with the INIT ACK's own tag (5.1). Where the fixed fields are cut, there is no such tag to
-                // trust, and the chunk is dropped.
-                self.writer.set_peer_tag(init.initiate_tag);
-                let what = "an INIT ACK with a malformed parameter";
-                self.abort_with(CloseReason::ProtocolViolation { what }, causes::protocol_violation(what));
+        let init = match read_init_ack(init, &self.cx.config.subflows.codes, waits) {
+            Ok(init) => init,
+            Err(Unusable { outcome, tag, end }) => {
+                if let Some(tag) = tag.filter(|_| waits) {
+                    self.writer.set_peer_tag(tag);
+                }
+                if let Some(end) = end.filter(|_| waits) {
+                    self.end(end);
+                }
+                return Err(outcome);
             }
-            return Err(PacketOutcome { malformed: true, ..PacketOutcome::default() });
         };
-        if let Err(cause) = peer.check(true) {
-            if waits {
-                self.writer.set_peer_tag(peer.tag);
-                let what = "an INIT ACK that cannot be used";
-                self.abort_with(CloseReason::ProtocolViolation { what }, cause);
-            }
-            return Err(PacketOutcome::default());
-        }
-        self.echo_cookie(peer);
-        Ok(())
-    }
-
-    /// INIT ACK in COOKIE-WAIT (5.1 C): tag, windows and streams are good.
-    // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2
-    fn echo_cookie(&mut self, init: PeerInit) {
         let offer = Offer::of(&self.announced(), true);
-        let Some(cookie) = init.cookie else { return };
-        let Some(before) = self.life.take_asking() else { return };
+        let Some(cookie) = init.cookie else { return Ok(()) };
+        let Some(before) = self.life.take_asking() else { return Ok(()) };
         let config = Arc::clone(&self.cx.config);
         self.writer.set_peer_tag(init.tag);
         self.sender.messages().set_streams(config.streams.outbound.min(init.inbound_streams));
@@ -221,8 +198,9 @@ impl Association {
         self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
         let handshake = before.echo(&self.cx, &self.receiver, cookie, &agreed);
         self.life.echo(&mut self.cx, handshake);
-        // What rode with a COOKIE ECHO that was stale was marked before anybody knew what the peer agrees to now.
+        // Data that rode with a COOKIE ECHO that was stale was marked before it was known what the peer agrees to now.
         self.sender.messages().after_marking(&mut self.cx);
+        Ok(())
     }
 
     /// The peer's parameters of subflows in the encoding of 2007, behind its cookie or in its COOKIE ACK.
@@ -243,8 +221,8 @@ impl Association {
     /// ERROR chunk: reported to the user; a stale cookie restarts the handshake.
     pub(super) fn on_error(&mut self, list: Causes<'_>) {
         if causes::names_stale_cookie(list) {
-            if let Some(reason) = self.life.on_stale_cookie(&mut scope_of!(self)) {
-                self.close(reason);
+            if let Some(end) = self.life.on_stale_cookie(&mut scope_of!(self)) {
+                self.end(end);
             }
             return;
         }
@@ -334,21 +312,55 @@ impl Association {
         self.life.watch_mut().restart();
         self.enter_established();
         self.life.tell_adaptation(&mut self.cx, cookie.extensions.adaptation);
-        // What the user was promised, or has asked for, does not end with the old peer.
+        // Promises to the user, and its request to close, do not end with the old peer.
         if closed_by_user {
             self.begin_shutdown();
         } else {
             self.sender.messages().tell_writable(&mut self.cx);
         }
     }
+}
 
-    /// SHUTDOWN-ACK-SENT and the peer has restarted: "it MUST NOT set up a new association but instead resend the
-    /// SHUTDOWN ACK chunk and send an ERROR chunk with a 'Cookie Received While Shutting Down' error cause".
-    // rfc9260:5.2.4-6
-    pub(crate) fn refuse_restart(&mut self) {
-        self.control.ask(Kind::ShutdownAck, self.cx.paths.for_control());
-        self.control.report(self.cx.paths.for_control(), causes::cookie_while_shutting_down());
+/// An INIT ACK of which no association can be made.
+struct Unusable {
+    /// The packet with it.
+    outcome: PacketOutcome,
+    /// The tag that packets to its sender must have.
+    tag: Option<u32>,
+    /// The end of an association that waits for it.
+    end: Option<End>,
+}
+
+/// Reads an INIT ACK chunk; `waits` says whether an INIT ACK is waited for.
+// rfc9260:3.3.3-6 rfc9260:3.3.3-9 rfc9260:5.1-15 rfc9260:5.1-16 rfc9260:5.1-17
+fn read_init_ack(init: &Init<'_>, codes: &CodePoints, waits: bool) -> Result<PeerInit, Unusable> {
+    let violation = |what| CloseReason::ProtocolViolation { what };
+    if waits && init.initiate_tag == 0 {
+        // "MUST destroy the TCB and SHOULD send an ABORT chunk with the T bit set" (3.3.3).
+        let end = End::silent(violation("an INIT ACK with an Initiate Tag of 0"));
+        return Err(Unusable { outcome: Reply::ReflectedAbort.into(), tag: None, end: Some(end) });
     }
+    if waits && init::is_small_window(init.a_rwnd) {
+        // "MUST discard the packet, SHOULD send a packet in response containing an ABORT chunk and using the Initiate Tag as
+        // the Verification Tag, and MUST NOT change the state of any existing association" (3.3.3).
+        let outcome = Reply::SmallWindow { tag: init.initiate_tag }.into();
+        return Err(Unusable { outcome, tag: None, end: None });
+    }
+    let tag = Some(init.initiate_tag);
+    let Some(peer) = PeerInit::read(init, codes) else {
+        // "decides not to establish the new association due to ... invalid parameter values ...: it SHOULD respond with
+        // an ABORT chunk" with the INIT ACK's own tag (5.1). Where the fixed fields are cut, there is no such tag to
+        // trust, and the chunk is dropped.
+        let what = "an INIT ACK with a malformed parameter";
+        let end = Some(End::aborting(violation(what), causes::protocol_violation(what)));
+        let outcome = PacketOutcome { malformed: true, ..PacketOutcome::default() };
+        return Err(Unusable { outcome, tag, end });
+    };
+    if let Err(cause) = peer.check(true) {
+        let end = Some(End::aborting(violation("an INIT ACK that cannot be used"), cause));
+        return Err(Unusable { outcome: PacketOutcome::default(), tag, end });
+    }
+    Ok(peer)
 }
 
 /// The peer's INIT or INIT ACK has said how large its window is and where its TSNs begin.
@@ -357,7 +369,7 @@ fn learn_peer(scope: &mut Scope<'_>, a_rwnd: u32, initial_tsn: Tsn) {
     scope.sender.learn_peer(scope.cx, a_rwnd);
 }
 
-/// Where the handshake sets the RTO: the round trip of its packets is a sample.
+/// The round trip of the handshake, which is a sample for the RTO where the configuration says so.
 fn sample_handshake(scope: &mut Scope<'_>, sent: Instant) {
     scope.receiver.window_mut().note_round_trip(scope.cx.now.saturating_since(sent));
     if scope.cx.config.emulation.quirks.handshake_rto {
@@ -365,7 +377,7 @@ fn sample_handshake(scope: &mut Scope<'_>, sent: Instant) {
     }
 }
 
-/// A COOKIE ECHO came again: who has not had the COOKIE ACK discards all data that comes behind it (RFC 9260, 6), and as long as none has
+/// A COOKIE ECHO came again: a peer that has not had the COOKIE ACK discards all data that comes behind it (RFC 9260, 6), and as long as none has
 /// been acknowledged there is no round trip by which to probe for it. So it is probed for now, with the second COOKIE ACK.
 fn probe_behind_cookie_ack(scope: &mut Scope<'_>) {
     let measured = scope.cx.paths.primary().is_some_and(|path| path.rtt().srtt().is_some());
@@ -374,7 +386,7 @@ fn probe_behind_cookie_ack(scope: &mut Scope<'_>) {
     }
 }
 
-/// Where the peer of a cookie is: where the INIT ACK went. If its COOKIE ECHO comes from there, its source says it better:
+/// The address of the peer of a cookie: the INIT ACK went there. If its COOKIE ECHO comes from there, its source says it better:
 /// an address of a link alone has a scope, which no cookie holds.
 fn destination(cookie: &Cookie, source: SocketAddr) -> SocketAddr {
     cookie.shown().filter(|at| (at.ip(), at.port()) != (source.ip(), source.port())).unwrap_or(source)

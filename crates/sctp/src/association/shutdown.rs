@@ -1,4 +1,4 @@
-//! The end of an association by SHUTDOWN (RFC 9260, 9.2): how far it has come, and its timers.
+//! The end of an association by SHUTDOWN (RFC 9260, 9.2): its stages and timers.
 
 use anabranch_base::Instant;
 
@@ -9,7 +9,7 @@ use crate::ids::PathId;
 use crate::scope::Scope;
 use crate::state::State;
 
-/// How far a shutdown has come.
+/// Stages of a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Our user asked for it; outstanding data comes first.
@@ -30,11 +30,11 @@ pub(super) struct Shutdown {
     t2: Option<Instant>,
     /// T5-shutdown-guard.
     t5: Option<Instant>,
-    /// When SHUTDOWN or SHUTDOWN ACK is sent once more.
+    /// Time at which SHUTDOWN or SHUTDOWN ACK is sent once more.
     probe: Option<Instant>,
     /// It has been sent once more, or T2-shutdown has expired.
     probed: bool,
-    /// How far the cumulative points had come when T5-shutdown-guard was started.
+    /// Progress of the cumulative points when T5-shutdown-guard was started.
     progress: u64,
     /// Our user has closed, be it before the peer or besides.
     closed_by_user: bool,
@@ -209,13 +209,13 @@ impl Shutdown {
     }
 }
 
-/// When T2-shutdown expires that is started now.
+/// Expiry of T2-shutdown, if it is started now.
 // rfc9260:9.2-3
 fn t2_from_now(cx: &Context) -> Instant {
     cx.config.clock().after(cx.now, cx.paths.rto(&cx.config, cx.paths.for_control()))
 }
 
-/// When T5-shutdown-guard expires that is started now.
+/// Expiry of T5-shutdown-guard, if it is started now.
 // rfc9260:9.2-12
 fn t5_from_now(cx: &Context) -> Option<Instant> {
     let config = &cx.config;
@@ -225,47 +225,14 @@ fn t5_from_now(cx: &Context) -> Option<Instant> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use anabranch_base::Duration;
-    use anabranch_wire::Tsn;
 
     use super::*;
-    use crate::config::Config;
-    use crate::control::Control;
-    use crate::encoding::Encoding;
-    use crate::path::Path;
-    use crate::receiver::Receiver;
-    use crate::sender::Sender;
-
-    struct Owners {
-        cx: Context,
-        sender: Sender,
-        receiver: Receiver,
-        control: Control,
-        errors: u32,
-    }
-
-    impl Owners {
-        fn new() -> Self {
-            let config = Config::rfc9260();
-            let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
-            let rng = anabranch_base::Rng::stream(1, "test", "shutdown").secret();
-            let mut cx = Context::new(0, Arc::new(config), path, rng);
-            let sender = Sender::new(&mut cx, Tsn::new(1));
-            let control = Control::new(cx.paths.for_control());
-            Self { cx, sender, receiver: Receiver::new(&Config::rfc9260()), control, errors: 3 }
-        }
-
-        fn scope(&mut self) -> Scope<'_> {
-            let Self { cx, sender, receiver, control, errors } = self;
-            Scope { cx, sender, receiver, control, errors, encoding: Encoding::Rfc9260 }
-        }
-    }
+    use crate::association::test_owners::Owners;
 
     #[test]
     fn who_closes_first_sends_shutdown_until_it_is_answered() {
-        let mut owners = Owners::new();
+        let mut owners = Owners::up();
         let mut scope = owners.scope();
         let mut shutdown = Shutdown::of_user(&scope);
         assert!(shutdown.is_closed_by_user() && shutdown.state() == State::ShutdownPending);
@@ -292,7 +259,7 @@ mod tests {
 
     #[test]
     fn who_is_closed_has_no_guard_behind_shutdown_ack() {
-        let mut owners = Owners::new();
+        let mut owners = Owners::up();
         let mut scope = owners.scope();
         let mut shutdown = Shutdown::of_peer(&scope, false);
         assert!(shutdown.timers().1.is_some() && !shutdown.is_closed_by_user());

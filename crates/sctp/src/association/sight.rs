@@ -5,14 +5,12 @@ use anabranch_base::Instant;
 
 use super::Association;
 use crate::event::Timer;
-#[cfg(any(debug_assertions, feature = "watched"))]
-use crate::properties;
 use crate::properties::{Bounds, Sight};
 #[cfg(any(debug_assertions, feature = "watched"))]
 use crate::state::State;
 
 impl Association {
-    /// What an observer sees of the association; of use when it has nothing more to send.
+    /// The association as an observer sees it; of use when it has nothing more to send.
     #[must_use]
     pub fn sight(&self) -> Sight {
         let (mut t1, mut t2, mut t5, mut next): (Option<Instant>, _, _, Option<Instant>) =
@@ -30,7 +28,7 @@ impl Association {
         Sight { state: self.cx.state, since, latest: self.cx.latest(), t1, t2, t5, next, owes, waits }
     }
 
-    /// How long things may take with this configuration, or with one of before under which something was set that may still run.
+    /// The longest times that timers may take with this configuration, or with an earlier one under which a timer was set that may still run.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         let config = &self.cx.config;
@@ -49,8 +47,9 @@ impl Association {
     #[inline]
     pub(crate) fn watch_at_rest(&mut self, now: Instant) {
         #[cfg(any(debug_assertions, feature = "watched"))]
-        if !self.is_plainly_well(now) {
-            self.look_at_rest(now);
+        if !self.is_plainly_well(now) && self.cx.state != State::Closed {
+            let (sight, bounds) = self.at_rest();
+            self.life.watch_mut().look_at_rest(now, sight, &bounds);
         }
         #[cfg(not(any(debug_assertions, feature = "watched")))]
         let _ = now;
@@ -69,13 +68,7 @@ impl Association {
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[cold]
     #[inline(never)]
-    fn look_at_rest(&mut self, now: Instant) {
-        if self.cx.state != State::Closed {
-            let bounds = self.bounds();
-            self.life.watch_mut().look(now, bounds.timer);
-            let sight = self.sight();
-            let said = properties::at_rest(now, &sight, &bounds);
-            assert!(said.is_ok(), "{said:?} at {now}: {sight:?}, {bounds:?}");
-        }
+    fn at_rest(&self) -> (Sight, Bounds) {
+        (self.sight(), self.bounds())
     }
 }

@@ -1,4 +1,4 @@
-//! All that statistics show, at once.
+//! All statistics at once.
 
 use anabranch_base::Ecn;
 
@@ -58,7 +58,7 @@ impl Association {
         }
     }
 
-    /// What the handshake came to: `None` before the peer has said anything.
+    /// The result of the handshake: `None` before the peer has said anything.
     #[must_use]
     pub fn negotiated(&self) -> Option<Negotiated> {
         let unknown = self.cx.state == State::CookieWait || self.writer.tags().1 == 0;

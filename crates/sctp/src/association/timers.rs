@@ -1,12 +1,12 @@
 //! The timers of an association, with those of its owners. A timer is a line in [`Association::timers`] and one in
-//! [`Association::on_timer`]: when something is due, and what is done then, follows.
+//! [`Association::on_timer`]: all else follows.
 
 use anabranch_base::{Instant, rare};
 
 use super::Association;
+use super::end::End;
 use super::phase::Phase;
 use super::shutdown::Shutdown;
-use crate::causes;
 use crate::event::{CloseReason, Timer};
 use crate::ids::{PathId, SpaceId};
 use crate::scope::scope_of;
@@ -70,8 +70,8 @@ impl Association {
     fn on_timer(&mut self, expired: Expired) {
         match expired {
             Expired::T1 => {
-                if let Some(limit) = self.life.on_t1(&mut scope_of!(self)) {
-                    self.give_up(limit);
+                if let Some(end) = self.life.on_t1(&mut scope_of!(self)) {
+                    self.end(end);
                 }
             }
             Expired::Sender(timer) => {
@@ -99,21 +99,18 @@ impl Association {
             }
             Expired::T5 => {
                 if self.life.shutdown_mut().is_some_and(|shutdown| shutdown.on_t5(&scope_of!(self))) {
-                    self.abort_with(CloseReason::ShutdownGuard, Vec::new());
+                    self.end(End::aborting(CloseReason::ShutdownGuard, Vec::new()));
                 }
             }
             Expired::ControlProbe => {
                 self.life.on_control_probe(&mut scope_of!(self));
                 if self.life.shutdown().is_some() {
-                    // Whose SHUTDOWN COMPLETE was lost has forgotten the association, and takes nothing without a checksum (RFC 9653, 5.3).
+                    // A peer whose SHUTDOWN COMPLETE was lost has forgotten the association, and takes no packet without a checksum (RFC 9653,
+                    // 5.3).
                     self.writer.settle_checksum(&self.cx.config, false);
                 }
             }
-            Expired::ShutdownDeadline => {
-                // The peer reads the reason; messages that it has not acknowledged go back to our user.
-                let cause = causes::user_abort(b"the shutdown took too long");
-                self.end(CloseReason::ShutdownDeadline, cause);
-            }
+            Expired::ShutdownDeadline => self.end(End::shutdown_deadline()),
             Expired::Heartbeat(path) => {
                 if self.path_manager().on_heartbeat_timer(path) {
                     self.count_error(path);
@@ -131,7 +128,7 @@ impl Association {
         found
     }
 
-    /// When something is due, and what.
+    /// The timer that expires next, with its time.
     pub(crate) fn next_timeout(&self) -> Option<(Instant, Timer)> {
         // No timer is set to the end of time, so one comparison tells.
         let (mut first, mut which) = (Instant::FAR_FUTURE, Timer::Heartbeat);
@@ -147,13 +144,13 @@ impl Association {
     /// Runs whatever is due at `now`, each timer once.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.cx.set_now(now);
-        // What one does may stop or start another: those that follow are looked at when it is their turn.
+        // One timer may stop or start another: those that follow are looked at when it is their turn.
         let mut done = 0;
         while let Some((place, expired)) = self.first_due(done) {
             self.on_timer(expired);
             done = place + 1;
         }
-        // What was given up by now is not waited for any more.
+        // A reset of streams does not wait any more for messages that were given up by now.
         if let Some((reconfig, mut scope)) = self.reconfiguring() {
             reconfig.advance(&mut scope);
         }

@@ -8,10 +8,12 @@ use anabranch_base::Instant;
 #[cfg(any(debug_assertions, feature = "watched"))]
 use crate::properties;
 use crate::properties::Bounds;
+#[cfg(any(debug_assertions, feature = "watched"))]
+use crate::properties::Sight;
 use crate::state::State;
 
-/// Where the association stands as the watch saw it last, and what may still run that was set under other rules; nothing where nobody
-/// watches.
+/// The state of the association as the watch saw it last, and the bounds of timers that were set under other rules and may still run.
+/// Without debug assertions and the feature `watched` it is empty.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     #[cfg(any(debug_assertions, feature = "watched"))]
@@ -24,14 +26,14 @@ pub(super) struct Watch {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     state: State,
-    /// When it was entered, and as much later as nobody looked in between: a clock that is set forward, or a driver that slept, is no
+    /// Time at which it was entered, and as much later as nobody looked in between: a clock that is set forward, or a driver that slept, is no
     /// waiting of the association's.
     since: Instant,
-    /// When somebody looked last.
+    /// Time at which somebody looked last.
     looked: Instant,
 }
 
-/// Bounds of before a change: what was set by then keeps to them until it has expired.
+/// Bounds of before a change: a timer that was set by then keeps to them until it has expired.
 #[cfg(any(debug_assertions, feature = "watched"))]
 #[derive(Clone, Copy, Debug)]
 struct Before {
@@ -83,7 +85,7 @@ impl Watch {
         let _ = (latest, bounds);
     }
 
-    /// Bounds of what may run at `latest`: those of the configuration, or longer ones under which it was set.
+    /// Bounds of timers that may run at `latest`: those of the configuration, or longer ones under which they were set.
     pub(super) fn bounds(&self, latest: Instant, bounds: Bounds) -> Bounds {
         #[cfg(any(debug_assertions, feature = "watched"))]
         if let Some(before) = &self.before {
@@ -102,14 +104,18 @@ impl Watch {
         bounds
     }
 
-    /// Somebody looks. Whoever waits for an answer has a timer within `longest`, and is looked at then: time that passes without is none
-    /// that it has waited.
+    /// Nothing more is to be sent now: the properties must hold. A state that waits for an answer has a timer within the bounds, at which
+    /// somebody looks: longer times in which nobody has looked do not count as waiting.
     #[cfg(any(debug_assertions, feature = "watched"))]
-    pub(super) fn look(&mut self, now: Instant, longest: Duration) {
+    #[cold]
+    pub(super) fn look_at_rest(&mut self, now: Instant, mut sight: Sight, bounds: &Bounds) {
         if let Some(seen) = &mut self.seen {
-            let missed = now.saturating_since(seen.looked).saturating_sub(longest);
+            let missed = now.saturating_since(seen.looked).saturating_sub(bounds.timer);
             (seen.since, seen.looked) = (seen.since + missed, now);
+            sight.since = seen.since;
         }
+        let said = properties::at_rest(now, &sight, bounds);
+        assert!(said.is_ok(), "{said:?} at {now}: {sight:?}, {bounds:?}");
     }
 
     /// Since when the association has its state; where nobody watches it is not known.

@@ -10,7 +10,7 @@ use super::Endpoint;
 use super::stateless::{OutOfTheBlue, rule_of};
 use crate::address::{is_group, is_unicast};
 use crate::association::init::PeerInit;
-use crate::association::{Association, Reply};
+use crate::association::{Association, End, Reply};
 use crate::causes;
 use crate::config::Checksums;
 use crate::state::State;
@@ -191,7 +191,7 @@ impl Endpoint {
             let reflected = tag != 0 && tag == assoc.tags().1 && assoc.state() != State::CookieWait;
             match first {
                 Some(Chunk::Abort(abort)) if abort.reflected_tag && reflected => {
-                    assoc.end_aborted(causes::reason_of_abort(abort.causes));
+                    assoc.end(End::by_peer(abort.causes));
                     self.settle(now, index);
                     return;
                 }
@@ -199,7 +199,9 @@ impl Endpoint {
                 Some(Chunk::ShutdownComplete(complete))
                     if complete.reflected_tag && reflected && packet.chunks().nth(1).is_none() =>
                 {
-                    assoc.on_shutdown_complete();
+                    if let Some(end) = End::by_shutdown_complete(assoc.state()) {
+                        assoc.end(end);
+                    }
                     self.settle(now, index);
                     return;
                 }

@@ -157,7 +157,7 @@ impl Admission {
             }
             if assoc.state() == State::ShutdownAckSent {
                 if let Some(assoc) = asks.registry.at_mut(index) {
-                    assoc.refuse_restart();
+                    assoc.repeat_shutdown_ack(Some(causes::cookie_while_shutting_down()));
                 }
                 return CookieOutcome::Touched(index);
             }

@@ -2,6 +2,8 @@
 
 use anabranch_base::{Duration, Instant};
 
+use crate::association::End;
+
 use super::Endpoint;
 
 impl Endpoint {
@@ -29,10 +31,7 @@ impl Endpoint {
         self.closing.drain();
         for index in self.registry.indices() {
             if let Some(assoc) = self.registry.at_mut(index) {
-                match patience {
-                    Some(patience) => assoc.shutdown_by(now, now + patience),
-                    None => assoc.shutdown(now),
-                }
+                assoc.shutdown(now, patience.map(|patience| now + patience));
             }
             self.settle(now, index);
         }
@@ -44,7 +43,7 @@ impl Endpoint {
         self.stop_listening();
         for index in self.registry.indices() {
             if let Some(assoc) = self.registry.at_mut(index) {
-                assoc.abort(&[]);
+                assoc.end(End::by_user(&[]));
             }
             self.settle(now, index);
         }

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use anabranch_base::{Dscp, Duration, Instant};
 
 use super::Endpoint;
-use crate::association::Association;
+use crate::association::{Association, End};
 use crate::config::{ChangeError, Config, SubflowSpec};
 use crate::error::{PathError, PathMtuError, ReconfigError, SendError, SubflowError};
 use crate::event::{AssociationId, Direction};
@@ -298,7 +298,7 @@ impl AssociationHandle<'_> {
 
     /// Ends the association once everything has been delivered.
     pub fn shutdown(&mut self, now: Instant) {
-        self.command(now).shutdown(now);
+        self.command(now).shutdown(now, None);
     }
 
     /// Ends the association once everything has been delivered, or after `patience`, whichever comes first: then the peer gets an
@@ -323,12 +323,12 @@ impl AssociationHandle<'_> {
     /// # Ok::<(), SendError>(())
     /// ```
     pub fn shutdown_within(&mut self, now: Instant, patience: Duration) {
-        self.command(now).shutdown_by(now, now + patience);
+        self.command(now).shutdown(now, Some(now + patience));
     }
 
     /// Ends the association at once; the peer is told `reason`.
     pub fn abort(&mut self, now: Instant, reason: &[u8]) {
-        self.command(now).abort(reason);
+        self.command(now).end(End::by_user(reason));
     }
 
     /// Opens another subflow; the streams that `spec` names move there. Answers its number.

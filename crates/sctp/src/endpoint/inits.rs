@@ -161,7 +161,7 @@ impl Admission {
         match assoc.state() {
             State::ShutdownAckSent => {
                 // "it SHOULD discard the INIT chunk and retransmit the SHUTDOWN ACK chunk" (9.2).
-                assoc.resend_shutdown_ack();
+                assoc.repeat_shutdown_ack(None);
                 return Some(index);
             }
             State::CookieWait => {

@@ -39,6 +39,7 @@ impl PacketReader<'_> {
 
     /// Whether there may be something to acknowledge.
     // rfc9260:6-5
+    #[inline]
     pub(super) fn reads_acknowledgements(&self) -> bool {
         let state = self.scope.cx.state;
         state.sends_data() || state == State::ShutdownSent

@@ -26,14 +26,15 @@ impl PacketReader<'_> {
         let path = scope.cx.paths.for_reply(&scope.cx.config, meta);
         scope.receiver.begin_packet(scope.cx, path);
         if scope.receiver.is_filling() {
-            share_memory(scope);
+            share_memory(&mut scope.reborrow());
         }
         // Where no counters are wanted the marks alone are of interest.
         if meta.ecn == Ecn::Ce || (meta.ecn != Ecn::NotEct && scope.encoding == Encoding::Sf) {
-            note_ecn(scope, meta.ecn, chunks.clone());
+            note_ecn(&mut scope.reborrow(), meta.ecn, chunks.clone());
         }
         let answers = scope.control.answers();
-        Reading { path, data: PacketRead::on(path), outcome: PacketOutcome::default(), size, answers }
+        let (data, outcome) = (PacketRead::on(path), PacketOutcome::default());
+        Reading { path, data, outcome, size, answers, again: false }
     }
 
     /// Reads chunks until one of them is the association's own business, or the rest must not be read ([`Interrupt::Stop`]).
@@ -44,10 +45,15 @@ impl PacketReader<'_> {
         reading: &mut Reading,
         chunks: &mut Chunks<'p>,
     ) -> Interrupt<'p> {
-        for raw in chunks {
-            let Ok(raw) = raw else {
-                reading.outcome.malformed = true;
-                break;
+        loop {
+            let from = chunks.clone();
+            let raw = match chunks.next() {
+                Some(Ok(raw)) => raw,
+                Some(Err(_)) => {
+                    reading.outcome.malformed = true;
+                    break;
+                }
+                None => break,
             };
             // Most chunks are DATA: they are read here, not by way of the type that can be any chunk.
             let handled = if raw.kind == kind::DATA && self.scope.encoding == Encoding::Rfc9260 {
@@ -56,6 +62,10 @@ impl PacketReader<'_> {
                 self.on_any_chunk(reading, raw)
             };
             if let Err(interrupt) = handled {
+                if matches!(interrupt, Interrupt::DataForCookieAck) {
+                    // DATA of RFC 9260 is not counted here.
+                    (*chunks, reading.again) = (from, raw.kind != kind::DATA);
+                }
                 return interrupt;
             }
             if self.scope.cx.state == State::Closed {
@@ -65,26 +75,12 @@ impl PacketReader<'_> {
         Interrupt::Stop
     }
 
-    /// Reads a chunk that has been read before ([`Interrupt::DataForCookieAck`]) and is counted already.
-    #[cold]
-    pub(in crate::association) fn read_again<'p>(
-        &mut self,
-        reading: &mut Reading,
-        raw: RawChunk<'p>,
-    ) -> Result<(), Interrupt<'p>> {
-        if raw.kind == kind::DATA && self.scope.encoding == Encoding::Rfc9260 {
-            self.on_plain_data(reading, raw)
-        } else {
-            self.reborrow().on_other_chunk(reading, raw, false)
-        }
-    }
-
     /// After the last chunk: when to acknowledge, and the counters of the packet. False when the association has ended.
     #[inline]
     pub(in crate::association) fn finish(&mut self, reading: &Reading) -> bool {
         let scope = &mut self.scope;
         if scope.control.answers() != reading.answers {
-            limit_answers(scope, reading.path, reading.answers);
+            limit_answers(&mut scope.reborrow(), reading.path, reading.answers);
         }
         if reading.data.has_data() {
             scope.cx.stats.packets_received += 1;
@@ -98,39 +94,35 @@ impl PacketReader<'_> {
             return false;
         }
         scope.receiver.arrivals_mut().finish_packet(scope.cx, &reading.data);
-        if let Some(reconfig) = &mut self.reconfig {
+        if let Some(reconfig) = self.reconfig.as_deref_mut() {
             rare();
-            reconfig.advance(scope);
+            reconfig.advance(&mut scope.reborrow());
         }
         scope.sender.tables_mut().heard(scope.cx);
         true
     }
 
-    /// Any chunk but DATA of RFC 9260.
+    /// Any chunk but DATA of RFC 9260. What is called from here takes a reader of its own: so this one need not lie in memory while plain
+    /// data is read.
     #[inline]
     fn on_any_chunk<'p>(&mut self, reading: &mut Reading, raw: RawChunk<'p>) -> Result<(), Interrupt<'p>> {
         if raw.kind != kind::SACK || self.scope.encoding == Encoding::Sf2007 {
-            // By value: so what this reader has been lent need not lie in memory while plain data and SACKs are read.
-            return self.reborrow().on_other_chunk(reading, raw, true);
+            return self.reborrow().on_other_chunk(reading, raw);
         }
         let Ok(sack) = Sack::parse(raw) else {
             rare();
             reading.outcome.malformed = true;
             return Err(Interrupt::Stop);
         };
-        self.on_sack(&sack)
+        self.reborrow().on_sack(&sack)
     }
 
     #[inline(never)]
-    fn on_other_chunk<'p>(
-        mut self,
-        reading: &mut Reading,
-        raw: RawChunk<'p>,
-        counts: bool,
-    ) -> Result<(), Interrupt<'p>> {
+    fn on_other_chunk<'p>(mut self, reading: &mut Reading, raw: RawChunk<'p>) -> Result<(), Interrupt<'p>> {
+        let is_counted = std::mem::take(&mut reading.again);
         if self.scope.encoding == Encoding::Sf2007 {
             match sf2007::read(raw) {
-                Some(Ok(incoming)) => return self.on_sf2007_chunk(reading, raw, &incoming),
+                Some(Ok(incoming)) => return self.on_sf2007_chunk(reading, &incoming),
                 Some(Err(_)) => {
                     reading.outcome.malformed = true;
                     return Err(Interrupt::Stop);
@@ -142,14 +134,15 @@ impl PacketReader<'_> {
             reading.outcome.malformed = true;
             return Err(Interrupt::Stop);
         };
-        if counts {
+        if !is_counted {
             self.scope.cx.stats.control.arrives(raw);
         }
         self.handle_chunk(reading, raw, &chunk)
     }
 
     /// SACK: it is read here, as DATA is, and not by way of the type that can be any chunk.
-    fn on_sack<'p>(&mut self, sack: &Sack<'_>) -> Result<(), Interrupt<'p>> {
+    #[inline]
+    fn on_sack<'p>(mut self, sack: &Sack<'_>) -> Result<(), Interrupt<'p>> {
         if !self.reads_acknowledgements() {
             return Ok(());
         }
@@ -252,7 +245,7 @@ impl PacketReader<'_> {
             // INIT rides alone with a tag of 0, COOKIE ECHO comes first: here they are out of place (6.10, 8.5.1).
             Chunk::Init(_) => return Err(Interrupt::Stop),
             Chunk::CookieEcho(_) => {}
-            // Where ECN was not agreed on they say nothing.
+            // ECNE and CWR have no meaning unless ECN was agreed on.
             Chunk::Ecne(ecne) => {
                 if self.reads_acknowledgements() {
                     on_ecne(&mut self.scope, ecne);
@@ -264,14 +257,14 @@ impl PacketReader<'_> {
                 if self.scope.cx.config.emulation.quirks.fsn_from_second && !chunk.flags.beginning {
                     chunk.fragment = chunk.fragment.wrapping_add(1);
                 }
-                self.on_data_chunk(reading, SpaceId::FIRST, raw, &chunk)?;
+                self.on_data_chunk(reading, SpaceId::FIRST, &chunk)?;
             }
             Chunk::ReConfig(chunk) => {
                 if let Some(reconfig) = &mut self.reconfig {
                     reconfig.on_chunk(&mut self.scope, reading.path, chunk)?;
                 }
             }
-            Chunk::SfData(data) => self.on_sf_data(reading, raw, data)?,
+            Chunk::SfData(data) => self.on_sf_data(reading, data)?,
             Chunk::SfSack(sack) => {
                 if self.reads_acknowledgements() {
                     self.on_sf_sack(reading.path, sack)?;
@@ -281,12 +274,12 @@ impl PacketReader<'_> {
             // "The receiver of the PAD chunk MUST discard this chunk" (RFC 4820, 3).
             Chunk::Pad(_) => {}
             Chunk::ForwardTsn(forward) => {
-                if self.takes_data(raw)? {
+                if self.takes_data()? {
                     self.scope.receiver.on_forward_tsn(self.scope.cx, &mut reading.data, forward);
                 }
             }
             Chunk::IForwardTsn(forward) => {
-                if self.takes_data(raw)? {
+                if self.takes_data()? {
                     let (cumulative, skipped) = (forward.cumulative, forward.skipped());
                     let (cx, read) = (&mut *self.scope.cx, &mut reading.data);
                     self.scope.receiver.on_skipped_messages(cx, read, SpaceId::FIRST, cumulative, skipped);
@@ -337,4 +330,82 @@ fn share_memory(scope: &mut Scope<'_>) {
 fn limit_answers(scope: &mut Scope<'_>, path: PathId, earlier: (usize, usize)) {
     let packet = scope.cx.paths.get(path).map_or(0, Path::max_packet);
     scope.control.keep_one_packet(earlier, packet.saturating_sub(CommonHeader::LEN + 8));
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_base::Dscp;
+    use anabranch_wire::chunk::{CookieAck, Shutdown, ShutdownAck, sack};
+    use anabranch_wire::{Checksum, ChecksumOut, Packet, PacketBuilder, Tsn};
+
+    use super::*;
+    use crate::association::test_owners::Owners;
+
+    fn packet(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let header = CommonHeader { source_port: 1, destination_port: 2, verification_tag: 3 };
+        let mut packet = PacketBuilder::new(&mut bytes, header);
+        write(packet.buffer());
+        packet.finish(ChecksumOut::Compute);
+        bytes
+    }
+
+    /// Reads a packet: each interrupt in words, and the outcome.
+    fn read(owners: &mut Owners, bytes: &[u8]) -> (Vec<String>, PacketOutcome) {
+        let packet = Packet::parse(bytes, Checksum::Verify).unwrap();
+        let at = ([10, 0, 0, 1], 0).into();
+        let meta = Meta { source: at, destination: at, dscp: Dscp::DEFAULT, ecn: Ecn::NotEct };
+        let mut chunks = packet.chunks();
+        let mut reader = PacketReader::new(owners.scope(), None);
+        let mut reading = reader.begin(&meta, &chunks, bytes.len());
+        let mut seen = Vec::new();
+        loop {
+            match reader.read(&mut reading, &mut chunks) {
+                Interrupt::Stop => break,
+                interrupt => seen.push(format!("{interrupt:?}")),
+            }
+        }
+        assert!(reader.finish(&reading));
+        (seen, reading.outcome)
+    }
+
+    #[test]
+    fn chunks_of_the_life_are_handed_back_in_their_order_and_change_nothing() {
+        let mut owners = Owners::up();
+        let bytes = packet(|out| {
+            CookieAck.emit(out);
+            Shutdown { cumulative: Tsn::new(9) }.emit(out);
+            ShutdownAck.emit(out);
+        });
+        let (seen, _) = read(&mut owners, &bytes);
+        assert_eq!(seen.len(), 3, "{seen:?}");
+        assert!(seen[0] == "CookieAck" && seen[1].starts_with("Shutdown(") && seen[2] == "ShutdownAck");
+        assert_eq!(owners.cx.state, State::Established);
+        assert!(!owners.scope().control.any(), "nothing is answered yet");
+    }
+
+    #[test]
+    fn a_sack_concerns_the_life_only_while_a_shutdown_waits_for_it() {
+        let bytes = packet(|out| sack::emit(out, Tsn::new(0), 100_000, &[], &[]));
+        for (state, concerns) in [
+            (State::Established, false),
+            (State::ShutdownPending, true),
+            (State::ShutdownSent, false),
+            (State::ShutdownReceived, true),
+        ] {
+            let mut owners = Owners::up();
+            owners.cx.state = state;
+            let (seen, _) = read(&mut owners, &bytes);
+            assert_eq!(seen == ["Acknowledged"], concerns, "{state:?}: {seen:?}");
+            assert_eq!(owners.cx.stats.sacks_received, 1);
+        }
+    }
+
+    #[test]
+    fn shutdown_ack_in_the_handshake_is_answered_as_out_of_the_blue() {
+        let mut owners = Owners::new();
+        let bytes = packet(|out| ShutdownAck.emit(out));
+        let (seen, outcome) = read(&mut owners, &bytes);
+        assert!(seen.is_empty() && outcome.reply == Reply::ShutdownComplete, "{seen:?}, {outcome:?}");
+    }
 }

@@ -5,6 +5,7 @@ use anabranch_wire::chunk::Data;
 
 use super::{Interrupt, PacketReader, Reading};
 use crate::causes;
+use crate::context::Context;
 use crate::control::Control;
 use crate::encoding::DataChunk;
 use crate::ids::{PathId, SpaceId};
@@ -15,7 +16,7 @@ impl PacketReader<'_> {
     /// DATA of RFC 9260.
     #[allow(
         clippy::inline_always,
-        reason = "the loop over the chunks of a packet is its only caller in normal operation; measured"
+        reason = "the loop over the chunks of a packet is its only caller; measured"
     )]
     #[inline(always)]
     pub(super) fn on_plain_data<'p>(
@@ -27,7 +28,7 @@ impl PacketReader<'_> {
             reading.outcome.malformed = true;
             return Err(Interrupt::Stop);
         };
-        if self.takes_data(raw)? {
+        if self.takes_data()? {
             let chunk = DataChunk::from(&data);
             let outcome = self.scope.receiver.take_plain(self.scope.cx, &mut reading.data, &chunk)?;
             report_stream(self.scope.control, reading.path, chunk.stream, outcome);
@@ -39,18 +40,8 @@ impl PacketReader<'_> {
     /// ... in any other state SHOULD be discarded" (6).
     // rfc9260:6-2 rfc9260:6-4
     #[inline]
-    pub(super) fn takes_data<'p>(&self, raw: RawChunk<'p>) -> Result<bool, Interrupt<'p>> {
-        if self.scope.cx.state.receives_data() { Ok(true) } else { self.takes_data_for_cookie_ack(raw) }
-    }
-
-    /// KAME: who sends DATA has our cookie, and a lost COOKIE ACK is not waited for.
-    #[cold]
-    fn takes_data_for_cookie_ack<'p>(&self, raw: RawChunk<'p>) -> Result<bool, Interrupt<'p>> {
-        let cx = &self.scope.cx;
-        if cx.state != State::CookieEchoed || !cx.config.emulation.quirks.cookie_ack_optional {
-            return Ok(false);
-        }
-        Err(Interrupt::DataForCookieAck(raw))
+    pub(super) fn takes_data<'p>(&self) -> Result<bool, Interrupt<'p>> {
+        if self.scope.cx.state.receives_data() { Ok(true) } else { takes_data_for_cookie_ack(self.scope.cx) }
     }
 
     /// A data chunk of an encoding other than that of RFC 9260, in a sequence space.
@@ -58,16 +49,24 @@ impl PacketReader<'_> {
         &mut self,
         reading: &mut Reading,
         at: SpaceId,
-        raw: RawChunk<'p>,
         chunk: &DataChunk<'_>,
     ) -> Result<(), Interrupt<'p>> {
         self.scope.receiver.arrivals_mut().enter_space(self.scope.cx, &mut reading.data, at);
-        if self.takes_data(raw)? {
+        if self.takes_data()? {
             let outcome = self.scope.receiver.take(self.scope.cx, &mut reading.data, chunk)?;
             report_stream(self.scope.control, reading.path, chunk.stream, outcome);
         }
         Ok(())
     }
+}
+
+/// KAME: a peer that sends DATA has our cookie, and a lost COOKIE ACK is not waited for.
+#[cold]
+fn takes_data_for_cookie_ack<'p>(cx: &Context) -> Result<bool, Interrupt<'p>> {
+    if cx.state != State::CookieEchoed || !cx.config.emulation.quirks.cookie_ack_optional {
+        return Ok(false);
+    }
+    Err(Interrupt::DataForCookieAck)
 }
 
 /// "immediately send an ERROR chunk with cause set to 'Invalid Stream Identifier'" (6.5).

@@ -1,9 +1,9 @@
 //! Why the reading of a packet is interrupted.
 
+use anabranch_wire::Tsn;
 use anabranch_wire::cause::Causes;
 use anabranch_wire::chunk::Init;
 use anabranch_wire::sf2007::SetupParams;
-use anabranch_wire::{RawChunk, Tsn};
 
 use crate::violation::Violation;
 
@@ -20,8 +20,8 @@ pub(in crate::association) enum Interrupt<'p> {
     CookieAck,
     /// COOKIE ACK of the encoding of 2007.
     CookieAckWithSetup(SetupParams<'p>),
-    /// A chunk of data where COOKIE ACK is waited for, and data stands for it. It is to be read again.
-    DataForCookieAck(RawChunk<'p>),
+    /// A chunk of data where COOKIE ACK is waited for, and data stands for it. It is read again next.
+    DataForCookieAck,
     /// Something may have been acknowledged that a shutdown waits for.
     Acknowledged,
     /// SHUTDOWN with its Cumulative TSN Ack.

@@ -10,7 +10,7 @@ use crate::receiver::PacketRead;
 pub(crate) struct PacketOutcome {
     /// A chunk was malformed: it and what followed was dropped.
     pub(crate) malformed: bool,
-    /// What the endpoint must answer it with.
+    /// The answer that the endpoint must give.
     pub(crate) reply: Reply,
     /// Another address of the peer has been confirmed (5.4).
     pub(crate) confirmed: bool,
@@ -40,15 +40,17 @@ impl From<Reply> for PacketOutcome {
 /// A packet whose chunks are read.
 #[derive(Debug)]
 pub(in crate::association) struct Reading {
-    /// Where it came from: answers go back there.
+    /// The path that it came on: answers go back there.
     pub(in crate::association) path: PathId,
-    /// What its data has brought.
+    /// Its data, as far as it has been read.
     pub(in crate::association) data: PacketRead,
     pub(in crate::association) outcome: PacketOutcome,
     /// Bytes of the SCTP packet.
     pub(in crate::association) size: usize,
     /// Answers that waited before it came.
     pub(in crate::association) answers: (usize, usize),
+    /// The next chunk has been read before, and is counted already.
+    pub(in crate::association) again: bool,
 }
 
 impl Reading {

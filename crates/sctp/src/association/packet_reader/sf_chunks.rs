@@ -1,7 +1,6 @@
 //! The chunks of subflows with spaces of their own that arrive (docs/explanation/subflows.md): those of level 1, and those of the encoding of 2007.
 
 use anabranch_base::Ecn;
-use anabranch_wire::RawChunk;
 use anabranch_wire::cause::{SfReason, SfViolation};
 use anabranch_wire::chunk::{SfData, SfForward, SfSack};
 use anabranch_wire::sf2007::Sack;
@@ -21,7 +20,6 @@ impl PacketReader<'_> {
     pub(super) fn on_sf2007_chunk<'p>(
         &mut self,
         reading: &mut Reading,
-        raw: RawChunk<'p>,
         incoming: &sf2007::Incoming<'p>,
     ) -> Result<(), Interrupt<'p>> {
         match incoming {
@@ -34,7 +32,7 @@ impl PacketReader<'_> {
                     self.scope.receiver.arrivals_mut().record_asn(data.asn);
                 }
                 let chunk = sf2007::data_chunk(data, self.scope.receiver.arrivals().next_tsn(at));
-                self.on_data_chunk(reading, at, raw, &chunk)
+                self.on_data_chunk(reading, at, &chunk)
             }
             sf2007::Incoming::Sack(sack) => {
                 if self.reads_acknowledgements() {
@@ -64,7 +62,6 @@ impl PacketReader<'_> {
     pub(super) fn on_sf_data<'p>(
         &mut self,
         reading: &mut Reading,
-        raw: RawChunk<'p>,
         data: &SfData<'_>,
     ) -> Result<(), Interrupt<'p>> {
         if !self.scope.cx.state.receives_data() {
@@ -74,7 +71,7 @@ impl PacketReader<'_> {
         let Some(at) = space_of_judged(&mut self.scope, reading.path, judged, data.fid, data.epoch) else {
             return Ok(());
         };
-        self.on_data_chunk(reading, at, raw, &DataChunk::from(data)).map_err(|interrupt| match interrupt {
+        self.on_data_chunk(reading, at, &DataChunk::from(data)).map_err(|interrupt| match interrupt {
             Interrupt::Violation(Violation::Protocol(what)) if what == SPLIT_MESSAGE => {
                 Violation::Subflow { fid: data.fid, epoch: data.epoch, reason: SfReason::MessageSplit, what }
                     .into()
@@ -96,7 +93,7 @@ impl PacketReader<'_> {
             self.scope.sender.all_lanes().note_duplicates(self.scope.cx, at, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
-        // What is final is not taken back by a SACK that leaves it out.
+        // A chunk that is acknowledged for good is not taken back by a SACK that leaves it out.
         let gaps = GapList { blocks: sack.gaps(), selected: head.non_renegable };
         let done = self.on_acknowledgement(at, head.cumulative, windows, gaps, sack.times());
         if let (true, Some(counters)) = (self.scope.cx.ect != Ecn::NotEct, sack.counters()) {
