@@ -19,7 +19,7 @@ pub(super) struct Special {
     pub(super) reliability: PartialReliability,
 }
 
-/// Where messages are that may be given up: in queues, in flight, or deferred.
+/// Places of messages that may be given up: queues, flights, and messages deferred by a stream reset.
 pub(super) struct Queues<'a> {
     pub(super) tables: &'a mut Tables,
     pub(super) map: &'a mut StreamMap,
@@ -135,12 +135,12 @@ impl Special {
         self.reliability.keep_overdue(overdue);
     }
 
-    /// Whether a SACK has reported a chunk of a message missing that is in flight still.
+    /// True if a SACK has reported a chunk of a message missing that is in flight still.
     fn is_reported_missing(&self, tables: &Tables, number: u32) -> bool {
         self.has_chunk(tables, number, |chunk| chunk.state == ChunkState::InFlight && chunk.missing > 0)
     }
 
-    /// Whether a chunk of a message is marked for retransmission.
+    /// True if a chunk of a message is marked for retransmission.
     fn is_lost(&self, tables: &Tables, number: u32) -> bool {
         self.has_chunk(tables, number, |chunk| chunk.state == ChunkState::Lost)
     }
@@ -181,8 +181,8 @@ impl Special {
         }
     }
 
-    /// Gives messages up. What follows for lanes, and for what the peer is told, is found once for all of them: a timeout may give up
-    /// everything in flight.
+    /// Gives messages up. The consequences for lanes, and for the FORWARD-TSN, are found once for all of them: a
+    /// timeout may give up everything in flight.
     #[cold]
     #[inline(never)]
     pub(super) fn abandon(&mut self, queues: &mut Queues<'_>, cx: &mut Context, numbers: &[u32]) {

@@ -29,7 +29,7 @@ impl Messages<'_> {
         if rare { self.lend().accept_rare(cx, message) } else { self.accept::<true>(cx, message) }
     }
 
-    /// Whether a message can be sent at all.
+    /// Checks that a message can be sent at all.
     ///
     /// # Errors
     /// When it is empty or too long, or its stream does not exist.
@@ -124,8 +124,8 @@ impl Messages<'_> {
         Ok(number)
     }
 
-    /// Whether there is room for a message, where the send buffer counts more than what waits on its subflow. Less important messages
-    /// make room (RFC 7496, 3.2).
+    /// Checks that there is room for a message, where the send buffer counts more than the messages that wait on its
+    /// subflow. Less important messages make room (RFC 7496, 3.2).
     ///
     /// # Errors
     /// When there is none: Writable is owed. When the message cannot have what it asks for.
@@ -192,8 +192,8 @@ impl Messages<'_> {
         Ok(self.special.open_ticket(cx, message, reliability))
     }
 
-    /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC 7496, 3.2). Whether
-    /// there is room now.
+    /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC
+    /// 7496, 3.2). True if there is room now.
     fn make_room(&mut self, cx: &mut Context, id: SubflowId, message: &Message, wanted: Reliability) -> bool {
         let (payload, messages) = self.buffer.payload_and_messages(self.tables.subflows.get(id));
         let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
@@ -286,7 +286,7 @@ impl Messages<'_> {
         self.buffer.set_low_threshold(self.tables, self.stream_map, cx, stream, threshold)
     }
 
-    /// Which streams must wait has changed, perhaps: messages that need not wait any more go on.
+    /// Replaces the set of streams that must wait: messages that need not wait any more go on.
     pub(crate) fn defer(&mut self, cx: &Context, all: bool, streams: Vec<u16>) {
         self.buffer.defer(self.tables, self.stream_map, cx, all, streams);
     }

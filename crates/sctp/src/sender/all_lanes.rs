@@ -98,7 +98,7 @@ impl AllLanes<'_> {
         self.ecn.write_cwr(cx, out);
     }
 
-    /// How the peer has counted the packets of a space (level 1).
+    /// Counts of the packets of a space by codepoint, from the peer (level 1).
     pub(crate) fn on_ecn_counters(&mut self, cx: &mut Context, at: SpaceId, counters: EcnCounters) {
         self.ecn.on_ecn_counters(self.tables, self.coupling, cx, at, counters);
     }

@@ -11,7 +11,7 @@ impl Allowance {
     /// Of a subflow without a credit of its own.
     pub(crate) const UNLIMITED: Self = Self { window: u64::MAX };
 
-    /// Whether there is a limit.
+    /// True if there is a limit.
     pub(crate) fn is_limited(self) -> bool {
         self.window != u64::MAX
     }

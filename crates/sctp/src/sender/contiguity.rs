@@ -21,7 +21,7 @@ const MOST_NUMBERS: usize = 60_000;
 const SCARCE: u64 = 1 << 16;
 
 impl Tables {
-    /// Whether a subflow, one of several, may send a new chunk as far as the messages of the others go.
+    /// True if a subflow, one of several, may send a new chunk as far as the messages of the others go.
     #[inline(never)]
     pub(super) fn may_begin_or_go_on(&self, format: Format, rwnd: u64, cx: &Context, id: SubflowId) -> bool {
         let Some(subflow) = self.subflows.get(id) else { return false };
@@ -71,8 +71,9 @@ impl Tables {
         }
     }
 
-    /// Whether there is room for a message of a subflow beside those that others under the same numbering have begun, where
-    /// fragments number themselves: they need not stay together, but parts of many could fill the buffer, and none could end.
+    /// True if there is room for a message of a subflow beside those that others under the same numbering have begun,
+    /// where fragments number themselves: they need not stay together, but parts of many could fill the buffer, and
+    /// none could end.
     // rfc8260:2.2.2-6
     fn may_begin_beside(&self, rwnd: u64, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
         // A wide open window needs no closer look.
@@ -93,8 +94,8 @@ impl Tables {
     }
 
     /// The encoding has changed, and with it the header of a chunk: "When determining when to fragment, the SCTP implementation
-    /// MUST take into account the SCTP packet header as well as the DATA chunk header(s)" (RFC 9260, 6.9). What has not left of a
-    /// message is cut to what fits now where fragments number themselves. The numbers that were kept for it are the first that it
+    /// MUST take into account the SCTP packet header as well as the DATA chunk header(s)" (RFC 9260, 6.9). The rest of a
+    /// message that has not left is cut to the new size where fragments number themselves. The numbers that were kept for it are the first that it
     /// takes, and no longer have to be enough.
     // rfc9260:6.9-7
     pub(super) fn cut_rests_anew(&mut self, format: Format, cx: &Context) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::stream::outbound::Queued;
 
-/// Which streams wait, and what waits on them.
+/// Streams that wait for the answer to a stream reset, and the messages that wait on them.
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
     all: bool,
@@ -21,12 +21,12 @@ impl Deferred {
         Self { all, streams, ..Self::default() }
     }
 
-    /// Whether new messages of a stream must wait.
+    /// True if new messages of a stream must wait.
     pub(super) fn defers(&self, stream: u16) -> bool {
         self.all || self.streams.binary_search(&stream).is_ok()
     }
 
-    /// Whether any stream waits.
+    /// True if any stream waits.
     pub(super) fn is_any(&self) -> bool {
         self.all || !self.streams.is_empty()
     }

@@ -1,5 +1,6 @@
-//! Explicit congestion notification at the sender: what the peer reports of marks, which lane it concerns, and the CWR that answers
-//! (RFC 3168; RFC 4960, appendix A; draft-stewart-tsvwg-sctpecn). Whether a path keeps the field is looked at here, too.
+//! Explicit congestion notification at the sender: the peer's reports of marks, the lane that each concerns, and the
+//! CWR that answers (RFC 3168; RFC 4960, appendix A; draft-stewart-tsvwg-sctpecn). It also finds paths that clear the
+//! ECN field.
 
 use anabranch_base::{Ecn, Instant};
 use anabranch_transport::congestion::Congestion;
@@ -34,19 +35,20 @@ struct Marks {
     packets: u32,
 }
 
-/// What was agreed on, and the reports that have come.
+/// Terms agreed on, and the reports that have come.
 #[derive(Debug)]
 struct EcnState {
-    /// The peer counts marks in SF-SACKs: without that nobody would tell of those on subflows with a space of their own.
+    /// The peer counts marks in SF-SACKs: without that nobody would report those on subflows with a space of their
+    /// own.
     peer_counts: bool,
     /// Numbers below were sent before the handshake was over, as Not-ECT.
     from: u64,
-    /// The last report by ECNE: the chunk, and how many packets were marked since the last CWR.
+    /// The last report by ECNE: the chunk, and the number of packets marked since the last CWR.
     heard: Option<(u64, u32)>,
     /// The TSN that the next CWR answers, and when the last one left.
     cwr: Tsn,
     cwr_at: Option<Instant>,
-    /// Its path: the lane may not be known any more when the peer repeats its report.
+    /// Path of the last CWR: the lane may not be known any more when the peer repeats its report.
     cwr_path: Option<PathId>,
     /// Packets of each lane that routers have marked.
     lanes: Vec<Marked>,
@@ -92,8 +94,9 @@ impl EcnState {
         self.lanes.get_mut(id.row())
     }
 
-    /// Whether what a mark has reduced is not acknowledged yet, up to `first`: "The sending TCP SHOULD NOT increase the congestion window in
-    /// response to the receipt of an ECN-Echo ACK packet" (RFC 3168, 6.1.2).
+    /// True if data sent before a mark reduced the window is not acknowledged yet, up to `first`: "The sending TCP
+    /// SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo ACK packet" (RFC 3168,
+    /// 6.1.2).
     fn has_reduced(&self, id: LaneId, first: u64) -> bool {
         self.of(id).is_some_and(|marked| marked.covers(first))
     }
@@ -110,7 +113,7 @@ impl EcnSender {
         self.state = None;
     }
 
-    /// Whether both sides are capable of it.
+    /// True if both sides are capable of it.
     pub(super) fn is_on(&self) -> bool {
         self.state.is_some()
     }
@@ -129,22 +132,23 @@ impl EcnSender {
         }
     }
 
-    /// Whether what a mark has reduced is not acknowledged yet, up to `first`: "The sending TCP SHOULD NOT increase the congestion window in
-    /// response to the receipt of an ECN-Echo ACK packet" (RFC 3168, 6.1.2).
+    /// True if data sent before a mark reduced the window is not acknowledged yet, up to `first`: "The sending TCP
+    /// SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo ACK packet" (RFC 3168,
+    /// 6.1.2).
     #[inline]
     pub(super) fn has_reduced(&self, id: LaneId, first: u64) -> bool {
         self.state.as_ref().is_some_and(|ecn| ecn.has_reduced(id, first))
     }
 
-    /// The handshake is over: what leaves from now on may be ECN-capable.
+    /// The handshake is over: packets that leave from now on may be ECN-capable.
     pub(super) fn begin_ect(&mut self, tables: &Tables) {
         if let (Some(ecn), Some(space)) = (&mut self.state, tables.spaces.first()) {
             ecn.from = space.flight.next();
         }
     }
 
-    /// Whether a packet that was just written, and that begins with `next`, may be marked: neither what is sent again nor window
-    /// probes (RFC 3168, 6.1.5, 6.1.6), nor what nobody would report of.
+    /// True if a packet that was just written, and that begins with `next`, may be marked: neither retransmissions
+    /// nor window probes may (RFC 3168, 6.1.5, 6.1.6), nor packets whose marks nobody would report.
     pub(crate) fn is_ecn_capable(&self, tables: &Tables, next: &Next) -> bool {
         let new = matches!(next.first, First::New { .. });
         let counted = || self.state.as_ref().is_some_and(|ecn| ecn.peer_counts);
@@ -152,9 +156,10 @@ impl EcnSender {
         new && space.is_some_and(|space| !space.probe.in_flight && (space.fid == 0 || counted()))
     }
 
-    /// ECNE: that packet and so many since the last CWR came marked. The path on which a CWR must leave, if one must: that of the lane
-    /// which has sent the marked packet, or of the last CWR where that is not known any more. What was never sent, and what is older
-    /// than the last report, changes nothing.
+    /// ECNE: the packet with `tsn`, and `packets` in all since the last CWR, came marked. Returns the path on which a
+    /// CWR must leave, if one must: that of the lane which has sent the marked packet, or of the last CWR where that
+    /// lane is not known any more. A report of a packet that was never sent, or one older than the last report,
+    /// changes nothing.
     pub(crate) fn on_ecne(
         &mut self,
         tables: &mut Tables,
@@ -206,7 +211,7 @@ impl EcnSender {
         ecn.cwr_at = Some(cx.now);
     }
 
-    /// How the peer has counted the packets of a space (level 1).
+    /// Counts of the packets of a space by codepoint, from the peer (level 1).
     pub(crate) fn on_ecn_counters(
         &mut self,
         tables: &mut Tables,
@@ -274,8 +279,9 @@ impl EcnSender {
         true
     }
 
-    /// T3-rtx has expired: marks on what had been sent are no news any more. If nothing that left as ECN-capable was ever acknowledged it
-    /// may not get through at all: what follows leaves as Not-ECT (as in RFC 9000, 13.4.2).
+    /// T3-rtx has expired: marks on packets sent before are no news any more. If no packet that left as ECN-capable
+    /// was ever acknowledged, such packets may not get through at all: the next leave as Not-ECT (as in RFC 9000,
+    /// 13.4.2).
     #[cold]
     pub(super) fn doubt_ect(&mut self, tables: &mut Tables, cx: &mut Context, id: LaneId, probe: bool) {
         let Some(ecn) = &mut self.state else { return };

@@ -11,7 +11,7 @@ use super::flight::{Counted, SentChunk};
 pub(super) struct Effect {
     /// Bytes that the peer's window is given back: they are to leave again, and are charged again when they leave.
     pub(super) freed: Option<u64>,
-    /// Chunks were found lost: how others may have to shrink with the lane, and the first of them.
+    /// Chunks were found lost: the loss, for which other lanes may have to shrink with this one, and the first chunk.
     pub(super) lost: Option<(Lost, u64)>,
     /// The window has changed.
     pub(super) window_changed: bool,
@@ -20,7 +20,7 @@ pub(super) struct Effect {
 }
 
 impl Effect {
-    /// Nothing but that chunks have left the flight.
+    /// Only chunks that have left the flight.
     pub(super) fn freed(bytes: u64) -> Self {
         Self { freed: Some(bytes), ..Self::default() }
     }
@@ -38,7 +38,7 @@ pub(super) struct NewlyLost {
     pub(super) newly: Option<u64>,
     /// Bytes of those that had been acknowledged and taken back before.
     pub(super) again: u32,
-    /// When the latest of them left that had left before.
+    /// Time at which the latest of them left that had left before.
     pub(super) resent_at: Option<Instant>,
 }
 

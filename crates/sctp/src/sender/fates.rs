@@ -22,7 +22,7 @@ impl Messages<'_> {
         }
     }
 
-    /// No user data waits, to be sent or to be acknowledged. What was given up is none.
+    /// No user data waits, to be sent or to be acknowledged. A message that was given up does not count.
     fn is_dry(&self) -> bool {
         let given_up = |space: &SendSpace| space.flight.abandoned() == space.flight.span();
         self.tables.spaces.rows().iter().all(given_up)
@@ -30,15 +30,16 @@ impl Messages<'_> {
             && self.buffer.deferred_bytes() == 0
     }
 
-    /// Whether the user is told that nothing is left to send: "If the subscriber ... there is no data in flight, the event is
-    /// generated at once" (RFC 6458, 6.1.9, in other words).
+    /// Turns the event on or off that nothing is left to send: "If the subscriber ... there is no data in flight, the
+    /// event is generated at once" (RFC 6458, 6.1.9, in other words).
     pub(crate) fn tell_when_dry(&mut self, cx: &mut Context, on: bool) {
         if self.special.tell_when_dry(on) {
             self.tell_if_dry(cx);
         }
     }
 
-    /// How reliable messages are that do not say so: of one stream, or of all that have no policy of their own.
+    /// Sets the reliability of messages that do not choose for themselves: of one stream, or of all that have no
+    /// policy of their own.
     ///
     /// # Errors
     /// When there is no such stream, or nothing may be given up.
@@ -85,7 +86,7 @@ impl Messages<'_> {
         }
     }
 
-    /// Chunks may have been marked for retransmission, for whatever reason: what must not be sent again is given up. Whatever marks
+    /// Chunks may have been marked for retransmission, for whatever reason: messages that must not be sent again are given up. Every function that marks
     /// chunks ends here, if not through a timer or with a SACK ([`Messages::review_after_sack`]).
     pub(crate) fn after_marking(&mut self, cx: &mut Context) {
         // Before the INIT ACK nobody knows whether the peer skips anything, and nothing leaves.
@@ -130,7 +131,7 @@ impl Messages<'_> {
         self.tell_if_dry(cx);
     }
 
-    /// How far the peer may be told to go on has changed, perhaps.
+    /// Advances the FORWARD-TSN points, where they may have moved.
     pub(crate) fn advance_forwards(&mut self, cx: &Context) {
         if let Some((special, queues)) = self.special_and_queues() {
             special.reliability.advance_forwards(queues.tables, queues.bounds, cx, false);

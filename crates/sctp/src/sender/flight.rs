@@ -9,7 +9,7 @@ mod outcome;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 use anabranch_transport::ranges::RangeSet;
 
 use crate::ids::{LaneId, SubflowId};
@@ -102,7 +102,8 @@ impl Flight {
         self.chunks.is_empty()
     }
 
-    /// Whether it holds anything of some streams; of any, where none is listed. It looks at everything: for rare events only.
+    /// True if it holds anything of these streams; of any, where none is listed. It looks at every chunk: for rare
+    /// events only.
     pub(crate) fn carries(&self, streams: &[u16]) -> bool {
         self.chunks.iter().any(|chunk| streams.is_empty() || streams.contains(&chunk.fragment.stream))
     }
@@ -162,7 +163,7 @@ impl Flight {
         }
     }
 
-    /// User data is counted by stream from now on. Whether it was not before.
+    /// User data is counted by stream from now on. True if it was not before.
     pub(crate) fn count_by_stream(&mut self) -> bool {
         if self.by_stream.is_some() {
             return false;
@@ -245,7 +246,8 @@ impl Flight {
         if let Some(by_stream) = &mut self.by_stream {
             by_stream.remove(&chunk.fragment);
         }
-        // Its PPID is nobody's any more. What it may still be credited with is kept there: nothing, if a gap block has brought that.
+        // No user needs its PPID any more: the field keeps the bytes with which the chunk may still be credited, none
+        // if a gap block has brought them.
         let credit = if chunk.state == ChunkState::GapAcked { 0 } else { chunk.size() };
         chunk.fragment.ppid = credit as u32;
         chunk.state = ChunkState::Abandoned;
@@ -262,8 +264,8 @@ impl Flight {
         }
     }
 
-    /// Whether a chunk that was given up has arrived, now that all before `next_expected` counts as received: the peer has not got as far
-    /// as a FORWARD-TSN that lets it skip the chunk.
+    /// True if a chunk that was given up has arrived, now that all before `next_expected` counts as received: the
+    /// peer has not got as far as a FORWARD-TSN that lets it skip the chunk.
     fn has_arrived(&self, seq: u64, next_expected: u64) -> bool {
         let (before, last) = self.forwarded;
         let reached = [last, before].into_iter().find(|point| next_expected >= *point);
@@ -314,7 +316,7 @@ impl Flight {
     pub(crate) fn push(&mut self, chunk: SentChunk) {
         self.bytes += chunk.fragment.payload.len() as u64;
         if let Some(by_stream) = &mut self.by_stream {
-            rare();
+            cold_path();
             by_stream.add(&chunk.fragment);
         }
         room::push(&mut self.chunks, chunk);
@@ -333,7 +335,7 @@ impl Flight {
         self.chunks.iter_mut().enumerate().map(move |(i, c)| (first + i as u64, c))
     }
 
-    /// Whether a gap block has a number: of the last SACK, or where SACKs are selections of one before.
+    /// True if a gap block has a number: of the last SACK, or where SACKs are selections of an earlier one.
     pub(crate) fn is_gap_acked(&self, seq: u64) -> bool {
         self.gap_acked.contains(seq)
     }

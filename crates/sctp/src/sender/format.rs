@@ -1,4 +1,4 @@
-//! How data is framed, and what a packet has room for beside that.
+//! Framing of data, and the room that a packet has beside it.
 
 use anabranch_wire::{CommonHeader, padded};
 

@@ -35,7 +35,8 @@ pub(super) fn watch_forward(
     let _ = (tables, bounds, format, at, before, point, alone);
 }
 
-/// Whether a chunk, or another one of its message, is not given up; or an earlier message of its stream in another space.
+/// True if a chunk, or another one of its message, is not given up; or an earlier message of its stream in another
+/// space.
 #[cfg(any(debug_assertions, feature = "watched"))]
 fn is_kept(tables: &Tables, (bounds, format): (Option<&ResetBounds>, Format), at: SpaceId, seq: u64) -> bool {
     let Some(chunk) = tables.spaces.get(at).and_then(|space| space.flight.get(seq)) else {

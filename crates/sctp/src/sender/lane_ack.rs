@@ -1,6 +1,6 @@
 //! Acknowledgement of the chunks of one lane: round trip, flight, window and T3-rtx (RFC 9260, 6.3, 7.2).
 
-use anabranch_base::{TraceEvent, rare};
+use anabranch_base::{TraceEvent, cold_path};
 use anabranch_transport::congestion::{Acked, Timing};
 
 use super::ecn::EcnSender;
@@ -42,8 +42,9 @@ impl Scope<'_> {
         cx.record(subflow, path, TraceEvent::Rtt { sample, srtt, rto });
     }
 
-    /// Applies what a SACK says of the lane: its flight, its window and its timer. `waiting`: user data that waits for it, bytes, where the
-    /// pacer or a model wants to know. Whether the window has changed; `None` where the SACK says nothing of the lane.
+    /// Applies a SACK to the lane: its flight, its window and its timer. `waiting`: user data that waits for it,
+    /// bytes, where the pacer or a model wants to know. Returns true if the window has changed; `None` where the SACK
+    /// acknowledges nothing of the lane.
     // rfc9260:7.2.1-9 rfc9260:7.2.4-6
     pub(super) fn acknowledge(
         &mut self,
@@ -58,17 +59,17 @@ impl Scope<'_> {
         // A SACK that says nothing of this lane is no news to it, where lanes share a space.
         let mine = !space.shared || ack.acked_chunks > 0 || ack.reneged > 0 || ack.earliest_acked;
         if !mine {
-            rare();
+            cold_path();
             return None;
         }
         let (mut cumulative, mut gap, mut earliest_acked) = (ack.cumulative, ack.gap, ack.earliest_acked);
         let mut advanced = outcome.advanced;
         if ack.reneged > 0 {
-            rare();
+            cold_path();
             lane.loss.reneged(&space.flight, *id);
         }
         if space.shared {
-            rare();
+            cold_path();
             // The lane's own earliest outstanding chunk stands for the cumulative point (the rule CUC).
             let before = lane.loss.first(&space.flight);
             let earliest = lane.loss.find_earliest(&space.flight);
@@ -105,7 +106,7 @@ impl Scope<'_> {
                 round_trip,
             };
             if lane.window.controller().wants_times() {
-                rare();
+                cold_path();
                 let timing = Timing {
                     now: cx.now,
                     // Of the newest that was sent once, whatever is timed for the RTO.

@@ -1,4 +1,5 @@
-//! How the windows of the lanes hold together: what the coupling is told, what it answers, and the windows of all lanes together.
+//! Coupling of the windows of the lanes: the views that the coupling gets, its answers, and the windows of all lanes
+//! together.
 
 use anabranch_base::{Instant, TraceEvent};
 use anabranch_transport::congestion::{Congestion, Growth};
@@ -22,7 +23,7 @@ pub(super) struct LaneCoupling {
 }
 
 impl LaneCoupling {
-    /// Whether windows hold together in a way that changes from SACK to SACK.
+    /// True if a coupling is in force whose answers change from SACK to SACK.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.coupler.is_some()
@@ -45,8 +46,9 @@ impl LaneCoupling {
         }
     }
 
-    /// The packets of a path have another size: what windows are counted in. "An update to the PLPMTU (or MPS) MUST NOT increase the
-    /// congestion window measured in bytes" (RFC 8899, 3), and a smaller one is no sign of congestion.
+    /// The packets of a path have another size, the unit in which windows are counted. "An update to the PLPMTU (or
+    /// MPS) MUST NOT increase the congestion window measured in bytes" (RFC 8899, 3), and a smaller one is no sign of
+    /// congestion.
     pub(super) fn resize(&mut self, tables: &mut Tables, cx: &Context, id: PathId) {
         let Some(path) = cx.paths.get(id) else { return };
         let (unit, pmdcs) = (path.size().window_unit(&cx.config), path.pmdcs());
@@ -71,7 +73,7 @@ impl LaneCoupling {
         }
     }
 
-    /// How every lane grows, after subflows were opened or closed.
+    /// Sets the growth of every lane, after subflows were opened or closed.
     pub(super) fn set_phi(&mut self, tables: &mut Tables, cx: &Context) {
         let single = tables.open_subflow_count() <= 1;
         if single {
@@ -184,7 +186,8 @@ impl LaneCoupling {
         true
     }
 
-    /// Whether the flow that a lane is a part of has all in flight that it may; after [`LaneCoupling::look_at_flights`].
+    /// True if the flow that a lane is a part of has its whole window in flight; after
+    /// [`LaneCoupling::look_at_flights`].
     pub(super) fn is_out(&mut self, id: LaneId) -> bool {
         self.coupler.as_mut().is_some_and(|coupler| coupler.is_out(id))
     }

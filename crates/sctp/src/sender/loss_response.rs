@@ -173,7 +173,7 @@ impl Scope<'_> {
         Effect::freed(self.take_out_of_flight(cx, all))
     }
 
-    /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
+    /// Marks everything unacknowledged of a lane for retransmission. The caller gives up messages that must not leave again
     /// (`Messages::after_marking`).
     // rfc9260:6.3.3-2
     pub(super) fn mark_all_lost(&mut self, cx: &mut Context) -> u64 {

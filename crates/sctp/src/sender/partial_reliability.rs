@@ -38,11 +38,11 @@ struct Watched {
 pub(super) struct PartialReliability {
     /// By space.
     forwards: Vec<Forward>,
-    /// Whether the SACK that is being read passes something that was given up.
+    /// True if the SACK that is being read passes a chunk that was given up.
     passes_abandoned: bool,
     /// Chunks that were given up in flight.
     watched: Vec<Watched>,
-    /// Tickets of what was in flight when its lifetime ended, and may be still.
+    /// Tickets of messages that were in flight when their lifetime ended, and may be still.
     overdue: Vec<u32>,
     /// Policies of streams, and of those that have none of their own.
     streams: BTreeMap<u16, Reliability>,
@@ -91,7 +91,7 @@ impl PartialReliability {
         self.passes_abandoned = true;
     }
 
-    /// Whether the SACK that was read last passes something that was given up.
+    /// True if the SACK that was read last passes a chunk that was given up.
     pub(super) fn passes_abandoned(&self) -> bool {
         self.passes_abandoned
     }
@@ -167,7 +167,7 @@ impl PartialReliability {
         lost
     }
 
-    /// Whether a FORWARD-TSN must leave in any space.
+    /// True if a FORWARD-TSN must leave in any space.
     pub(super) fn owes_forward(&self) -> bool {
         self.forwards.iter().any(|forward| forward.due)
     }
@@ -189,7 +189,7 @@ impl PartialReliability {
         }
     }
 
-    /// How many were given up, under a policy or any, on a stream or any.
+    /// Number of messages given up, under a policy or any, on a stream or any.
     pub(super) fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
         match stream {
             None => read(&self.counts, policy),

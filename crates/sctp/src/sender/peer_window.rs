@@ -17,7 +17,7 @@ pub(super) const WINDOW_HEADER: u64 = 16;
 pub(crate) struct PeerWindow {
     /// Free bytes, less those that are under way.
     rwnd: u64,
-    /// FIDs under which we send, where subflows have spaces of their own, and what the peer grants them.
+    /// FIDs under which we send, where subflows have spaces of their own, and the credit that the peer grants them.
     credit: Option<Box<Credit>>,
 }
 
@@ -38,15 +38,15 @@ impl PeerWindow {
         self.rwnd = u64::from(a_rwnd).min(left);
     }
 
-    /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding". So much may be kept of
-    /// what is sent.
+    /// 6.2.1 D ii: "Set rwnd equal to the newly received a_rwnd minus the number of bytes still outstanding". `left`
+    /// bytes may be kept of sent data.
     // rfc9260:6.2.1-1
     pub(super) fn update(&mut self, a_rwnd: u32, outstanding: u64, left: u64) {
         self.rwnd = u64::from(a_rwnd).saturating_sub(outstanding).min(left);
     }
 
-    /// With the encoding of 2007 there is no window of the association. Where it has one space, that space's window is all there is, and
-    /// it is looked at as that of the association is.
+    /// The encoding of 2007 has no window of the association. Where there is one space, its window is the only one,
+    /// and takes the place of the association's.
     pub(super) fn forget(&mut self, tables: &Tables, left: u64) {
         self.rwnd = left;
         if let [space] = tables.spaces.rows() {
@@ -60,7 +60,7 @@ impl PeerWindow {
         self.rwnd = self.rwnd.saturating_sub(bytes);
     }
 
-    /// A new chunk leaves that is charged so much; what may be kept of what is sent is less, too.
+    /// A new chunk leaves that is charged so much; `left` bytes may be kept of sent data from then on.
     #[inline]
     pub(super) fn charge_new(&mut self, bytes: u64, left: u64) {
         self.rwnd = self.rwnd.saturating_sub(bytes).min(left);
@@ -85,7 +85,7 @@ impl PeerWindow {
         self.credit = None;
     }
 
-    /// Whether subflows may have spaces of their own.
+    /// True if subflows may have spaces of their own.
     pub(super) fn has_fids(&self) -> bool {
         self.credit.is_some()
     }
@@ -126,7 +126,7 @@ impl PeerWindow {
         tables.space_of(fid)
     }
 
-    /// Whether the peer has room for a chunk of this space: in its buffer, and in what it gives the subflow.
+    /// True if the peer has room for a chunk of this space: in its buffer, and in the subflow's credit.
     // rfc9260:6.1-2 rfc9260:6.1-9
     #[inline]
     pub(super) fn fits(&self, tables: &Tables, cx: &Context, at: SpaceId, payload: usize) -> bool {
@@ -134,8 +134,8 @@ impl PeerWindow {
         self.has_room(tables, at, payload as u64 + header)
     }
 
-    /// Whether the peer has room for so many bytes of this space, as windows count them: in its buffer, and in what it gives
-    /// the subflow.
+    /// True if the peer has room for so many bytes of this space, as windows count them: in its buffer, and in the
+    /// subflow's credit.
     #[inline]
     pub(super) fn has_room(&self, tables: &Tables, at: SpaceId, bytes: u64) -> bool {
         self.has_room_in(tables, self.rwnd, at, bytes)
@@ -147,7 +147,7 @@ impl PeerWindow {
         if tables.spaces.len() == 1 { bytes <= rwnd } else { self.has_room_beside(tables, rwnd, at, bytes) }
     }
 
-    /// Whether the peer has room for so many bytes, where other subflows have spaces, and room of their own.
+    /// True if the peer has room for so many bytes, where other subflows have spaces, and room of their own.
     #[inline(never)]
     fn has_room_beside(&self, tables: &Tables, rwnd: u64, at: SpaceId, bytes: u64) -> bool {
         if tables.spaces.get(at).is_some_and(|space| bytes > space.allowance.window) {
@@ -159,8 +159,8 @@ impl PeerWindow {
             || (bytes <= rwnd && self.within_own_floor(tables, at, bytes))
     }
 
-    /// Bytes of the peer's buffer that the floors of our other subflows need: they are left to them. What one has of its own was
-    /// acknowledged, perhaps, and is still there: then its credit says so.
+    /// Bytes of the peer's buffer that the floors of our other subflows need, which no subflow but their own may use.
+    /// Data of a subflow that was acknowledged may still be in the buffer: then its credit is smaller.
     fn floors_of_others(&self, tables: &Tables, at: SpaceId) -> u64 {
         let Some(credit) = &self.credit else { return 0 };
         let floor = u64::from(credit.floor);
@@ -174,9 +174,9 @@ impl PeerWindow {
         self.credit.as_ref().map_or(0, |credit| u64::from(credit.floor) * tables.spaces.len() as u64)
     }
 
-    /// Whether so many bytes more of a space, which its credit allows, stay within the floor of its own. What the others have
-    /// in the buffer does not matter then, and it may be more than we know: of subflow 0 there is no credit that says what it
-    /// has left.
+    /// True if so many bytes more of a space, which its credit allows, stay within its own floor. The data of the
+    /// others in the buffer does not matter then, and it may be more than we know: subflow 0 has no credit that would
+    /// show its room.
     fn within_own_floor(&self, tables: &Tables, at: SpaceId, bytes: u64) -> bool {
         let (Some(credit), Some(space)) = (&self.credit, tables.spaces.get(at)) else { return false };
         space.allowance.is_limited() && space.flight.bytes() + bytes <= u64::from(credit.floor)

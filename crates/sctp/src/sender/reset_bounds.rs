@@ -17,20 +17,20 @@ pub(super) struct ResetBounds {
 }
 
 impl ResetBounds {
-    /// Whether a number is of a message of before the reset of its stream.
+    /// True if a number belongs to a message from before the reset of its stream.
     pub(super) fn is_old(&self, seq: u64, stream: u16) -> bool {
         let covers = |streams: &[u16]| streams.is_empty() || streams.contains(&stream);
         self.performed.iter().any(|(end, streams)| seq < *end && covers(streams))
     }
 }
 
-/// How far a FORWARD-TSN may reach for the sake of resets.
+/// Number up to which a FORWARD-TSN may reach while a reset is not answered.
 pub(super) fn forward_bound(bounds: Option<&ResetBounds>, at: SpaceId) -> u64 {
     let unanswered = bounds.and_then(|bounds| bounds.unanswered);
     unanswered.filter(|_| at == SpaceId::FIRST).unwrap_or(u64::MAX)
 }
 
-/// Whether the peer knows a message's number no more.
+/// True if the peer knows a message's number no more.
 pub(super) fn is_of_before_reset(bounds: Option<&ResetBounds>, at: SpaceId, seq: u64, stream: u16) -> bool {
     at == SpaceId::FIRST && bounds.is_some_and(|bounds| bounds.is_old(seq, stream))
 }

@@ -1,4 +1,5 @@
-//! How much may be kept of what was sent, and of what waits besides payload ("Bounds on memory", docs/explanation/engines.md).
+//! Limits on the memory for sent data, and for waiting messages besides their payload ("Bounds on memory",
+//! docs/explanation/engines.md).
 
 use super::flight::CHUNK;
 use super::subflow::Subflow;
@@ -24,8 +25,8 @@ pub(super) fn least_room(config: &Config) -> u64 {
 }
 
 /// Bytes of one subflow beyond its send buffer: the bookkeeping of messages besides their payload, and the room that streams have as their
-/// least part of a full buffer. Not the message that exceeds it: a long one must not keep what is sent from leaving. Where
-/// streams have a least part it is not told apart, and as much again as the buffer is what counts at most.
+/// least part of a full buffer. The message that exceeds it is not counted: a long one must not keep sent data from being retained. Where
+/// streams have a least part that message cannot be told apart, and the count is at most the size of the buffer.
 #[inline]
 pub(super) fn beyond_buffer(subflow: &Subflow, limits: &LimitConfig) -> u64 {
     let besides = subflow.out.bookkeeping();

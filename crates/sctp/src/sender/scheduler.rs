@@ -1,5 +1,5 @@
-//! Whose packet is next when several subflows may send. Windows have been asked before: a subflow that its own window stops is
-//! not among the candidates, so it stops nobody else.
+//! Choice of the subflow that sends next when several may. Windows have been asked before: a subflow that its own
+//! window stops is not among the candidates, so it stops nobody else.
 
 use super::next::Next;
 use crate::config::SubflowScheduler as Rule;
@@ -18,7 +18,7 @@ pub(super) struct Candidate {
 #[derive(Debug)]
 pub(super) struct SubflowScheduler {
     rule: Rule,
-    /// Whose turn it was last, and how many packets of that turn are left.
+    /// The subflow whose turn it was last, and the packets of that turn that are left.
     last: Option<SubflowId>,
     left: u16,
     /// Made when it is needed first.
@@ -43,7 +43,7 @@ impl SubflowScheduler {
         Self { rule, last: None, left: 0, several: None }
     }
 
-    /// Whether the rule looks at when messages came.
+    /// True if the rule depends on the time at which messages came.
     pub(super) fn wants_arrivals(&self) -> bool {
         matches!(self.rule, Rule::Fcfs | Rule::Priority)
     }
@@ -55,7 +55,7 @@ impl SubflowScheduler {
         list
     }
 
-    /// Whose packet is next. Nothing changes until [`SubflowScheduler::sent`].
+    /// The next packet. Nothing changes until [`SubflowScheduler::sent`].
     pub(super) fn choose(&mut self, list: Vec<Candidate>) -> Option<Next> {
         let chosen = match self.rule {
             Rule::Fcfs => list.iter().min_by_key(|c| c.since),
@@ -104,7 +104,7 @@ impl SubflowScheduler {
 }
 
 impl Several {
-    /// Counts what was sent. Who was idle gets no credit for it: its time starts now.
+    /// Counts bytes sent. A subflow that was idle gets no credit for it: its time starts now.
     fn serve(&mut self, subflow: SubflowId, cost: u64) {
         let start = self.served(subflow).max(self.now);
         self.now = start;

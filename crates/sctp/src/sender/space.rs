@@ -1,4 +1,4 @@
-//! The sending half of a sequence space: one numbering of chunks, and what is in flight under it.
+//! The sending half of a sequence space: one numbering of chunks, and the flight under it.
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;
@@ -36,11 +36,12 @@ pub(super) struct WindowProbe {
     /// The flight, from its earliest chunk on, left into a closed window: its timeouts say nothing about the path while
     /// SACKs arrive.
     pub(super) in_flight: bool,
-    /// The last SACK left no room for the earliest chunk, which is not acknowledged: what leaves again is a probe.
+    /// The last SACK left no room for the earliest chunk, which is not acknowledged: its next transmission is a
+    /// probe.
     pub(super) closed: bool,
     /// A SACK arrived since the probe, or its last retransmission, was sent.
     pub(super) answered: bool,
-    /// How often the interval of probes that are answered has doubled. It is no matter of the path, whose RTO stays.
+    /// Doublings of the interval of probes that are answered. They do not concern the path, whose RTO stays.
     pub(super) backoff: u8,
 }
 

@@ -30,12 +30,12 @@ impl Tables {
         })
     }
 
-    /// Whether a chunk of the TSN space at or beyond `seq` is acknowledged cumulatively.
+    /// True if a chunk of the TSN space at or beyond `seq` is acknowledged cumulatively.
     pub(crate) fn is_acknowledged(&self, seq: u64) -> bool {
         self.spaces.first().is_some_and(|space| space.flight.first() > seq)
     }
 
-    /// Whether all messages of some streams (none listed: of all) that may have numbers have left.
+    /// True if all messages of these streams (none listed: of all) that may have numbers have left.
     pub(crate) fn have_left(&self, streams: &[u16]) -> bool {
         let queued = self.subflows.rows().iter().any(|subflow| match streams {
             [] => !subflow.out.is_empty(),

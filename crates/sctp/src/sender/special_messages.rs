@@ -1,4 +1,4 @@
-//! Messages with options, where there are any: how reliable they may be, and the tickets that they get.
+//! Messages with options, where there are any: their reliability, and the tickets that they get.
 
 use super::abandonment::Special;
 use super::reset_bounds::ResetBounds;
@@ -15,14 +15,14 @@ use crate::options::{Abandonments, MessageId, MessageOptions, Policy, Reliabilit
 pub(crate) struct SpecialMessages {
     /// State that only messages with options need, and events that are told only where they are asked for.
     special: Option<Box<Special>>,
-    /// The peer lets us skip what we give up (RFC 3758).
+    /// The peer lets us skip messages that we give up (RFC 3758).
     partial_reliability: bool,
     /// Resets that FORWARD-TSN must mind.
     reset_bounds: Option<Box<ResetBounds>>,
 }
 
 impl SpecialMessages {
-    /// Whether there is anything besides plain messages.
+    /// True if there is anything besides plain messages.
     #[inline]
     pub(crate) fn is_any(&self) -> bool {
         self.special.is_some()
@@ -45,7 +45,7 @@ impl SpecialMessages {
         Some((self.special.as_deref_mut()?, self.reset_bounds.as_deref()))
     }
 
-    /// Whether the peer lets us skip what we give up.
+    /// True if the peer lets us skip messages that we give up.
     pub(crate) fn is_partially_reliable(&self) -> bool {
         self.partial_reliability
     }
@@ -55,7 +55,8 @@ impl SpecialMessages {
         self.partial_reliability = partial_reliability;
     }
 
-    /// The user is told when nothing is left to send, or not any more. Whether there is anything to be told of it.
+    /// The user is told when nothing is left to send, or not any more. Returns true if there is state in which to
+    /// note that.
     pub(super) fn tell_when_dry(&mut self, on: bool) -> bool {
         let tells = on || self.special.is_some();
         if tells {
@@ -89,7 +90,8 @@ impl SpecialMessages {
         }
     }
 
-    /// The peer has answered that, and performed it or not; `first` is not acknowledged yet. Whether FORWARD-TSN had to mind it.
+    /// The peer has answered the request for a reset, and performed it or not; `first` is not acknowledged yet.
+    /// Returns true if FORWARD-TSN had to mind the reset.
     pub(super) fn reset_is_answered(&mut self, first: u64, streams: &[u16], performed: bool) -> bool {
         let Some(bounds) = &mut self.reset_bounds else { return false };
         bounds.performed.retain(|(end, _)| *end > first);
@@ -102,7 +104,7 @@ impl SpecialMessages {
         true
     }
 
-    /// Looks at the options of a message, before anything has changed; how reliable it is to be.
+    /// Checks the options of a message, before anything has changed; returns the reliability that it is to have.
     pub(crate) fn check_options(
         &self,
         encoding: Encoding,
@@ -124,7 +126,7 @@ impl SpecialMessages {
         }
     }
 
-    /// Why nothing may be given up; `None` where it may, or the handshake has yet to tell.
+    /// Reason why nothing may be given up; `None` where it may, or the handshake has yet to tell.
     fn why_reliable(&self, encoding: Encoding, cx: &Context) -> Option<&'static str> {
         if self.partial_reliability {
             None
@@ -160,7 +162,7 @@ impl SpecialMessages {
         special.fates.open(Ticket { context, tells, or_reliable, len, ..ticket })
     }
 
-    /// How reliable a message is to be.
+    /// Reliability that a message is to have.
     ///
     /// # Errors
     /// When it cannot have what it asks for.
@@ -174,14 +176,14 @@ impl SpecialMessages {
         if asks { self.check_options(encoding, cx, message) } else { Ok(Reliability::Full) }
     }
 
-    /// Whether the fate of every message is told that does not say otherwise.
+    /// Turns reports of fate on or off for every message that does not choose for itself.
     pub(crate) fn tell_fates(&mut self, on: bool) {
         if on || self.special.is_some() {
             self.special.get_or_insert_default().fates.tell_fates(on);
         }
     }
 
-    /// How many messages were given up, under a policy or any, on a stream or any.
+    /// Number of messages given up, under a policy or any, on a stream or any.
     pub(crate) fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
         self.special
             .as_ref()
@@ -197,13 +199,13 @@ impl SpecialMessages {
         }
     }
 
-    /// Whether the lifetime of something has ended.
+    /// True if the lifetime of a message has ended.
     #[inline]
     pub(crate) fn has_ended(&self, cx: &Context) -> bool {
         self.special.as_ref().is_some_and(|special| special.fates.next_end().is_some_and(|end| end <= cx.now))
     }
 
-    /// Whether a FORWARD-TSN must leave.
+    /// True if a FORWARD-TSN must leave.
     #[inline]
     pub(crate) fn owes_forward(&self) -> bool {
         self.special.as_ref().is_some_and(|special| special.reliability.owes_forward())

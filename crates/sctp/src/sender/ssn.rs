@@ -1,17 +1,19 @@
 //! Stream sequence numbers that a peer can still tell apart.
 //!
-//! "any arithmetic done on Stream Sequence Numbers SHOULD use Serial Number Arithmetic ... where SERIAL_BITS = 16" (RFC 9260, 1.6):
-//! of two that are 2^15 apart nobody can say which comes first. So among the messages of a stream that are not acknowledged for good
-//! no two are, and none has a number that another has, too. What is beyond waits. I-DATA counts messages with 32 bits.
+//! "any arithmetic done on Stream Sequence Numbers SHOULD use Serial Number Arithmetic ... where SERIAL_BITS = 16"
+//! (RFC 9260, 1.6): the order of two numbers that are 2^15 apart is undefined. Therefore the messages of a stream
+//! that are not acknowledged for good span fewer than 2^15 numbers, and so no number is in use twice; a message
+//! beyond that waits. I-DATA has message identifiers of 32 bits and needs no such limit.
 
 use super::flight::{ChunkState, Flight};
 use crate::stream::numbering::Numbering;
 use crate::stream::outbound::Outbound;
 
-/// Ordered messages of one stream that may be outstanding; with fewer chunks under way there is nothing to look at.
+/// Ordered messages of one stream that may be outstanding; a flight with fewer chunks cannot reach the limit.
 pub(super) const MOST: usize = (1 << 15) - 1;
 
-/// Whether the message that goes next would get a stream sequence number too far from the earliest outstanding one of its stream.
+/// True if the next message would get a stream sequence number too far from the earliest outstanding one of its
+/// stream.
 // rfc9260:6.1-23
 #[cold]
 #[inline(never)]

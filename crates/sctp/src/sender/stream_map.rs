@@ -1,4 +1,4 @@
-//! Which subflow a stream belongs to, and streams that move to another one.
+//! Subflow of each stream, and streams that move to another one.
 
 use anabranch_base::Dscp;
 
@@ -26,7 +26,7 @@ impl StreamMap {
         Self { streams, subflows: Box::default(), unmapped: SubflowId::FIRST, moves: Vec::new() }
     }
 
-    /// The subflows that the configuration asks for have been opened: which streams are whose.
+    /// The subflows that the configuration asks for have been opened: assigns the streams to them.
     pub(super) fn begin(&mut self, config: &Config, count: usize) {
         self.subflows = Box::default();
         self.unmapped = SubflowId::FIRST;
@@ -46,7 +46,7 @@ impl StreamMap {
         }
     }
 
-    /// Whether a stream waits to move.
+    /// True if a stream waits to move.
     #[inline]
     pub(super) fn any_moves(&self) -> bool {
         !self.moves.is_empty()

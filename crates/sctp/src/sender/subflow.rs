@@ -1,5 +1,6 @@
-//! A subflow: the streams that share one DSCP, and what they have to send. Its sequence space is its own or shared with
-//! others (`space`); its round-trip estimate, losses and window are those of its lane. RFC 9260 is the case of one subflow.
+//! A subflow: the streams that share one DSCP, and the messages that they have to send. Its sequence space is its own
+//! or shared with others (`space`); its round-trip estimate, losses and window are those of its lane. RFC 9260 is the
+//! case of one subflow.
 
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use crate::ids::{LaneId, SpaceId};
 use crate::stats::SubflowCounters;
 use crate::stream::outbound::Outbound;
 
-/// Where a subflow stands.
+/// State of a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     /// In use.

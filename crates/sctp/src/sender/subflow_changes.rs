@@ -108,7 +108,7 @@ impl SubflowChanges<'_> {
         Ok(id)
     }
 
-    /// Closes a subflow; its streams move to `to`. What it has in flight is acknowledged or sent again as before.
+    /// Closes a subflow; its streams move to `to`. Its chunks in flight are acknowledged or sent again as before.
     ///
     /// # Errors
     /// When one of them is not open, or they are the same.
@@ -176,7 +176,7 @@ impl SubflowChanges<'_> {
         self.peer.record_fid(fid, epoch);
     }
 
-    /// Whether a subflow has no FID of its own, and does not wait for one.
+    /// True if a subflow has no FID of its own, and does not wait for one.
     pub(crate) fn lacks_fid(&self, id: SubflowId) -> bool {
         let lacks = |s: &Subflow| !s.awaits_fid && s.space == SpaceId::FIRST;
         self.peer.has_fids() && id != SubflowId::FIRST && self.tables.subflows.get(id).is_some_and(lacks)

@@ -13,7 +13,7 @@ use crate::ids::SpaceId;
 use crate::options::{MessageId, Policy, Reliability};
 use crate::undelivered::{Returned, Undelivered};
 
-/// When a message is given up.
+/// Condition under which a message is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     /// Never.
@@ -46,12 +46,12 @@ impl Limit {
         }
     }
 
-    /// Whether it was a lifetime, and that is over.
+    /// True if the limit is a lifetime, and that is over.
     pub(super) fn has_passed(self, now: Instant) -> bool {
         matches!(self, Self::Until(end) if now >= end)
     }
 
-    /// Whether a chunk that was sent so often must not be sent again.
+    /// True if a chunk that was sent so often must not be sent again.
     pub(super) fn forbids(self, now: Instant, transmissions: u16) -> bool {
         match self {
             Self::None | Self::Priority(_) => false,
@@ -69,9 +69,9 @@ pub(super) struct Ticket {
     pub(super) id: MessageId,
     pub(super) context: u32,
     pub(super) stream: u16,
-    /// Whether the fate of the message is told.
+    /// True if the fate of the message is reported to the user.
     pub(super) tells: bool,
-    /// Whether the message may be sent reliably.
+    /// True if the message may be sent reliably.
     pub(super) or_reliable: bool,
     pub(super) limit: Limit,
     /// It, or the rest of it, waits in a queue.
@@ -80,7 +80,7 @@ pub(super) struct Ticket {
     pub(super) sent: bool,
     /// Chunks of it that have left and are not acknowledged cumulatively.
     pub(super) chunks: u32,
-    /// Where they are, from the first to the last, if they are all in one space.
+    /// Numbers of its chunks, from the first to the last, if they are all in one space.
     pub(super) at: Option<(SpaceId, u64, u64)>,
     /// Its number.
     pub(super) mid: Mid,
@@ -93,9 +93,9 @@ pub(super) struct Ticket {
 pub(super) struct MessageFates {
     tickets: Vec<Option<Ticket>>,
     free: Vec<u32>,
-    /// Ends of lifetimes that something waits for.
+    /// Ends of the lifetimes of waiting messages.
     ends: BTreeSet<(Instant, u32)>,
-    /// Tickets of what the SACK that is being read acknowledges cumulatively.
+    /// Tickets of the chunks that the SACK which is being read acknowledges cumulatively.
     passed: Vec<u32>,
     /// The fate of every message is told.
     tells_all: bool,
@@ -182,12 +182,13 @@ impl MessageFates {
         Some(closed)
     }
 
-    /// Whether a chunk of a message must not be sent again, that was sent so often.
+    /// True if a chunk of a message that was sent so often must not be sent again.
     pub(super) fn forbids(&self, ticket: u32, now: Instant, transmissions: u16) -> bool {
         self.get(ticket).is_some_and(|ticket| ticket.limit.forbids(now, transmissions))
     }
 
-    /// Whether a chunk of a message may leave again: a chunk that was marked in time may leave at the very end of the lifetime.
+    /// True if a chunk of a message may leave again: a chunk that was marked in time may leave at the very end of the
+    /// lifetime.
     pub(super) fn may_leave_again(&self, ticket: u32, now: Instant, transmissions: u16) -> bool {
         self.get(ticket).is_none_or(|ticket| match ticket.limit {
             Limit::Retransmissions(most) => transmissions <= most,
@@ -277,12 +278,12 @@ impl MessageFates {
         self.wet = true;
     }
 
-    /// Whether the fate of every message is told that does not say otherwise.
+    /// True if the fate is reported of every message that does not choose for itself.
     pub(super) fn tells_all(&self) -> bool {
         self.tells_all
     }
 
-    /// The fate of every message is told, or not, that does not say otherwise.
+    /// Turns reports of fate on or off for every message that does not choose for itself.
     pub(super) fn tell_fates(&mut self, on: bool) {
         self.tells_all = on;
     }

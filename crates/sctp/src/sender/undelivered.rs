@@ -33,7 +33,7 @@ impl Messages<'_> {
             take_flight(&space.flight, &mut begun, returned);
         }
         self.buffer.note_gone();
-        // Whatever of these was sent has been acknowledged.
+        // All chunks of these messages that were sent have been acknowledged.
         returned.unacknowledged.extend(begun.into_values());
         if let Some(special) = self.special.get_mut() {
             special.fates.name_all_returned(cx, returned);

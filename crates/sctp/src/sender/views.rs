@@ -105,7 +105,7 @@ impl Sender {
         Some(stats)
     }
 
-    /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
+    /// True if the congestion state of two subflows is alike: both estimates of the round trip and both windows within
     /// `tolerance` of each other, as a share (0.25: a quarter).
     pub(crate) fn alike(&self, cx: &Context, a: SubflowId, b: SubflowId, tolerance: f64) -> bool {
         let (Some(a), Some(b)) = (self.subflow_stats(cx, a), self.subflow_stats(cx, b)) else { return false };
@@ -122,7 +122,7 @@ impl Sender {
         (first == Some(id.row())).then_some(space)
     }
 
-    /// How far the cumulative points of all spaces have come: it changes when one moves.
+    /// Sum of the cumulative points of all spaces: it changes when one moves.
     pub(crate) fn progress(&self) -> u64 {
         self.tables.spaces.rows().iter().fold(0, |sum, space| sum.wrapping_add(space.flight.first()))
     }
@@ -163,10 +163,11 @@ impl Sender {
         on_path.fold(0, |sum: u64, lane| sum.saturating_add(lane.window.ssthresh()))
     }
 
-    /// Whether every lane's counts agree with what is in flight, and no window is above the largest: for tests, after every step of a life.
+    /// Checks that every lane's counts agree with its flight, and that no window is above the largest: for tests,
+    /// after every step of a life.
     ///
     /// # Errors
-    /// The first lane whose numbers differ from what a count gives, in words.
+    /// The first lane whose numbers differ from a fresh count, in words.
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
         // Each space may have one packet under way whatever the windows say: "A zero window probe is a DATA chunk sent when the
         // receiver has no buffer space" (RFC 9260, 6.1 A). The packet may have left when the MTU of its path was the configured one; the user may have said since that a
@@ -220,7 +221,8 @@ impl Sender {
         longest.into_values().sum()
     }
 
-    /// Whether every ticket belongs to a message that is there, as a whole, and every number that was given up is counted.
+    /// Checks that every ticket belongs to a message that is there, as a whole, and that every number given up is
+    /// counted.
     fn audit_tickets(&self) -> Result<(), String> {
         let mut chunks: BTreeMap<u32, (u32, bool)> = BTreeMap::new();
         for (at, space) in self.tables.spaces.iter() {
@@ -287,7 +289,7 @@ impl Sender {
         self.buffer.buffered_bytes(&self.tables, cx, stream)
     }
 
-    /// Whether something of a stream waits, or is not acknowledged cumulatively and not given up.
+    /// True if a message of a stream waits, or is not acknowledged cumulatively and not given up.
     pub(crate) fn is_under_way(&self, stream: u16) -> bool {
         self.buffer.is_under_way(&self.tables, stream)
     }
@@ -297,7 +299,7 @@ impl Sender {
         self.buffer.send_buffers(&self.tables, cx)
     }
 
-    /// The most that can be undelivered at a time, and is kept of what is handed back, bytes.
+    /// The most that can be undelivered at a time, and is kept of messages handed back, bytes.
     pub(crate) fn most_undelivered(&self, cx: &Context) -> u64 {
         self.buffer.most_undelivered(&self.tables, cx)
     }

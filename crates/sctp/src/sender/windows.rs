@@ -10,7 +10,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Whether it speaks of any, as all but a SHUTDOWN chunk do.
+    /// True if the acknowledgement has any, as all but a SHUTDOWN chunk do.
     pub(super) fn is_any(self) -> bool {
         self.a_rwnd.is_some() || self.a_fwnd.is_some()
     }

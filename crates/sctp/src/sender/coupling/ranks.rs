@@ -1,4 +1,4 @@
-//! Were packets lost because the queue was full? Where the delay around a loss stands among all delays.
+//! Were packets lost because the queue was full? The rank of the delay around a loss among all delays shows it.
 //!
 //! A link that errs does so at any delay: then the rank of the delay, as a share, is uniform between 0 and 1, and its mean
 //! is 1/2, whatever delays look like. A queue that overflows does so when the delay is largest: then the rank is near 1.

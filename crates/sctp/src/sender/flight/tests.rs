@@ -139,8 +139,9 @@ fn a_sack_cut_to_the_packet_takes_nothing_back() {
     assert_eq!(out.lanes[0].reneged_chunks, 200);
 }
 
-/// What was taken back counts again once it has left again: else a window that T3-rtx has closed would not open while it is sent. What has not
-/// left again counts no more, whatever is said of it.
+/// A chunk whose acknowledgement was taken back counts again once it has left again: else a window that T3-rtx has
+/// closed would not open while it is sent. A chunk that has not left again counts no more, whatever is reported of
+/// it.
 #[test]
 fn what_left_again_counts_again() {
     for left_again in [false, true] {
@@ -269,7 +270,8 @@ fn work_per_sack_is_constant_with_many_losses() {
     assert!(per_packet.iter().all(|v| *v < 4.0), "{per_packet:?}");
 }
 
-/// What a SACK up to `next` credits of ten chunks of 100 bytes, of which two were given up; FORWARD-TSNs have named `forwarded`.
+/// Bytes that a SACK up to `next` credits, of ten chunks of 100 bytes, two of which were given up; FORWARD-TSNs have
+/// named `forwarded`.
 fn credited(forwarded: &[u64], gap_acked: bool, next: u64) -> (u64, u64) {
     let mut flight = flight_of(10);
     let mut out = AckOutcome::default();
