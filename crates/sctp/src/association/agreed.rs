@@ -20,7 +20,8 @@ pub(super) struct Agreed {
     encoding: Encoding,
     /// RE-CONFIG, where it was agreed.
     reconfig: Option<Box<Reconfig>>,
-    /// The peer may send packets with a checksum of zero: we have announced what finds their errors (RFC 9653, 5.3).
+    /// The peer may send packets with a checksum of zero: we have announced an error detection method in its place
+    /// (RFC 9653, 5.3).
     takes_zero_checksum: bool,
 }
 

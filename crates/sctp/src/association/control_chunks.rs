@@ -30,7 +30,7 @@ pub(super) struct Sources<'a> {
     pub(super) phase: &'a Phase,
 }
 
-/// Whether control chunks are to leave.
+/// True if control chunks are to leave.
 #[inline]
 pub(super) fn wants_control(
     cx: &Context,
@@ -168,7 +168,7 @@ fn write_controls(
     true
 }
 
-/// Whether a RE-CONFIG chunk must leave.
+/// True if a RE-CONFIG chunk must leave.
 #[inline]
 fn owes_reconfig(from: &Sources<'_>) -> bool {
     from.reconfig.as_ref().is_some_and(|reconfig| reconfig.is_due(from.scope.cx, from.scope.sender))

@@ -115,7 +115,7 @@ impl Association {
         self.after_abandonment();
     }
 
-    /// Whether anything might leave now. Cheap; may be wrong in favour of asking.
+    /// True if anything might leave now. Cheap; may be true for nothing.
     #[inline]
     pub(crate) fn wants_to_transmit(&self) -> bool {
         self.receiver.arrivals().owes_sack()

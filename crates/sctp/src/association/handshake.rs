@@ -17,7 +17,8 @@ pub(super) struct Handshake {
     t1: Option<Instant>,
     rto: Duration,
     retransmits: u32,
-    /// With which of the subflows' code points it goes: with the next one at each expiry of T1.
+    /// Counter that selects one of the subflows' code points for the handshake's packets: the next one at each expiry
+    /// of T1.
     code_point: u32,
     /// Stale Cookie errors so far: each begins the handshake anew, and that must end, too.
     stale: u32,
@@ -86,7 +87,7 @@ impl Handshake {
         self.probe
     }
 
-    /// With which of the subflows' code points it goes: 0 is that of the first.
+    /// Counter that selects one of the subflows' code points: 0 is that of the first.
     pub(super) fn code_point(&self) -> u32 {
         self.code_point
     }
@@ -101,7 +102,7 @@ impl Handshake {
         self.preservative
     }
 
-    /// Whether packets leave with a checksum of zero once the association is up.
+    /// True if packets leave with a checksum of zero once the association is up.
     pub(super) fn sends_zero_checksum(&self) -> bool {
         self.sends_zero_checksum
     }
@@ -126,12 +127,12 @@ impl Handshake {
         self.shutdown_wanted = true;
     }
 
-    /// Whether the user has asked for the end.
+    /// True if the user has asked for the end.
     pub(super) fn is_shutdown_wanted(&self) -> bool {
         self.shutdown_wanted
     }
 
-    /// Whether the cookie of the last attempt was stale, and the next one has no tag yet.
+    /// True if the cookie of the last attempt was stale, and the next one has no tag yet.
     pub(super) fn wants_tag(&self) -> bool {
         self.wants_tag
     }

@@ -26,7 +26,7 @@ const MAX_UNRECOGNIZED: usize = 256;
 /// life-span increase for its own security reasons" (3.3.2.1.3).
 const MAX_PRESERVATIVE_MS: u32 = 30_000;
 
-/// Whether an a_rwnd is smaller than that of any INIT or INIT ACK may be (3.3.2, 3.3.3).
+/// True if an a_rwnd is smaller than that of any INIT or INIT ACK may be (3.3.2, 3.3.3).
 pub(crate) fn is_small_window(a_rwnd: u32) -> bool {
     a_rwnd < LEAST_RWND
 }
@@ -154,7 +154,7 @@ impl PeerInit {
         }
     }
 
-    /// Whether an association can be made of it.
+    /// Checks that an association can be made of it.
     ///
     /// # Errors
     /// The encoded causes of the ABORT that the RFC asks for.
@@ -232,7 +232,7 @@ impl OurInit {
             }
             self.offer.write(params, None);
             if let Some(value) = filling.checked_sub(4) {
-                // "This parameter is used to pad an INIT chunk" (RFC 4820, 4). Who does not know it skips it.
+                // "This parameter is used to pad an INIT chunk" (RFC 4820, 4). A peer that does not know it skips it.
                 params.raw(PADDING, &vec![0; value]);
             }
         });

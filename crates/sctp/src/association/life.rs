@@ -171,13 +171,13 @@ impl Life {
         None
     }
 
-    /// Whether the cookie of the last attempt was stale, and the next one has no tag yet.
+    /// True if the cookie of the last attempt was stale, and the next one has no tag yet.
     pub(super) fn wants_new_tag(&self) -> bool {
         self.phase.handshake().is_some_and(Handshake::wants_tag)
     }
 
-    /// No answer in two round trips: the chunk leaves once more. That is no error of the path, and no reason to back off; T1-cookie or
-    /// T2-shutdown expires when it would have.
+    /// No answer in two round trips: the chunk leaves once more. It is no error of the path, and no reason to back
+    /// off; T1-cookie or T2-shutdown expires when it would have.
     pub(super) fn on_control_probe(&mut self, scope: &mut Scope<'_>) {
         if let Phase::CookieEchoed(handshake) = &mut self.phase {
             handshake.probed();

@@ -62,7 +62,7 @@ impl PacketWriter {
         self.peer_tag = tag;
     }
 
-    /// Whether packets leave with a checksum of zero.
+    /// True if packets leave with a checksum of zero.
     pub(super) fn leaves_checksum_out(&self) -> bool {
         self.checksum == ChecksumOut::Zero
     }
@@ -80,7 +80,7 @@ impl PacketWriter {
         if *scope.errors > 0 { checksum_of(&scope.cx.config) } else { self.checksum }
     }
 
-    /// Whether a packet waits for the next batch.
+    /// True if a packet waits for the next batch.
     #[inline]
     pub(super) fn has_deferred(&self) -> bool {
         self.deferred.is_some()

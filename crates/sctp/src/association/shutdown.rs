@@ -22,7 +22,7 @@ enum Stage {
     AckSent,
 }
 
-/// A shutdown that is under way. Where its stage changes, [`Shutdown::state`] says what the state is then.
+/// A shutdown that is under way. [`Shutdown::state`] gives the state that belongs to its stage.
 #[derive(Debug)]
 pub(super) struct Shutdown {
     stage: Stage,
@@ -78,7 +78,7 @@ impl Shutdown {
         self.closed_by_user |= self.stage == Stage::Received;
     }
 
-    /// Whether our user has asked for the end: that outlives a restart of the peer.
+    /// True if our user has asked for the end: that outlives a restart of the peer.
     pub(super) fn is_closed_by_user(&self) -> bool {
         // Behind SHUTDOWN ACK both sides are done.
         self.stage != Stage::AckSent && self.closed_by_user
@@ -186,8 +186,8 @@ impl Shutdown {
         !goes_on
     }
 
-    /// No answer in two round trips: the chunk leaves once more. That is no error of the path, and no reason to back off; T2-shutdown
-    /// expires when it would have.
+    /// No answer in two round trips: the chunk leaves once more. It is no error of the path, and no reason to back
+    /// off; T2-shutdown expires when it would have.
     pub(super) fn on_probe(&mut self, scope: &mut Scope<'_>) {
         (self.probe, self.probed) = (None, true);
         if let Some(kind) = self.repeated() {

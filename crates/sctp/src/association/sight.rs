@@ -55,8 +55,9 @@ impl Association {
         let _ = now;
     }
 
-    /// Whether the one property that can fail while an association is up, P5, holds without a closer look: it asks for a timer while data waits
-    /// for an acknowledgement. In most moments no data waits, or T3-rtx runs, and then nothing else has to be compared.
+    /// True if the one property that can fail while an association is up, P5, holds without a closer look: it asks
+    /// for a timer while data waits for an acknowledgement. In most moments no data waits, or T3-rtx runs, and then
+    /// nothing else has to be compared.
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[inline]
     fn is_plainly_well(&self, now: Instant) -> bool {

@@ -143,8 +143,8 @@ impl Association {
     }
 }
 
-/// Subflows come and go, and a restart of the peer begins them anew; what a path has sent stays. What no other path has sent, the one of
-/// the handshake has.
+/// Subflows come and go, and a restart of the peer begins them anew; the counts of a path stay. The first path, that
+/// of the handshake, gets the difference between the totals and the counts of all others.
 fn give_the_first_the_rest(paths: &mut [PathStats], all: &Stats) {
     let Some((first, others)) = paths.split_first_mut() else { return };
     macro_rules! rest {

@@ -121,7 +121,7 @@ impl Association {
         }
     }
 
-    /// Whether something is due before `then`.
+    /// True if something is due before `then`.
     pub(crate) fn has_timer_before(&self, then: Instant) -> bool {
         let mut found = false;
         self.timers(|at, _, _| found |= at.is_some_and(|at| at < then));

@@ -78,7 +78,7 @@ impl Watch {
                 !matches!(seen.state, State::CookieWait | State::CookieEchoed | State::Established)
             });
             let unguarded = closing && bounds.guard == Duration::ZERO;
-            // Where several changes follow each other, `bounds` are the longest of those that still count.
+            // After several changes in a row, `bounds` are the longest of those that still count.
             self.before = Some(Box::new(Before { bounds, until: latest + longest, unguarded }));
         }
         #[cfg(not(any(debug_assertions, feature = "watched")))]

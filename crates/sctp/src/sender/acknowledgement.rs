@@ -144,7 +144,7 @@ impl Sender {
         self.messages().review_after_sack(cx, at);
     }
 
-    /// A SACK has come for a space: which windows it has closed or opened.
+    /// A SACK has come for a space: finds the windows that it has closed or opened.
     #[inline]
     fn look_at_windows(&mut self, cx: &mut Context, at: SpaceId, windows: Windows, advanced: bool) {
         // A window that is wide for the longest chunk of any path is wide for all.
@@ -178,7 +178,7 @@ impl Sender {
         self.peer.forget(&self.tables, left);
     }
 
-    /// Whether a packet that was just written, and that begins with `next`, may be marked.
+    /// True if a packet that was just written, and that begins with `next`, may be marked.
     pub(crate) fn is_ecn_capable(&self, next: &Next) -> bool {
         self.ecn.is_ecn_capable(&self.tables, next)
     }

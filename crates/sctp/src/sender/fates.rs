@@ -164,7 +164,7 @@ impl Messages<'_> {
         }
     }
 
-    /// Looks at the options of a message, before anything has changed; how reliable it is to be.
+    /// Checks the options of a message, before anything has changed; returns the reliability that it is to have.
     ///
     /// # Errors
     /// When it cannot have what it asks for.

@@ -1,4 +1,4 @@
-//! How the sender begins, what it does when the peer is known or has restarted, and how it ends.
+//! Life of the sender: its beginning, the moment at which the peer is known or has restarted, and its end.
 
 use anabranch_base::Instant;
 use anabranch_wire::Tsn;

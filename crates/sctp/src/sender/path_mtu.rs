@@ -54,9 +54,9 @@ pub(super) fn room_of(paths: &Paths, id: PathId) -> usize {
 }
 
 impl Losses<'_> {
-    /// The network has said that packets larger than the path now carries did not arrive: chunks that fill such packets leave again
-    /// at once, but for what must not leave again. That is no sign of congestion: what may leave is what cwnd has room for once they are out
-    /// of the flight, and no more (RFC 9260, 6.1 B).
+    /// The network has said that packets larger than the path now carries did not arrive: chunks that fill such
+    /// packets leave again at once, except for messages that must not leave again. That is no sign of congestion: no
+    /// more may leave than cwnd has room for once those chunks are out of the flight (RFC 9260, 6.1 B).
     ///
     /// An attacker that sees packets of ours can forge such messages, a smaller size with each. So a chunk leaves again for a size once a round trip:
     /// by then it was acknowledged if it has arrived. It may be fragmented on its way by now (6.9), and as a rule needs no

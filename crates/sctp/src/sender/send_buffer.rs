@@ -1,6 +1,6 @@
-//! The send buffer: what waits beside the queues of subflows, and how much may be kept of what was sent. What a user is told of it: how
-//! much is in it, of each stream and in all, when a stream is full, and when what is buffered has fallen to a threshold. Who does not ask
-//! pays a branch for it.
+//! The send buffer: messages that wait beside the queues of subflows, and limits on the memory for sent data. It
+//! reports to the user the bytes in it, of each stream and in all, a stream that is full, and a fall to a threshold.
+//! A user who does not ask for reports pays a branch for them.
 
 use std::collections::BTreeMap;
 
@@ -47,10 +47,11 @@ pub(crate) struct SendBuffer {
     writable_owed: bool,
     /// The memory for what was sent has nearly reached its limit.
     near_retention_limit: bool,
-    /// All that messages take counts against the send buffer: where what is kept is near its limit, and where streams have a least part
-    /// of a full buffer. Otherwise it is payload, or what is kept besides if that is more.
+    /// All memory of messages counts against the send buffer: where the memory for sent data is near its limit, and
+    /// where streams have a least part of a full buffer. Otherwise the larger of payload and bookkeeping counts.
     weighs_all: bool,
-    /// So many bytes less may be kept of what was sent, as the receiver holds more than one window.
+    /// Memory reserved for the receiver, which holds more than one window, bytes: so much less may be kept for sent
+    /// data.
     receiver_reservation: u64,
     /// Messages that wait for the answer to a stream reset.
     deferred: Option<Box<Deferred>>,
@@ -70,24 +71,25 @@ impl SendBuffer {
         }
     }
 
-    /// Whether all that messages take counts, and not only their payload.
+    /// True if all memory of messages counts, and not only their payload.
     #[inline]
     pub(super) fn weighs_all(&self) -> bool {
         self.weighs_all
     }
 
-    /// Whether Writable is owed.
+    /// True if Writable is owed.
     pub(super) fn owes_writable(&self) -> bool {
         self.writable_owed
     }
 
-    /// Whether a limit counts more than what waits on a subflow, or the user wants to learn of thresholds.
+    /// True if a limit counts more than the messages that wait on a subflow, or the user wants to be told of
+    /// thresholds.
     #[inline]
     pub(super) fn is_watched(&self) -> bool {
         self.backpressure.is_some()
     }
 
-    /// Whether messages of some streams must wait for the answer to a stream reset.
+    /// True if messages of some streams must wait for the answer to a stream reset.
     #[inline]
     pub(super) fn defers_any(&self) -> bool {
         self.deferred.is_some()
@@ -199,7 +201,7 @@ impl SendBuffer {
         self.deferred.as_ref().map_or(0, |deferred| deferred.bytes())
     }
 
-    /// Which streams must wait has changed, perhaps: messages that need not wait any more go on.
+    /// Replaces the set of streams that must wait: messages that need not wait any more go on.
     pub(crate) fn defer(
         &mut self,
         tables: &mut Tables,
@@ -231,8 +233,8 @@ impl SendBuffer {
         }
     }
 
-    /// Whether something of a stream waits, or is not acknowledged cumulatively and not given up. Where flights do not count by stream
-    /// it looks at all of them.
+    /// True if a message of a stream waits, or is not acknowledged cumulatively and not given up. Where flights do
+    /// not count by stream it looks at all chunks.
     pub(crate) fn is_under_way(&self, tables: &Tables, stream: u16) -> bool {
         tables.subflows.rows().iter().any(|subflow| subflow.out.queued_on(stream) > 0)
             || self.deferred.as_ref().is_some_and(|deferred| deferred.bytes_of(stream) > 0)
@@ -372,7 +374,8 @@ impl SendBuffer {
         }
     }
 
-    /// Whether the only subflow has more than half of any send buffer that there may be now: the question asked with every packet.
+    /// True if the only subflow has more than half of any send buffer that there may be now: the question asked with
+    /// every packet.
     #[inline]
     fn is_full_for_sure(&self, tables: &Tables, cx: &Context) -> bool {
         let [subflow] = tables.subflows.rows() else { return false };
@@ -404,7 +407,7 @@ impl SendBuffer {
         }
         let (mut told, mut owed) = (false, false);
         for subflow in tables.subflows.rows_mut() {
-            // Whatever counts, half of the buffer has room for what is kept besides.
+            // With either count, half of the buffer has room for bookkeeping.
             if subflow.writable_owed && subflow.out.weight(false) <= limit {
                 subflow.writable_owed = false;
                 told = true;
@@ -469,7 +472,7 @@ impl SendBuffer {
         self.backpressure = Some(backpressure);
     }
 
-    /// Whether the send buffer of a subflow has no room for a stream, when so many bytes are in it.
+    /// True if the send buffer of a subflow has no room for a stream, when so many bytes are in it.
     #[cold]
     #[inline(never)]
     pub(super) fn is_full(
@@ -485,9 +488,10 @@ impl SendBuffer {
         waiting >= buffer && !self.has_minimum(tables, cx, message, waiting, buffer)
     }
 
-    /// Whether a message may be added to a send buffer that is full, as its stream has less than its minimum there. The minimums of all
-    /// streams are half of the buffer together, and a message longer than one is taken only while the buffer is exceeded by less
-    /// than that: one long message of another stream must not take what is left to short ones.
+    /// True if a message may be added to a send buffer that is full, as its stream has less than its minimum there.
+    /// The minimums of all streams are half of the buffer together, and a message longer than its stream's minimum is
+    /// taken only while the buffer is exceeded by less than that half: one long message of another stream must not
+    /// take the room that is left to short ones.
     pub(super) fn has_minimum(
         &self,
         tables: &Tables,
@@ -516,25 +520,26 @@ impl SendBuffer {
 
     /// Bytes that may still be sent before those that are not acknowledged cumulatively fill their limit.
     ///
-    /// A peer may take back what gap blocks have acknowledged (6.2.1), so it is kept. An honest peer has a buffer for it, and its
-    /// a_rwnd says what is left. One that lies, with a huge a_rwnd and gap blocks for everything but one TSN, could make us keep any
-    /// amount: therefore a send buffer and a receive buffer together are the limit, bookkeeping included. Both halves of an
-    /// association share what there is for them ("Bounds on memory", docs/explanation/engines.md): what the receiver holds beyond one window is missing here, and what
-    /// waits beyond the send buffers.
+    /// A peer may take back an acknowledgement by gap blocks (6.2.1), so that data is kept. An honest peer has a
+    /// buffer for it, and its a_rwnd is the room left. One that lies, with a huge a_rwnd and gap blocks for
+    /// everything but one TSN, could make us keep any amount: therefore a send buffer and a receive buffer together
+    /// are the limit, bookkeeping included. Both halves of an association share that memory ("Bounds on memory",
+    /// docs/explanation/engines.md): the receiver's data beyond one window is taken off here, and so are the messages
+    /// that wait beyond the send buffers.
     // rfc9260:6.1-22
     #[inline]
     pub(super) fn retention_left(&self, tables: &Tables, cx: &Context) -> u64 {
         let window = u64::from(cx.config.limits.largest_receive_window());
         let shared = self.send_buffers(tables, cx).saturating_add(window);
         let limit = shared.saturating_sub(self.receiver_reservation + self.waits_beyond(tables, cx));
-        // With one send buffer it is what is shared that is the limit.
+        // With one send buffer the shared memory is the limit.
         let most =
             if tables.subflows.len() == 1 { MOST_IN_FLIGHT * CHUNK } else { most_retained(&cx.config) };
         limit.min(most).saturating_sub(tables.retained())
     }
 
-    /// The send buffers of all subflows, as large as they may grow, bytes. The place of one that was removed counts until the
-    /// association ends: what waited there has moved to another.
+    /// The send buffers of all subflows, as large as they may grow, bytes. The place of a subflow that was removed
+    /// counts until the association ends: the messages that waited there have moved to another.
     #[inline]
     pub(crate) fn send_buffers(&self, tables: &Tables, cx: &Context) -> u64 {
         (cx.config.limits.largest_send_buffer() as u64).saturating_mul(tables.subflows.len() as u64)
@@ -551,8 +556,8 @@ impl SendBuffer {
         if beyond == 0 { 0 } else { beyond.saturating_sub(least_room(&cx.config)) }
     }
 
-    /// So much may still be kept of what was sent. Where that is less than the send buffers, what messages take besides their payload
-    /// counts against these, so that both stay within the limit together.
+    /// `left` bytes may still be kept for sent data. Where that is less than the send buffers, the bookkeeping of
+    /// messages counts against these, so that both stay within the limit together.
     #[inline]
     pub(super) fn note_retention_left(&mut self, tables: &Tables, cx: &Context, left: u64) {
         if self.near_retention_limit || left < self.send_buffers(tables, cx) {
@@ -576,12 +581,13 @@ impl SendBuffer {
         kept.saturating_sub(self.send_buffers(tables, cx).saturating_add(packets))
     }
 
-    /// The receiver holds so much more than one window, bytes.
+    /// Reserves memory for the receiver, which holds `bytes` more than one window.
     pub(crate) fn reserve_for_receiver(&mut self, bytes: u64) {
         self.receiver_reservation = bytes;
     }
 
-    /// The most that can be undelivered at a time, and is kept of what is handed back, bytes: what waits, and what is not acknowledged.
+    /// The most that can be undelivered at a time, and is kept of messages handed back, bytes: messages that wait,
+    /// and those that are not acknowledged.
     pub(crate) fn most_undelivered(&self, tables: &Tables, cx: &Context) -> u64 {
         self.send_buffers(tables, cx).saturating_add(most_retained(&cx.config))
     }

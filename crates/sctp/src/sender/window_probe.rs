@@ -84,7 +84,7 @@ impl Tables {
 }
 
 impl PeerWindow {
-    /// Whether the peer has room for the next chunk of a space.
+    /// True if the peer has room for the next chunk of a space.
     fn fits_next(&self, tables: &Tables, format: Format, cx: &Context, at: SpaceId) -> bool {
         let waiting = tables.subflows.rows().iter().filter(|subflow| subflow.space == at);
         let next = |subflow: &super::Subflow| {
@@ -94,7 +94,8 @@ impl PeerWindow {
         waiting.filter_map(next).min().is_none_or(|payload| self.fits(tables, cx, at, payload))
     }
 
-    /// Whether windows that the peer has just announced have room for the earliest chunk that it has not acknowledged.
+    /// True if windows that the peer has just announced have room for the earliest chunk that it has not
+    /// acknowledged.
     fn fits_earliest(&self, tables: &mut Tables, cx: &Context, at: SpaceId, windows: Windows) -> bool {
         let (all, own) = (tables.outstanding(cx, None), tables.outstanding(cx, Some(at)));
         let only = windows.a_fwnd.filter(|_| tables.spaces.len() == 1);

@@ -37,7 +37,7 @@ impl PacketReader<'_> {
         Ok(())
     }
 
-    /// Whether there may be something to acknowledge.
+    /// True if there may be something to acknowledge.
     // rfc9260:6-5
     #[inline]
     pub(super) fn reads_acknowledgements(&self) -> bool {

@@ -28,7 +28,7 @@ impl PacketReader<'_> {
         if scope.receiver.is_filling() {
             share_memory(&mut scope.reborrow());
         }
-        // Where no counters are wanted the marks alone are of interest.
+        // Without counters only CE marks are of interest.
         if meta.ecn == Ecn::Ce || (meta.ecn != Ecn::NotEct && scope.encoding == Encoding::Sf) {
             note_ecn(&mut scope.reborrow(), meta.ecn, chunks.clone());
         }
@@ -192,7 +192,8 @@ impl PacketReader<'_> {
         if agreed { Chunk::parse_with(raw, &config.subflows.codes) } else { Ok(Chunk::Unknown(raw)) }
     }
 
-    /// Whether I-FORWARD-TSN was agreed on. It is listed where level 1 is offered, too, and a peer may take us at our word.
+    /// True if I-FORWARD-TSN was agreed on. It is listed where level 1 is offered, too, and a peer may take us at our
+    /// word.
     fn agreed_on_i_forward_tsn(&self) -> bool {
         let listed = self.scope.cx.config.subflows.level == SubflowLevel::One;
         self.scope.encoding.identifies_messages()

@@ -54,7 +54,7 @@ pub(in crate::association) struct Reading {
 }
 
 impl Reading {
-    /// Whether a chunk is all that the packet holds.
+    /// True if the packet holds nothing but this chunk.
     #[cold]
     pub(in crate::association) fn is_alone(&self, chunk: RawChunk<'_>) -> bool {
         CommonHeader::LEN + chunk.bytes.len().next_multiple_of(4) >= self.size

@@ -1,4 +1,5 @@
-//! One flow's window for all lanes, until trials show that they are alone: then they act as several.
+//! One flow's window for all lanes, until trials show that no other flow uses their bottleneck: then they act as
+//! several.
 //!
 //! Lanes with the same code point on the same path meet the same queues: they are one class. A class knows whether its
 //! bottleneck is full (its losses come with the longest delays, or a queue is standing). Classes whose delays go up and down
@@ -17,9 +18,9 @@ use super::view::{Delay, LaneReport, LaneView, Lost};
 
 /// The cut of a window by a lost packet.
 const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
-/// How often classes are compared, or once a round trip if that takes longer: the base interval T of RFC 8382.
+/// Interval at which classes are compared, or a round trip if that is longer: the base interval T of RFC 8382.
 const INTERVAL: Duration = Duration::from_millis(350);
-/// How long the shortest delay is believed in: one to two of these.
+/// Time after which the shortest delay is forgotten: after one to two of these.
 const LIFE: Duration = Duration::from_secs(300);
 /// A queue is standing when the shortest delay of a round trip is above this share of the longest.
 const STANDING: f64 = 0.25;
@@ -363,7 +364,7 @@ impl Adaptive {
         self.may_be_one().then(|| self.window(index))
     }
 
-    /// Whether the flow that a lane is a part of has all in flight that it may.
+    /// True if the flow that a lane is a part of has its whole window in flight.
     pub(super) fn is_out(&mut self, lane: usize, views: &[LaneView]) -> bool {
         let Some(index) = self.class_of(lane, views) else { return false };
         self.flight(index, views) >= self.window(index)
@@ -394,7 +395,7 @@ impl Adaptive {
         }
     }
 
-    /// Whether lanes may act as one flow.
+    /// True if lanes may act as one flow.
     pub(super) fn may_be_one(&self) -> bool {
         self.beginning.is_some()
     }
@@ -408,7 +409,8 @@ impl Adaptive {
         }
     }
 
-    /// Whether a queue has overflowed that the lane shares with others, for the first time in this round trip.
+    /// Takes a loss; true if a queue has overflowed that the lane shares with others, for the first time in this
+    /// round trip.
     pub(super) fn on_loss(&mut self, now: Instant, lane: usize, lost: &Lost, views: &[LaneView]) -> bool {
         let Some(index) = self.class_of(lane, views) else { return false };
         let last = self.lanes.get(lane).copied().flatten().and_then(|(_, last)| last);
@@ -469,18 +471,18 @@ impl Adaptive {
         }
     }
 
-    /// Whether the bottleneck of a lane is full.
+    /// True if the bottleneck of a lane is full.
     pub(super) fn is_saturated(&self, lane: usize) -> bool {
         self.class(lane).is_some_and(|class| self.classes.get(class).is_some_and(Class::is_full))
     }
 
-    /// Whether the losses of a lane are those of queues that overflow.
+    /// True if the losses of a lane are those of queues that overflow.
     pub(super) fn overflows(&self, lane: usize) -> bool {
         let class = self.class(lane).and_then(|class| self.classes.get(class));
         class.is_some_and(|class| class.cause.is_congestion())
     }
 
-    /// Whether two lanes share a bottleneck that is full.
+    /// True if two lanes share a bottleneck that is full.
     pub(super) fn share(&self, a: usize, b: usize) -> bool {
         let (Some(a), Some(b)) = (self.class(a), self.class(b)) else { return false };
         if a == b {

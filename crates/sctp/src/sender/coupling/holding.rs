@@ -1,5 +1,6 @@
-//! Now and then one class sends less for two round trips, and others what it leaves: where they wait in one queue that changes nothing
-//! for any of them, and where each has its own, one becomes shorter and the other longer.
+//! Active test for a shared queue: now and then one class sends less for two round trips, and others take the
+//! capacity that it leaves. Where they wait in one queue that changes the delay of none of them; where each has its
+//! own queue, one becomes shorter and the other longer.
 //!
 //! Watching alone is enough in most cases. docs/explanation/couplings.md says in how many, and in how many with this.
 

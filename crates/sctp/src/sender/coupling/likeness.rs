@@ -92,7 +92,7 @@ impl Default for Pair {
 }
 
 impl Pair {
-    /// An interval has ended. Whether that has changed anything.
+    /// An interval has ended. True if that has changed the verdict.
     pub(super) fn review(&mut self) -> bool {
         let before = self.together;
         if let Some(same) = self.likeness.verdict() {

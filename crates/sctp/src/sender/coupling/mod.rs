@@ -1,9 +1,9 @@
-//! How the windows of an association's lanes hold together (docs/explanation/couplings.md).
+//! Coupling of the windows of an association's lanes (docs/explanation/couplings.md).
 //!
-//! A coupling sees all lanes and answers how each of them grows in congestion avoidance; what a loss costs, and slow start,
-//! stay the controller's own business, except where lanes act as one flow: then the coupling has that flow's controller, and says what all
-//! of them may have in flight. With one lane, or when Phi is a constant, there is nothing here to do and
-//! [`Coupler::new`] gives nothing.
+//! A coupling sees all lanes and answers the growth of each in congestion avoidance; reductions after a loss, and
+//! slow start, stay the controller's own business, except where lanes act as one flow: then the coupling has that
+//! flow's controller, and answers the bytes that all of them may have in flight. With one lane, or when Phi is a
+//! constant, there is nothing here to do and [`Coupler::new`] gives nothing.
 
 mod adaptive;
 mod holding;
@@ -122,7 +122,7 @@ impl Coupler {
         }
     }
 
-    /// Whether two lanes share a bottleneck that is full.
+    /// True if two lanes share a bottleneck that is full.
     pub(crate) fn share(&self, lane: LaneId, other: LaneId) -> bool {
         matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.share(lane.row(), other.row()))
     }
@@ -159,7 +159,8 @@ impl Coupler {
         }
     }
 
-    /// Whether lanes may act as one flow, so that what all of them have in flight is to be looked at before more leaves.
+    /// True if lanes may act as one flow, so that the flights of all of them must be brought up to date before more
+    /// leaves.
     pub(crate) fn may_be_one(&self) -> bool {
         matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.may_be_one())
     }
@@ -174,7 +175,8 @@ impl Coupler {
         }
     }
 
-    /// Whether no new data of `lane` may leave, as the lanes that act as one flow with it have all in flight that it may. O(lanes).
+    /// True if no new data of `lane` may leave, as the lanes that act as one flow with it have their whole window in
+    /// flight. O(lanes).
     pub(crate) fn is_out(&mut self, lane: LaneId) -> bool {
         match &mut self.rule {
             Rule::Adaptive(adaptive) => adaptive.is_out(lane.row(), &self.views),
@@ -182,7 +184,7 @@ impl Coupler {
         }
     }
 
-    /// How `lane` grows now. O(lanes).
+    /// Growth of `lane` now. O(lanes).
     pub(crate) fn growth(&self, lane: LaneId) -> Growth {
         let lane = lane.row();
         match &self.rule {

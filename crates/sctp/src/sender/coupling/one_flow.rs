@@ -1,4 +1,5 @@
-//! The window of lanes that act as one flow, or as a few: a controller of its own, which hears what all of them hear.
+//! The window of lanes that act as one flow, or as a few: a controller of its own, which gets the acknowledgements
+//! and losses of all of them.
 
 use std::collections::VecDeque;
 
@@ -50,9 +51,9 @@ pub(super) struct News {
     pub(super) now: Instant,
     /// Acknowledged for the first time, bytes.
     pub(super) bytes: u64,
-    /// Of all lanes before that, bytes.
+    /// Bytes in flight on all lanes before it.
     pub(super) flight: u64,
-    /// Whether that was as much as may be.
+    /// True if those bytes filled the window.
     pub(super) full: bool,
     pub(super) rtt: Option<Duration>,
     pub(super) srtt: Option<Duration>,
@@ -118,8 +119,9 @@ impl OneFlow {
         });
     }
 
-    /// A lane has lost something, or it was marked, of which the last left at `sent_at`: of so many flows one is cut. What left about when something left
-    /// that was cut for, or before that cut took effect, is a part of the same event, whenever its lane finds out.
+    /// A lane has lost something, or it was marked; the last packet concerned left at `sent_at`. One of the `flows`
+    /// is cut. A packet that left at about the same time as one for which the window was cut, or before that cut took
+    /// effect, is a part of the same event, whenever its lane finds the loss.
     pub(super) fn on_loss(&mut self, now: Instant, sent_at: Instant, srtt: Duration, loss: Congestion) {
         if let Some(event) = self.events.iter_mut().find(|event| event.holds(sent_at)) {
             // Of several flows each may be cut for it.

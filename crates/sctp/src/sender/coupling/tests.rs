@@ -250,7 +250,7 @@ impl Lanes {
     }
 }
 
-/// Whose controller is a model of the path has no window that all could have: Phi is what is left to say.
+/// BBR, a model of the path, has no window that all lanes could have: Phi is the only answer of the coupling.
 const MODEL: [(&str, &str); 1] = [("congestion_control", "bbr")];
 
 #[test]

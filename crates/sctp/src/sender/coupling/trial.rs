@@ -1,9 +1,10 @@
-//! Are the lanes of an association alone at their bottleneck? Told by trials: as one flow, and as several.
+//! Are the lanes of an association alone at their bottleneck? Trials answer that: their rate as one flow, and as
+//! several.
 //!
-//! While a queue stands its link is busy. Who has the link alone then gets its whole rate, however the own window grows; who
-//! shares it gets more when the own window grows faster. So the same rate both ways says that nobody else is harmed by lanes that
-//! grow like several flows, and another rate says that there is somebody. No rate of the link, no size of its queue and no rule of its
-//! drops need be known for that.
+//! While a queue stands its link is busy. Flows that have the link alone then get its whole rate, however their
+//! window grows; flows that share it get more when their window grows faster. So the same rate both ways says that
+//! nobody else is harmed by lanes that grow like several flows, and another rate says that there is somebody. No rate
+//! of the link, no size of its queue and no rule of its drops need be known for that.
 
 /// Standing queues that make a rate known, round trips.
 const KNOWN: u32 = 8;
@@ -15,11 +16,11 @@ const EQUAL: f64 = 1.08;
 const FIRST: u32 = 64;
 /// The longest time between two trials that found somebody, round trips.
 const LONGEST: u32 = 2048;
-/// Where a queue stands in fewer of the round trips, more flows could use the link better.
+/// Share of round trips with a standing queue below which more flows could use the link better.
 const IDLE: f64 = 0.5;
-/// Where one stands in more of them, fewer flows would do.
+/// Share above which fewer flows would do.
 const BUSY: f64 = 0.95;
-/// As how many flows lanes act in a trial.
+/// Number of flows as which lanes act in a trial.
 const SEVERAL: u32 = 4;
 /// Round trips that lanes which are alone act as several before they look again.
 const ALONE: u32 = 512;
@@ -60,9 +61,9 @@ impl Rate {
 pub(super) struct Seen {
     /// Bytes that were acknowledged in it, a second.
     pub(super) rate: f64,
-    /// Whether a queue stood all the time.
+    /// True if a queue stood all the time.
     pub(super) standing: bool,
-    /// Whether there was any in the last round trips.
+    /// True if there was any in the last round trips.
     pub(super) queued: bool,
     /// Packets that the lanes may have in flight.
     pub(super) window: u64,
@@ -91,11 +92,11 @@ pub(super) struct Trial {
     other: Option<f64>,
     /// Round trips as one flow until the next trial.
     wait: u32,
-    /// Whether nobody else was found last.
+    /// True if nobody else was found last.
     alone: bool,
     /// Nothing has been lost yet.
     is_beginning: bool,
-    /// No queue was ever seen, not even behind slow start: what is lost is lost by links.
+    /// No queue was ever seen, not even behind slow start: losses are then errors of links.
     never_queued: bool,
 }
 

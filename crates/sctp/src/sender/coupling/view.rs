@@ -8,9 +8,9 @@ use crate::ids::PathId;
 /// A lane as a coupling sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaneView {
-    /// Whether the lane carries an open subflow.
+    /// True if the lane carries an open subflow.
     pub(crate) open: bool,
-    /// Whether the lane has something to send or in flight.
+    /// True if the lane has something to send or in flight.
     pub(crate) active: bool,
     /// The path it uses.
     pub(crate) path: PathId,
@@ -38,9 +38,9 @@ pub(crate) enum Delay {
 pub(crate) struct LaneReport {
     /// Bytes acknowledged for the first time.
     pub(crate) bytes: u64,
-    /// Of the newest chunk that was sent only once.
+    /// Delay of the newest chunk that was sent only once.
     pub(crate) delay: Option<Delay>,
-    /// When that had left, if no lane has a newer one in the same SACK.
+    /// Time at which that chunk had left, if no lane has a newer one in the same SACK.
     pub(crate) sent_at: Option<Instant>,
     /// The SACK speaks of no more than one packet.
     pub(crate) alone: bool,
@@ -49,9 +49,9 @@ pub(crate) struct LaneReport {
 /// A loss of a lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
-    /// Whether the window of the lane is cut for it.
+    /// True if the window of the lane is cut for it.
     pub(crate) cut: bool,
-    /// When the last of them had left.
+    /// Time at which the last of the lost chunks had left.
     pub(crate) sent_at: Instant,
     /// The event that this is to a window.
     pub(crate) event: Congestion,

@@ -10,7 +10,7 @@ use crate::ids::{Id, LaneId};
 /// room for some 120.
 const MANY_BLOCKS: usize = 100;
 
-/// Blocks of a selection that are put among what is known one by one.
+/// Blocks of a selection that are put among those known one by one.
 const FEW_BLOCKS: usize = 32;
 
 impl Flight {
@@ -65,13 +65,15 @@ impl Flight {
         Ok(())
     }
 
-    /// Applies the Cumulative TSN Ack of a SHUTDOWN chunk. It has no gap blocks, and that says nothing: "the receiver of the
-    /// SHUTDOWN chunk MUST NOT interpret the lack of a Gap Ack Block as a renege" (RFC 9260, 3.3.8).
+    /// Applies the Cumulative TSN Ack of a SHUTDOWN chunk. It has no gap blocks, and their absence has no meaning:
+    /// "the receiver of the SHUTDOWN chunk MUST NOT interpret the lack of a Gap Ack Block as a renege" (RFC 9260,
+    /// 3.3.8).
     ///
-    /// The point itself may say something. By the same section all up to it "have been received and the next one has not been received": if
-    /// that one had been acknowledged the peer has dropped it ([`Flight::take_back_first`]). What lies above it he has dropped before, as
-    /// "the receiver SHOULD drop the largest TSN held for reordering" (6.2), and he sends no gap blocks any more that would say so one after the
-    /// other: all of it is taken back. A peer that drops in another order, and has some of it, gets that twice.
+    /// The point itself may show a renege. By the same section all up to it "have been received and the next one has
+    /// not been received": if that one had been acknowledged the peer has dropped it ([`Flight::take_back_first`]).
+    /// Chunks above it were dropped before, as "the receiver SHOULD drop the largest TSN held for reordering" (6.2),
+    /// and no gap blocks will come any more that would say so one after the other: all of them are taken back. A peer
+    /// that drops in another order, and has some of them, gets those twice.
     // rfc9260:3.3.8-2
     #[cold]
     pub(crate) fn acknowledge_up_to(
@@ -285,7 +287,8 @@ impl Flight {
         self.scratch = blocks;
     }
 
-    /// Whether a selection is older than one that was read before: each has the highest block there is, as long as it cannot have been cut.
+    /// Notes if a selection is older than one that was read before: each has the highest block there is, as long as
+    /// it cannot have been cut.
     #[inline(never)]
     fn note_age(&self, next_expected: u64, count: usize, out: &mut AckOutcome) {
         if next_expected == self.first && count < MANY_BLOCKS {

@@ -16,7 +16,7 @@ pub(crate) struct LaneAck {
     pub(crate) again: u32,
     /// Bytes passed by the cumulative TSN that gap blocks had acknowledged.
     pub(crate) earlier_gap: u64,
-    /// Bytes and chunks that left the flight (what was marked lost had left before).
+    /// Bytes and chunks that left the flight (chunks marked lost had left before).
     pub(crate) left_flight: u64,
     pub(crate) left_chunks: u32,
     pub(crate) left_overhead: u32,
@@ -26,7 +26,7 @@ pub(crate) struct LaneAck {
     pub(crate) reneged_overhead: u32,
     /// Chunks acknowledged for the first time, by whatever means.
     pub(crate) acked_chunks: u32,
-    /// Whether a chunk was passed by the cumulative TSN (T3 restarts, 6.3.2, R3).
+    /// True if a chunk was passed by the cumulative TSN (T3 restarts, 6.3.2, R3).
     pub(crate) earliest_acked: bool,
     /// Highest sequence number of the lane newly acknowledged (HTNA).
     pub(crate) highest_newly_acked: Option<u64>,
@@ -48,7 +48,8 @@ impl LaneAck {
         self.cumulative + self.gap + u64::from(self.again)
     }
 
-    /// When the newest of what was acknowledged left: of what was sent again only where the answer cannot be to the original.
+    /// Time at which the newest of the acknowledged chunks left; a chunk sent again counts only where the answer
+    /// cannot be to the original.
     pub(crate) fn newest_sent(&self, now: Instant, min_rtt: Option<Duration>) -> Option<Instant> {
         let once = self.newest_once.map(|(_, sent)| sent);
         let resent = self.newest_resent.map(|(sent, _)| sent);
@@ -63,7 +64,8 @@ pub(crate) enum NotThere {
     Nothing,
     /// The number right behind the point; the gap blocks tell of the others.
     First,
-    /// That, and all above: of a SHUTDOWN chunk, which has no gap blocks, or of a list that has none any more.
+    /// The number right behind the point and all above, after a SHUTDOWN chunk, which has no gap blocks, or a list
+    /// that has none any more.
     All,
 }
 

@@ -4,7 +4,7 @@ use anabranch_base::rare;
 
 use crate::config::MaxBurst;
 
-/// The limit on what leaves at once.
+/// The limit on packets that leave at once.
 #[derive(Debug)]
 pub(in crate::sender) struct Burst {
     rule: MaxBurst,
@@ -34,7 +34,7 @@ impl Burst {
         self.unit.into()
     }
 
-    /// Whether one more chunk may leave while so many bytes are in flight.
+    /// True if one more chunk may leave while so many bytes are in flight.
     #[inline]
     pub(super) fn lets(&self, flight: u64) -> bool {
         flight < self.window && !self.blocked

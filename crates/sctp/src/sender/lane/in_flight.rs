@@ -1,4 +1,4 @@
-//! How much a lane has in flight, as windows count it. The flight itself lies in the sequence space, which lanes may share.
+//! Size of a lane's flight, as windows count it. The flight itself lies in the sequence space, which lanes may share.
 
 use crate::config::Config;
 use crate::encoding::Encoding;
@@ -120,7 +120,7 @@ impl InFlight {
         self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
     }
 
-    /// Chunks have a header of so many bytes from now on, as windows count it. Whether that is another.
+    /// Chunks have a header of so many bytes from now on, as windows count it. True if that is a change.
     pub(in crate::sender) fn change_header(&mut self, header: u8) -> bool {
         std::mem::replace(&mut self.header, header) != header
     }

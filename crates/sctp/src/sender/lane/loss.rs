@@ -1,4 +1,4 @@
-//! Which of the flight is lost, and why we think so: missing reports by the HTNA rule (RFC 9260, 7.2.4).
+//! Loss detection by missing reports, with the HTNA rule (RFC 9260, 7.2.4).
 //!
 //! A chunk below the highest newly acknowledged TSN becomes a suspect once, and is looked at until it has enough
 //! missing reports or is acknowledged: a constant number of times, whatever the window.
@@ -19,8 +19,8 @@ pub(crate) struct Loss {
     scanned: u64,
     /// Marked for retransmission, ascending.
     lost: VecDeque<u64>,
-    /// Where lanes share a sequence space: what this one has sent and is not acknowledged, ascending. `None`: every chunk
-    /// of the space is this lane's.
+    /// Where lanes share a sequence space: numbers that this lane has sent and that are not acknowledged, ascending.
+    /// `None`: every chunk of the space is this lane's.
     own: Option<VecDeque<u64>>,
     /// Highest sequence number of the lane that was ever acknowledged (kept where lanes share a space).
     highest_acked: Option<u64>,
@@ -85,7 +85,7 @@ impl Loss {
         self.own.as_ref().map_or(0, |own| own.len() as u64)
     }
 
-    /// Whether it is told that the space is shared.
+    /// True if the space is shared with other lanes.
     pub(crate) fn shares_space(&self) -> bool {
         self.own.is_some()
     }
@@ -142,9 +142,10 @@ impl Loss {
         self.own.as_ref().map_or(last, |own| own.back().copied().unwrap_or(last))
     }
 
-    /// Up to where a SACK reports chunks missing: the highest newly acknowledged of the lane, or, with `all_missing`, the
-    /// highest that was acknowledged at all. That one is set while in Fast Recovery when the cumulative point advanced:
-    /// then "the miss indications are incremented for all TSNs reported missing in the SACK".
+    /// Number up to which a SACK reports chunks missing: the highest newly acknowledged of the lane, or, with
+    /// `all_missing`, the highest that was acknowledged at all. `all_missing` is set while in Fast Recovery when the
+    /// cumulative point advanced: then "the miss indications are incremented for all TSNs reported missing in the
+    /// SACK".
     // rfc9260:7.2.4-3
     pub(crate) fn limit(
         &mut self,
@@ -231,9 +232,9 @@ impl Loss {
         self.scanned = self.scanned.max(limit);
     }
 
-    /// Everything of the lane below `limit` that is in flight becomes a suspect, for [`super::rack`]: in the order of sending, which is
-    /// that of numbers but for chunks sent again and subflows that were merged.
-    /// Whether one was among them that has been passed by the cumulative point.
+    /// Everything of the lane below `limit` that is in flight becomes a suspect, for [`super::rack`]: in the order of
+    /// sending, which is that of numbers but for chunks sent again and subflows that were merged. The flag is true if
+    /// one was among them that has been passed by the cumulative point.
     pub(in crate::sender) fn suspects_up_to(
         &mut self,
         flight: &mut Flight,
@@ -287,7 +288,7 @@ impl Loss {
         self.suspects.iter().copied().filter(old).collect()
     }
 
-    /// Whether anything was reported missing, and is not marked.
+    /// True if anything was reported missing, and is not marked.
     pub(crate) fn suspects_any(&self) -> bool {
         !self.suspects.is_empty()
     }
@@ -317,7 +318,7 @@ impl Loss {
         self.suspects.clear();
     }
 
-    /// Whether something may be marked; true also for what has been acknowledged since.
+    /// True if something may be marked; also after the marked chunks were acknowledged.
     pub(crate) fn any(&self) -> bool {
         !self.lost.is_empty()
     }

@@ -15,7 +15,7 @@ pub(in crate::sender) struct Marked {
     known: Option<u64>,
     /// The part that is marked (L4S).
     alpha: Alpha,
-    /// The peer's counter of marked packets, and what was acknowledged then (level 1).
+    /// The peer's counter of marked packets, and the first number not acknowledged at that report (level 1).
     pub(in crate::sender) counter: u32,
     pub(in crate::sender) counted_to: u64,
 }
@@ -23,17 +23,17 @@ pub(in crate::sender) struct Marked {
 /// A report of marks.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sender) struct Report {
-    /// The number of the chunk that it is about, and when that left.
+    /// The number of the chunk that it is about, and the time at which that chunk left.
     pub(in crate::sender) seq: u64,
     pub(in crate::sender) sent_at: Instant,
-    /// How many packets were marked.
+    /// Number of packets marked.
     pub(in crate::sender) packets: u32,
     /// Of the lane: the last number sent, and bytes that have left the flight so far.
     pub(in crate::sender) newest: u64,
     pub(in crate::sender) delivered: u64,
 }
 
-/// Where and when a report comes, and to which rules.
+/// Time, round trip and rules for a report.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sender) struct Circumstances<'a> {
     pub(in crate::sender) now: Instant,
@@ -78,7 +78,7 @@ impl Marked {
         (self.reduced, self.known) = (None, Some(newest));
     }
 
-    /// Whether a chunk was sent before a mark reduced the window.
+    /// True if a chunk was sent before a mark reduced the window.
     #[inline]
     pub(in crate::sender) fn covers(&self, seq: u64) -> bool {
         self.reduced >= Some(seq)

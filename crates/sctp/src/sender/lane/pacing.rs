@@ -1,4 +1,4 @@
-//! When the next packet of a lane may leave, where `pacing` is on.
+//! Pacing of a lane's packets, where `pacing` is on.
 
 use anabranch_base::Instant;
 use anabranch_transport::pacer::Rate;
@@ -7,7 +7,7 @@ use super::Lane;
 use crate::context::Context;
 
 impl Lane {
-    /// How fast packets leave; `None` where they are not paced, or no round trip is known.
+    /// Rate at which packets leave; `None` where they are not paced, or no round trip is known.
     fn pacing_rate(&self, cx: &Context) -> Option<Rate> {
         let pacer = self.pacer.as_ref()?;
         if self.window.is_model() {
@@ -19,7 +19,8 @@ impl Lane {
         pacer.rate(self.window.cwnd(), self.window.ssthresh(), srtt)
     }
 
-    /// Whether the pacer keeps the next packet back; then its timer is set. The packet that T3-rtx owes and probes never wait.
+    /// True if the pacer keeps the next packet back; then its timer is set. The packet that T3-rtx owes and probes
+    /// never wait.
     #[inline]
     pub(in crate::sender) fn must_wait(&mut self, cx: &Context) -> bool {
         if self.pacer.as_ref().is_none_or(|pacer| pacer.has_packet()) {
@@ -29,7 +30,7 @@ impl Lane {
         if self.permits.is_single_packet() || self.permits.lets_new() {
             return false;
         }
-        // A model says with each packet what the bucket holds.
+        // A model sets the size of the bucket with each packet.
         let (is_model, longest) = (self.window.is_model(), cx.config.timers.rto_max);
         let Some(pacer) = &mut self.pacer else { return false };
         let lets =
@@ -37,7 +38,7 @@ impl Lane {
         !lets
     }
 
-    /// A packet left, with what has entered the flight since it had `flight_before` bytes.
+    /// A packet left; its bytes are the growth of the flight above `flight_before`.
     #[inline]
     pub(in crate::sender) fn count_paced(&mut self, cx: &Context, flight_before: u64) {
         let bytes = self.in_flight.bytes().saturating_sub(flight_before);
@@ -50,7 +51,7 @@ impl Lane {
         self.count_after_pause(cx, bytes);
     }
 
-    /// A packet left for which it is still to be worked out what the bucket held.
+    /// A packet left, and the level of the bucket must still be computed.
     #[inline(never)]
     fn count_after_pause(&mut self, cx: &Context, bytes: u64) {
         let Some(rate) = self.pacing_rate(cx) else { return };
@@ -64,19 +65,19 @@ impl Lane {
         self.open_burst();
     }
 
-    /// Whether packets are paced.
+    /// True if packets are paced.
     #[inline]
     pub(in crate::sender) fn has_pacer(&self) -> bool {
         self.pacer.is_some()
     }
 
-    /// When the pacer lets what waits for it leave.
+    /// Time at which the pacer lets the next packet leave.
     #[inline]
     pub(in crate::sender) fn paced_until(&self) -> Option<Instant> {
         self.pacer.as_ref().and_then(|pacer| pacer.at)
     }
 
-    /// Whether data waits for the pacer and for nothing else.
+    /// True if data waits for the pacer and for nothing else.
     #[inline]
     pub(in crate::sender) fn is_paced(&self) -> bool {
         self.pacer.as_ref().is_some_and(|pacer| pacer.at.is_some())
@@ -128,7 +129,8 @@ mod tests {
         assert!(!off.must_wait(&cx));
     }
 
-    /// Where packets come seconds late the next one waits no longer than for a round trip of RTO.Max: half of it, with two packets a window.
+    /// Where packets come seconds late the next one waits no longer than for a round trip of RTO.Max: half of it,
+    /// with two packets a window.
     #[test]
     fn the_pacer_waits_no_longer_than_rto_max() {
         let mut cx = context(Config::rfc9260().with(|c| {

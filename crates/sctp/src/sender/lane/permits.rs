@@ -1,6 +1,6 @@
 //! Permissions that losses and timers give a lane, or take from it, besides its window.
 
-/// Permits that are used up by packets, and what is held back until something arrives.
+/// Permits that are used up by packets, and prohibitions until something arrives.
 #[derive(Debug, Default)]
 pub(in crate::sender) struct Permits {
     /// So many packets of new data may leave whatever cwnd says.
@@ -15,25 +15,25 @@ pub(in crate::sender) struct Permits {
 }
 
 impl Permits {
-    /// Whether new data may leave whatever cwnd says.
+    /// True if new data may leave whatever cwnd says.
     #[inline]
     pub(in crate::sender) fn lets_new(&self) -> bool {
         self.new_packets > 0
     }
 
-    /// Whether a packet of marked chunks may leave whatever cwnd says.
+    /// True if a packet of marked chunks may leave whatever cwnd says.
     #[inline]
     pub(in crate::sender) fn lets_marked(&self) -> bool {
         self.marked_packet
     }
 
-    /// Whether T3-rtx has expired, and nothing is acknowledged since.
+    /// True if T3-rtx has expired, and nothing is acknowledged since.
     #[inline]
     pub(in crate::sender) fn is_single_packet(&self) -> bool {
         self.single_packet
     }
 
-    /// Whether marked chunks must wait, if they have no permit.
+    /// True if marked chunks must wait, if they have no permit.
     #[inline]
     pub(super) fn holds_marked(&self) -> bool {
         self.awaiting_sack || self.single_packet
@@ -65,7 +65,8 @@ impl Permits {
         self.marked_packet = false;
     }
 
-    /// Chunks were found lost. Whether a packet of them leaves whatever cwnd says, and whether what does not waits for the next SACK.
+    /// Chunks were found lost. `packet`: one packet of them leaves whatever cwnd says; `waits`: the others wait for
+    /// the next SACK.
     pub(in crate::sender) fn found_lost(&mut self, packet: bool, waits: bool) {
         self.marked_packet = packet;
         self.awaiting_sack = waits;

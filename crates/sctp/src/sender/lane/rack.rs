@@ -1,4 +1,4 @@
-//! Which of the flight is lost, by time: RACK (RFC 8985, section 6) carried over to SCTP, for each lane on its own.
+//! Loss detection by time: RACK (RFC 8985, section 6) carried over to SCTP, for each lane on its own.
 //!
 //! Gap blocks and the cumulative TSN take the place of SACK blocks, duplicate TSNs that of DSACK. The suspects of [`Loss`] are in
 //! the order of time, which as a rule is that of their numbers; those sent again have a list of their own. Each is looked at when
@@ -86,7 +86,7 @@ impl Rack {
         self.core.recovered();
     }
 
-    /// How much later than its followers a chunk may arrive (RFC 8985, 6.2, step 4).
+    /// Reordering window: time by which a chunk may arrive later than its followers (RFC 8985, 6.2, step 4).
     fn window(&self, c: &Circumstances) -> Duration {
         let hurry = c.in_recovery || c.acked_above >= DUP_THRESHOLD;
         // A quarter of it is a whole number of nanoseconds.
@@ -96,10 +96,10 @@ impl Rack {
 
     /// The chunks that a SACK delivered (RFC 8985, 6.2, steps 2 and 3). The newest transmission counts.
     ///
-    /// "If the RTT is less than the minimum" it is that of the original: that minimum may be of long ago, before a queue stood in the way. The
-    /// answer to an original that comes shortly after its retransmission would make RACK.rtt as short, and all that is in flight lost. So what
-    /// comes in less than half of the last round trip that was no answer to a retransmission, or of the smoothed one where that is shorter, is
-    /// ambiguous as well.
+    /// "If the RTT is less than the minimum" it is that of the original: that minimum may be of long ago, before a
+    /// queue stood in the way. The answer to an original that comes shortly after its retransmission would make
+    /// RACK.rtt as short, and everything in flight lost. So an answer in less than half of the last round trip that
+    /// was no answer to a retransmission, or of the smoothed one where that is shorter, is ambiguous as well.
     pub(crate) fn delivered(&mut self, c: &Circumstances, ack: &LaneAck) {
         let once = ack.newest_once.map(|(seq, sent)| (sent, seq));
         let least = c.min_rtt.max(c.srtt.map(|srtt| srtt.min(c.newest_rtt) / 2));
@@ -109,7 +109,7 @@ impl Rack {
         }
     }
 
-    /// Marks what is lost (RFC 8985, 6.2, step 5); when to look again.
+    /// Marks lost chunks (RFC 8985, 6.2, step 5), and returns the time of the next look.
     pub(crate) fn detect(
         &mut self,
         flight: &mut Flight,

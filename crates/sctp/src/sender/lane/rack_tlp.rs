@@ -23,7 +23,7 @@ pub(in crate::sender) enum LossTimer {
 pub(in crate::sender) struct RackTlp {
     /// The state of RACK, where it finds losses.
     rack: Option<Box<Rack>>,
-    /// The timer besides T3-rtx, and what it is for.
+    /// The timer besides T3-rtx, and its purpose.
     timer: Option<(Instant, LossTimer)>,
 }
 
@@ -33,7 +33,7 @@ impl RackTlp {
         Self { rack: finds.then(|| Box::new(Rack::new())), timer: None }
     }
 
-    /// Whether losses are found by time.
+    /// True if losses are found by time.
     #[inline]
     pub(in crate::sender) fn finds_losses(&self) -> bool {
         self.rack.is_some()
@@ -55,12 +55,12 @@ impl RackTlp {
         self.timer.map(|(at, _)| at)
     }
 
-    /// Whether the timer runs for something that a probe must not put off.
+    /// True if the timer runs for something that a probe must not put off.
     pub(in crate::sender) fn waits_for_more_than_a_probe(&self) -> bool {
         self.timer.is_some_and(|(_, kind)| kind != LossTimer::Probe)
     }
 
-    /// The timer has expired: what it was for.
+    /// The timer has expired; returns its purpose.
     pub(in crate::sender) fn expired(&mut self) -> Option<LossTimer> {
         self.timer.take().map(|(_, kind)| kind)
     }

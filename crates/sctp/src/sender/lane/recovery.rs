@@ -1,5 +1,5 @@
-//! Loss recovery of a lane: its exit point (RFC 9260, 7.2.4), and where more is asked for than that has a window that comes down in
-//! proportion (RFC 9937), and the doubt whether anything was lost at all (RFC 3708).
+//! Loss recovery of a lane: its exit point (RFC 9260, 7.2.4); and where configured, proportional reduction of its
+//! window (RFC 9937), and detection of recoveries that were needless (RFC 3708).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use anabranch_transport::reduction::Reducing;
 use crate::config::{CongestionConfig, Reduction};
 use crate::sender::flight::LaneAck;
 
-/// Whether a lane recovers, or has recovered last, and how.
+/// State of the current or last recovery of a lane.
 #[derive(Debug, Default)]
 pub(in crate::sender) struct Recovery {
     exit: Option<Exit>,
@@ -21,11 +21,12 @@ pub(in crate::sender) struct Recovery {
 #[derive(Clone, Copy, Debug)]
 struct Exit {
     last: u64,
-    /// That is what had been sent when T3-rtx expired: the window grows, but what is lost below it was known to be.
+    /// The exit point is the last number sent before T3-rtx expired: the window grows below it, but losses there are
+    /// no news.
     by_timeout: bool,
 }
 
-/// From where a window comes down.
+/// Start values of a window reduction.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sender) struct Fall {
     /// In flight before the loss was found, bytes (RecoverFS of RFC 9937).
@@ -41,7 +42,7 @@ struct Episode {
     since: Instant,
     /// The window while it comes down; `None`: it came down at once.
     reducing: Option<Reducing>,
-    /// Whether all of it was for nothing.
+    /// Evidence that the recovery may have been needless.
     doubt: Option<Doubt>,
 }
 
@@ -50,8 +51,8 @@ struct Episode {
 struct Doubt {
     /// The last number that had been sent when the window was cut.
     end: u64,
-    /// How often each number up to `end` was sent again since, less how often it was reported as a duplicate. Other duplicates are the
-    /// network's: they say nothing of what was sent again.
+    /// Retransmissions of each number up to `end` since then, less those reported as duplicates. Other duplicates
+    /// come from the network: they do not concern retransmissions.
     unreported: BTreeMap<u64, u32>,
     resent: bool,
     /// The recovery is over; reports may come until this is acknowledged.
@@ -100,28 +101,29 @@ impl Episode {
 }
 
 impl Recovery {
-    /// Whether `cumulative` (the earliest sequence number not acknowledged) is still at or below the exit point.
+    /// True if `cumulative` (the earliest sequence number not acknowledged) is still at or below the exit point.
     pub(in crate::sender) fn is_at(&self, cumulative: u64) -> bool {
         self.exit.is_some_and(|exit| !exit.by_timeout && cumulative <= exit.last)
     }
 
-    /// Whether it is at or below the exit point, or what had been sent when T3-rtx expired: a loss there is no news.
+    /// True if it is at or below the exit point, or at or below the last number sent before T3-rtx expired: a loss
+    /// there is no news.
     #[inline]
     pub(in crate::sender) fn is_below_exit(&self, cumulative: u64) -> bool {
         self.exit.is_some_and(|exit| cumulative <= exit.last)
     }
 
-    /// Whether the point is that of a timeout.
+    /// True if the point is that of a timeout.
     pub(in crate::sender) fn is_after_timeout(&self) -> bool {
         self.exit.is_some_and(|exit| exit.by_timeout)
     }
 
-    /// Whether there is a point, passed or not.
+    /// True if there is a point, passed or not.
     pub(in crate::sender) fn has_exit(&self) -> bool {
         self.exit.is_some()
     }
 
-    /// Whether there is more to it than an exit point.
+    /// True if there is more than an exit point.
     #[inline]
     pub(in crate::sender) fn has_more(&self) -> bool {
         self.episode.is_some()

@@ -5,7 +5,7 @@ use anabranch_transport::congestion::{Acked, Congestion, Controller, Growth, Tim
 
 use super::marked::{Circumstances, Marked, Report};
 
-/// How much may be in flight.
+/// Congestion window of a lane.
 #[derive(Debug)]
 pub(in crate::sender) struct Window {
     controller: Controller,
@@ -39,7 +39,7 @@ impl Window {
         &self.controller
     }
 
-    /// Whether a model of the path decides.
+    /// True if a model of the path decides.
     #[inline]
     pub(in crate::sender) fn is_model(&self) -> bool {
         self.controller.is_model()
@@ -83,7 +83,8 @@ impl Window {
         self.controller.on_sent(now, before, in_flight, dry);
     }
 
-    /// Whether a round trip has ended, as `first` is the first number not acknowledged; the next one ends with `next`.
+    /// True if a round trip has ended, as `first` is the first number not acknowledged; the next one ends with
+    /// `next`.
     #[inline]
     pub(in crate::sender) fn ends_round(&mut self, first: u64, next: u64) -> bool {
         let ended = first > self.round_end;
