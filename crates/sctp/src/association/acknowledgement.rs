@@ -7,7 +7,7 @@ use anabranch_wire::chunk::sack::GapBlock;
 
 use super::Association;
 use crate::ids::SpaceId;
-use crate::sender::{AckNews, GapList, Windows};
+use crate::sender::{AckNews, GapList, Windows, follow_paths};
 use crate::state::State;
 use crate::violation::Violation;
 
@@ -25,10 +25,16 @@ impl Association {
         self.subflow_manager().close_drained_subflows();
         if heard == AckNews::Acknowledged {
             self.errors = 0;
+            let mut works_again = false;
             for path in self.sender.acknowledged_paths() {
                 if let Some(up) = self.cx.paths.on_answer(path) {
                     self.cx.tell(up);
+                    works_again = true;
                 }
+            }
+            if works_again {
+                rare();
+                follow_paths(&mut self.sender, &mut self.cx);
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ use crate::encoding::Encoding;
 use crate::event::{CloseReason, Event};
 use crate::ids::{PathId, SpaceId};
 use crate::scope::scope_of;
-use crate::sender::{GapList, Windows};
+use crate::sender::{GapList, Windows, follow_paths};
 use crate::state::State;
 use crate::violation::Violation;
 
@@ -155,6 +155,7 @@ impl Association {
         self.errors += 1;
         if let Some(down) = self.cx.paths.on_error(&self.cx.config, path) {
             self.cx.tell(down);
+            follow_paths(&mut self.sender, &mut self.cx);
         }
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".

@@ -7,8 +7,17 @@ use anabranch_base::{Duration, Instant};
 
 use super::PathManager;
 use crate::error::PathError;
+use crate::sender::change_primary;
 
 impl PathManager<'_> {
+    /// SETPRIMARY (11.1.6): "use the specified destination transport address as the primary path for sending packets".
+    pub(crate) fn set_primary(&mut self, address: IpAddr) -> Result<(), PathError> {
+        let id = self.scope.cx.paths.confirmed(address)?;
+        let before = self.scope.cx.paths.set_primary(id);
+        change_primary(self.scope.sender, self.scope.cx, before, id);
+        Ok(())
+    }
+
     /// CHANGEHEARTBEAT (11.1.9).
     pub(crate) fn change_heartbeat(
         &mut self,

@@ -5,6 +5,7 @@ use anabranch_wire::{CommonHeader, RawChunk, padded};
 use super::PathManager;
 use crate::ids::{PathId, SubflowId};
 use crate::path::HEARTBEAT_INFO_LEN;
+use crate::sender::follow_paths;
 
 impl PathManager<'_> {
     /// Asks whether the peer is where it only says it is. "These probing procedures are started when an association moves to
@@ -79,6 +80,7 @@ impl PathManager<'_> {
         let confirmed = path.confirm();
         if confirmed {
             self.begin_mtu_search(id);
+            follow_paths(self.scope.sender, self.scope.cx);
         }
         // "the endpoint SHOULD clear the error counter of the destination transport address ... and mark it as active" (8.3). The
         // association's counter is cleared, too, but not "if there is outstanding data on the association" (8.1): a path that

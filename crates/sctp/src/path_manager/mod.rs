@@ -6,6 +6,7 @@ mod mtu;
 
 use crate::ids::PathId;
 use crate::scope::Scope;
+use crate::sender::follow_paths;
 
 /// The paths, with the owners that must follow where one of them changes. An association lends it for one call.
 pub(crate) struct PathManager<'a> {
@@ -32,6 +33,7 @@ impl PathManager<'_> {
     fn clear_path_errors(&mut self, id: PathId) {
         if let Some(up) = self.scope.cx.paths.on_answer(id) {
             self.scope.cx.tell(up);
+            follow_paths(self.scope.sender, self.scope.cx);
         }
     }
 

@@ -35,6 +35,7 @@ mod partial_reliability;
 mod path_mtu;
 mod peer_window;
 mod rack_tlp;
+mod rerouting;
 mod reset_bounds;
 mod retention;
 mod retransmission;
@@ -82,6 +83,9 @@ pub(crate) use acknowledgement::AckNews;
 pub(crate) use credit::OpenFid;
 pub(crate) use flight::GapList;
 pub(crate) use next::Next;
+#[cfg(test)]
+pub(crate) use rerouting::Routes;
+pub(crate) use rerouting::{change_primary, follow_paths};
 pub(crate) use timer_kind::SenderTimer;
 pub(crate) use windows::Windows;
 

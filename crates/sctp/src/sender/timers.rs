@@ -5,6 +5,7 @@ use anabranch_base::{Instant, TraceEvent, rare};
 use super::Sender;
 use super::effect::Effect;
 use super::lane::LossTimer;
+use super::rerouting::Routes;
 use super::timeout::TimedOut;
 use super::timer_kind::SenderTimer;
 use crate::context::Context;
@@ -41,6 +42,9 @@ impl Sender {
         let error = self.run_timer(cx, timer);
         if self.special.is_any() {
             self.review_timer(cx, timer);
+        }
+        if let SenderTimer::T3(lane) = timer {
+            Routes::of(self).timed_out(cx, lane);
         }
         error
     }
