@@ -39,9 +39,6 @@ pub enum PathError {
     /// The peer only says that it is there (RFC 9260, 5.4).
     #[error("{0} is not confirmed: nothing shows that the peer is there")]
     NotConfirmed(std::net::IpAddr),
-    /// Data leaves on one path.
-    #[error("{0} is confirmed, but an association sends on the path of its handshake only")]
-    NotUsed(std::net::IpAddr),
     /// The association is not up, or shutting down.
     #[error("the association is not up, or it is shutting down")]
     NotUp,

@@ -108,6 +108,7 @@ impl Association {
         self.errors += 1;
         if let Some(down) = self.cx.paths.on_error(&self.cx.config, path) {
             self.cx.tell(down);
+            self.sender.follow_paths(&mut self.cx);
         }
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".

@@ -114,14 +114,6 @@ impl Association {
         self.sender.special().abandoned(stream, policy)
     }
 
-    /// SETPRIMARY (11.1.6).
-    pub(crate) fn set_primary(&self, address: IpAddr) -> Result<(), PathError> {
-        match self.cx.paths.confirmed(address)? {
-            id if self.cx.paths.is_primary(id) => Ok(()),
-            _ => Err(PathError::NotUsed(address)),
-        }
-    }
-
     /// The UDP port of an address of the peer, 0 for none; `None` where the peer has no such address.
     pub(crate) fn encapsulation_port(&self, address: IpAddr) -> Option<u16> {
         let path = self.cx.paths.find(address).and_then(|id| self.cx.paths.get(id));

@@ -350,10 +350,10 @@ impl Association {
         id
     }
 
-    /// The data of a subflow leaves on another path. False while some of it is under way on the one in use.
+    /// New data of a subflow leaves on another path. False where there is none.
     #[cfg(test)]
     pub(crate) fn use_path(&mut self, subflow: u8, path: crate::ids::PathId) -> bool {
-        self.sender.subflow_changes().use_path(&mut self.cx, SubflowId::new(subflow), path)
+        self.sender.routes().use_path(&mut self.cx, SubflowId::new(subflow), path)
     }
 
     pub(crate) fn set_trace(&mut self, on: bool) {

@@ -417,13 +417,13 @@ impl AssociationHandle<'_> {
         reconfig.add_streams(&scope, outgoing, incoming)
     }
 
-    /// SETPRIMARY (RFC 9260, 11.1.6): data shall go to an address. Data goes to the address of the handshake, so this is for
-    /// asking whether that is `address`.
+    /// SETPRIMARY (RFC 9260, 11.1.6): data shall go to an address from now on, while that answers. At first it goes to that of the
+    /// handshake. What is in flight stays where it is.
     ///
     /// # Errors
-    /// When the peer has no such address, it is not confirmed, or data does not go there.
+    /// When the peer has no such address, or it is not confirmed.
     pub fn set_primary(&mut self, address: IpAddr) -> Result<(), PathError> {
-        self.get().set_primary(address)
+        self.get().path_manager().set_primary(address)
     }
 
     /// CHANGEHEARTBEAT (RFC 9260, 11.1.9): heartbeats to an address, or none. The `interval` counts for all addresses.

@@ -1,5 +1,6 @@
 //! The table of subflows and paths: an association with two of each. A path has a delay of its own, and what happens on one
-//! path, or to one subflow, is no business of the others. Nothing moves from path to path by itself yet.
+//! path, or to one subflow, is no business of the others. What times out leaves again on the other path, and while a path is down all data
+//! does.
 
 mod golden;
 
@@ -11,7 +12,8 @@ use bytes::Bytes;
 
 use super::*;
 use crate::config::{Config, EcnMode, SubflowSpec};
-use crate::event::Direction;
+use crate::error::PathError;
+use crate::event::{Direction, Event};
 use crate::ids::PathId;
 use crate::message::Message;
 
@@ -30,6 +32,7 @@ const PEERS: AssociationId = AssociationId { index: 0, generation: 0 };
 const DATA: u8 = 0;
 const HEARTBEAT: u8 = 4;
 const CWR: u8 = 13;
+const SHUTDOWN: u8 = 7;
 const RE_CONFIG: u8 = 130;
 const FORWARD_TSN: u8 = 192;
 
@@ -57,8 +60,8 @@ struct World {
     first_chunks: BTreeMap<(SocketAddr, u8), u64>,
     /// So many data packets to the near and to the far address are lost.
     lose: [u64; 2],
-    /// The far address does not answer: all packets that go there are lost.
-    far_is_silent: bool,
+    /// The near and the far address do not answer: all packets that go there are lost.
+    silent: [bool; 2],
     /// So many ECN-capable packets to the far address are marked.
     mark: u64,
     delivered: [u64; 2],
@@ -99,7 +102,7 @@ impl World {
             sent: BTreeMap::new(),
             first_chunks: BTreeMap::new(),
             lose: [0; 2],
-            far_is_silent: false,
+            silent: [false; 2],
             mark: 0,
             delivered: [0; 2],
             longest: BTreeMap::new(),
@@ -127,7 +130,7 @@ impl World {
                 let kind = bytes.get(12).copied().unwrap_or(u8::MAX);
                 if side == 0 {
                     *self.first_chunks.entry((theirs, kind)).or_default() += 1;
-                    if far && self.far_is_silent {
+                    if self.silent[usize::from(far)] {
                         continue;
                     }
                 }
@@ -187,6 +190,17 @@ impl World {
         self.first_chunks.get(&(at.into(), kind)).copied().unwrap_or(0)
     }
 
+    /// Data packets of ours to an address with a code point.
+    fn data_to(&self, at: ([u8; 4], u16), dscp: u8) -> u64 {
+        self.sent.get(&(at.into(), dscp)).copied().unwrap_or(0)
+    }
+
+    /// Number of times that our user was told so.
+    fn told(&self, event: &Event) -> usize {
+        let told = format!("{} {event:?}", self.id.index());
+        self.heard.iter().filter(|(_, side, heard)| *side == 0 && *heard == told).count()
+    }
+
     /// True if all that we have sent is acknowledged, or skipped by the peer.
     fn keeps_nothing(&mut self) -> bool {
         self.ours().holdings().0 == 0
@@ -222,14 +236,11 @@ fn a_subflow_on_a_path_is_a_lane() {
     let far = world.ours().add_path(FAR.into());
     assert!(world.ours().use_path(1, far));
     world.send(100);
-    world.transmit();
-    assert!(!world.ours().use_path(1, PathId::new(0)), "not while data is under way");
     world.run(Duration::from_secs(5));
     assert_eq!(world.delivered, [100_000, 100_000]);
     // Each code point went to one address only.
-    let to = |at: ([u8; 4], u16), dscp| world.sent.get(&(at.into(), dscp)).copied().unwrap_or(0);
-    assert!(to(NEAR, 46) >= 100 && to(FAR, 10) >= 100, "{:?}", world.sent);
-    assert_eq!((to(NEAR, 10), to(FAR, 46)), (0, 0), "{:?}", world.sent);
+    assert!(world.data_to(NEAR, 46) >= 100 && world.data_to(FAR, 10) >= 100, "{:?}", world.sent);
+    assert_eq!((world.data_to(NEAR, 10), world.data_to(FAR, 46)), (0, 0), "{:?}", world.sent);
     // Each lane has the round trip of its path.
     let stats = |world: &mut World, subflow| world.ours().subflow_stats(subflow).unwrap();
     let rtt = |world: &mut World, subflow| stats(world, subflow).srtt.unwrap().as_nanos() / 1_000_000;
@@ -283,8 +294,8 @@ fn an_acknowledgement_clears_the_errors_of_the_path_that_the_data_took() {
     assert!(world.ours().use_path(1, far));
     // The first subflow sends to the near address, which takes no data any more; the second goes on sending to the far one.
     world.lose[0] = u64::MAX;
-    world.send_on(0, 5);
     for _ in 0..30 {
+        world.send_on(0, 1);
         world.send_on(1, 5);
         world.run(Duration::from_millis(200));
     }
@@ -294,19 +305,21 @@ fn an_acknowledgement_clears_the_errors_of_the_path_that_the_data_took() {
         "what the far address acknowledges says nothing of the near one: {errors:?}"
     );
     world.lose[0] = 0;
+    world.send_on(0, 1);
     world.run(Duration::from_secs(20));
     assert_eq!(world.errors(), [0, 0], "the near address has acknowledged what was sent there");
     // The other way round.
-    world.lose[1] = 2;
+    world.lose[1] = 1;
     world.send_on(1, 1);
     world.run(Duration::from_millis(1500));
     assert_eq!(world.errors(), [0, 1], "T3-rtx has expired for the far address");
     world.send_on(0, 5);
     world.run(Duration::from_millis(200));
     assert_eq!(world.errors(), [0, 1]);
+    world.send_on(1, 1);
     world.run(Duration::from_secs(10));
     assert_eq!(world.errors(), [0, 0]);
-    assert_eq!(world.delivered, [10_000, 151_000]);
+    assert_eq!(world.delivered, [36_000, 152_000]);
 }
 
 #[test]
@@ -316,7 +329,7 @@ fn an_unconfirmed_address_is_probed_once_in_each_rto_of_its_own() {
     // The near address answers: its RTO comes down to RTO.Min, a second. The RTO of the far address is RTO.Initial.
     world.send_on(0, 20);
     world.run(Duration::from_secs(1));
-    world.far_is_silent = true;
+    world.silent[1] = true;
     world.ours().list_path(FAR.into());
     world.run(Duration::from_secs(10));
     let probes = world.begun_with(FAR, HEARTBEAT);
@@ -419,7 +432,7 @@ fn re_config_has_a_path() {
     world.send(5);
     world.run(Duration::from_secs(1));
     // Requests go where the data of the first subflow goes.
-    world.far_is_silent = true;
+    world.silent[1] = true;
     let now = world.now;
     world.ends[0].association(world.id).unwrap().reset_streams(now, Direction::Outgoing, &[0]).unwrap();
     world.run(Duration::from_millis(3500));
@@ -435,7 +448,7 @@ fn re_config_has_a_path() {
     assert_eq!((world.begun_with(NEAR, RE_CONFIG), world.begun_with(FAR, RE_CONFIG)), (1, 3));
     assert_eq!(world.errors()[0], 0);
     // Answers go to where the peer has asked, from the address to which our packets came last.
-    world.far_is_silent = false;
+    world.silent[1] = false;
     world.send_on(1, 1);
     world.run(Duration::from_secs(1));
     let now = world.now;
@@ -469,4 +482,200 @@ fn each_path_has_an_mtu_of_its_own() {
     world.run(Duration::from_secs(5));
     assert_eq!(world.delivered, [length as u64; 2]);
     assert_eq!([NEAR, FAR].map(|at| world.longest[&at.into()]), [1180, 980], "without the IP header");
+}
+
+// rfc9260:6.4-1 rfc9260:6.4-4
+#[test]
+fn what_timed_out_leaves_again_on_another_path() {
+    let mut world = World::new();
+    world.run(Duration::from_secs(1));
+    world.ours().add_path(FAR.into());
+    world.lose[0] = 1;
+    world.send_on(0, 1);
+    world.run(Duration::from_secs(2));
+    assert_eq!(world.delivered, [1000, 0]);
+    assert_eq!((world.data_to(NEAR, 46), world.data_to(FAR, 46)), (1, 1));
+    assert_eq!(world.errors(), [1, 0], "the answer is that of the far address");
+    // New data goes by its own path.
+    world.send_on(0, 5);
+    world.run(Duration::from_secs(1));
+    assert_eq!(world.delivered, [6000, 0]);
+    assert_eq!((world.data_to(NEAR, 46), world.data_to(FAR, 46)), (6, 1));
+    assert_eq!(world.errors(), [0, 0]);
+    world.ours().audit().unwrap();
+    // What times out on the far address comes back to the near one.
+    world.lose = [1, 1];
+    world.send_on(0, 1);
+    world.run(Duration::from_secs(4));
+    assert_eq!(world.delivered, [7000, 0]);
+    assert_eq!((world.data_to(NEAR, 46), world.data_to(FAR, 46)), (8, 2));
+    assert!(world.keeps_nothing());
+    world.ours().audit().unwrap();
+}
+
+// rfc9260:6.4-5
+#[test]
+fn a_fast_retransmission_leaves_on_the_path_of_the_original() {
+    let mut world = World::new();
+    world.run(Duration::from_secs(1));
+    let far = world.ours().add_path(FAR.into());
+    world.send_on(0, 20);
+    world.run(Duration::from_secs(2));
+    // The first of a burst is lost, and what follows the burst goes to the far address.
+    let before = world.data_to(NEAR, 46);
+    world.lose[0] = 1;
+    world.send_on(0, 10);
+    world.transmit();
+    let burst = world.data_to(NEAR, 46) - before;
+    assert!((4..10).contains(&burst), "{burst}");
+    assert!(world.ours().use_path(0, far));
+    world.run(Duration::from_millis(900));
+    assert_eq!(world.delivered, [30_000, 0]);
+    assert_eq!(world.data_to(NEAR, 46) - before, burst + 1, "one of them was sent again");
+    assert_eq!(world.data_to(FAR, 46), 10 - burst);
+    assert_eq!(world.ours().snapshot().stats.timeouts, 0);
+    world.ours().audit().unwrap();
+}
+
+/// Short timeouts, and paths that are soon given up and often asked.
+fn impatient() -> Config {
+    Config::rfc9260().with(|c| {
+        c.limits.path_max_retrans = 2;
+        c.limits.association_max_retrans = 1000;
+        c.timers.heartbeat_interval = Duration::from_secs(2);
+        c.timers.rto_max = Duration::from_secs(4);
+    })
+}
+
+// rfc9260:6.4-4 rfc9260:6.4.1-1
+#[test]
+fn data_goes_round_a_path_that_is_down_and_comes_back() {
+    let mut world = World::with(impatient());
+    world.run(Duration::from_secs(1));
+    let far = world.ours().add_path(FAR.into());
+    assert!(world.ours().use_path(1, far));
+    world.send(5);
+    world.run(Duration::from_secs(2));
+    for (path, (at, dscp)) in [(NEAR, 46), (FAR, 10)].into_iter().enumerate() {
+        let number = path as u8;
+        world.silent[path] = true;
+        for _ in 0..100 {
+            world.send(1);
+            world.run(Duration::from_millis(300));
+            world.ours().audit().unwrap();
+        }
+        assert_eq!(world.told(&Event::PathDown { path: number }), 1);
+        world.run(Duration::from_secs(3));
+        assert!(world.keeps_nothing());
+        assert_eq!(world.delivered[0], world.delivered[1]);
+        // Nothing but HEARTBEATs goes there now.
+        let (before, delivered) = (world.data_to(at, dscp), world.delivered);
+        world.send(10);
+        world.run(Duration::from_secs(3));
+        assert_eq!((world.data_to(at, dscp), world.delivered), (before, delivered.map(|sum| sum + 10_000)));
+        // It answers again: its subflow comes back.
+        world.silent[path] = false;
+        world.run(Duration::from_secs(10));
+        assert_eq!(world.told(&Event::PathUp { path: number }), 1);
+        let others = world.data_to(if path == 0 { FAR } else { NEAR }, dscp);
+        world.send(10);
+        world.run(Duration::from_secs(3));
+        assert_eq!(world.data_to(at, dscp), before + 10);
+        assert_eq!(world.data_to(if path == 0 { FAR } else { NEAR }, dscp), others);
+        assert!(world.keeps_nothing());
+    }
+    world.ours().audit().unwrap();
+}
+
+/// What is in flight when its path goes down does not wait for T3-rtx.
+// rfc9260:6.4.1-1
+#[test]
+fn what_is_in_flight_leaves_a_path_that_goes_down() {
+    let mut world = World::with(impatient().with(|c| c.timers.rto_min = Duration::from_secs(4)));
+    world.run(Duration::from_secs(1));
+    world.ours().add_path(FAR.into());
+    world.silent[0] = true;
+    while world.told(&Event::PathDown { path: 0 }) == 0 {
+        world.send_on(0, 1);
+        world.run(Duration::from_millis(200));
+        assert!(world.now < Instant::ZERO + Duration::from_secs(60));
+        world.ours().audit().unwrap();
+    }
+    // No RTO has passed since the last of it left.
+    world.run(Duration::from_millis(800));
+    assert!(world.keeps_nothing());
+    world.ours().audit().unwrap();
+}
+
+/// While no path works data waits for the first that does.
+#[test]
+fn the_first_path_that_answers_is_used() {
+    let mut world = World::with(impatient());
+    world.run(Duration::from_secs(1));
+    let far = world.ours().add_path(FAR.into());
+    assert!(world.ours().use_path(1, far));
+    for (works, waits) in [(1, 0), (0, 1)] {
+        let delivered = world.delivered;
+        world.silent = [true; 2];
+        world.send(5);
+        world.run(Duration::from_secs(60));
+        assert_eq!(world.delivered, delivered);
+        world.silent[works] = false;
+        world.run(Duration::from_secs(15));
+        assert_eq!(world.delivered, delivered.map(|sum| sum + 5000), "{works}");
+        assert!(world.keeps_nothing());
+        world.silent[waits] = false;
+        world.run(Duration::from_secs(15));
+        let before = (world.data_to(NEAR, 46), world.data_to(FAR, 10));
+        world.send(5);
+        world.run(Duration::from_secs(2));
+        assert_eq!((world.data_to(NEAR, 46), world.data_to(FAR, 10)), (before.0 + 5, before.1 + 5));
+        world.ours().audit().unwrap();
+    }
+}
+
+// rfc9260:6.4-1 rfc9260:6.4.1-1
+#[test]
+fn the_user_chooses_the_primary_path() {
+    let mut world = World::with(impatient());
+    world.run(Duration::from_secs(1));
+    let (near, address) = (SocketAddr::from(NEAR).ip(), SocketAddr::from(FAR).ip());
+    let set = |world: &mut World, to| world.ends[0].association(world.id).unwrap().set_primary(to);
+    world.silent[1] = true;
+    world.ours().list_path(FAR.into());
+    assert_eq!(set(&mut world, address), Err(PathError::NotConfirmed(address)));
+    world.silent[1] = false;
+    world.run(Duration::from_secs(10));
+    assert_eq!(set(&mut world, address), Ok(()));
+    let primary = |world: &mut World| world.ours().status().paths.iter().position(|path| path.primary);
+    assert_eq!(primary(&mut world), Some(1));
+    world.send(5);
+    world.run(Duration::from_secs(2));
+    assert_eq!(world.delivered, [5000; 2]);
+    assert_eq!([46, 10].map(|dscp| (world.data_to(NEAR, dscp), world.data_to(FAR, dscp))), [(0, 5); 2]);
+    // It goes down, and comes back.
+    world.silent[1] = true;
+    for _ in 0..60 {
+        world.send(1);
+        world.run(Duration::from_millis(500));
+    }
+    world.run(Duration::from_secs(5));
+    assert_eq!(world.delivered, [65_000; 2]);
+    world.silent[1] = false;
+    world.run(Duration::from_secs(10));
+    let before = [46, 10].map(|dscp| (world.data_to(NEAR, dscp), world.data_to(FAR, dscp)));
+    world.send(5);
+    world.run(Duration::from_secs(2));
+    let after = [46, 10].map(|dscp| (world.data_to(NEAR, dscp), world.data_to(FAR, dscp)));
+    assert_eq!(after, before.map(|(near, far)| (near, far + 5)));
+    // The one of the handshake is primary again, and control chunks go there.
+    assert_eq!(set(&mut world, near), Ok(()));
+    world.send(5);
+    world.run(Duration::from_secs(2));
+    let last = [46, 10].map(|dscp| (world.data_to(NEAR, dscp), world.data_to(FAR, dscp)));
+    assert_eq!(last, after.map(|(near, far)| (near + 5, far)));
+    let now = world.now;
+    world.ends[0].association(world.id).unwrap().shutdown(now);
+    world.run(Duration::from_secs(2));
+    assert_eq!((world.begun_with(NEAR, SHUTDOWN), world.begun_with(FAR, SHUTDOWN)), (1, 0));
 }

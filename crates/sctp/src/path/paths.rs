@@ -30,13 +30,43 @@ impl Paths {
     /// The path of a control chunk that answers nothing, and of no path in particular: INIT, COOKIE ECHO, SHUTDOWN, ABORT.
     #[inline]
     pub(crate) fn for_control(&self) -> PathId {
-        self.primary
+        self.primary_or_alternate()
     }
 
     /// The path of data that was placed nowhere else.
     #[inline]
     pub(crate) fn for_data(&self) -> PathId {
-        self.primary
+        self.primary_or_alternate()
+    }
+
+    /// The primary path; while that is down, another one that works.
+    // rfc9260:6.4-1 rfc9260:6.4.1-1
+    #[inline]
+    fn primary_or_alternate(&self) -> PathId {
+        if self.table.len() == 1 || self.is_active(self.primary) {
+            return self.primary;
+        }
+        cold_path();
+        self.alternate(self.primary).unwrap_or(self.primary)
+    }
+
+    /// Another path than `of` on which the peer is known to be and answers: that with the fewest errors, and rather the primary one.
+    // rfc9260:8.2-4
+    pub(crate) fn alternate(&self, of: PathId) -> Option<PathId> {
+        let works = |path: &Path| path.is_confirmed() && path.reachability.is_active();
+        let others = self.table.iter().filter(|(id, path)| *id != of && works(path));
+        let best = others.min_by_key(|(id, path)| (path.reachability.errors(), *id != self.primary));
+        best.map(|(id, _)| id)
+    }
+
+    /// The primary path, where `used` takes its place.
+    pub(crate) fn left_for(&self, used: PathId) -> Option<PathId> {
+        (used != self.primary).then_some(self.primary)
+    }
+
+    /// Whether a path answers, as far as is known.
+    pub(crate) fn is_active(&self, id: PathId) -> bool {
+        self.table.get(id).is_some_and(|path| path.reachability.is_active())
     }
 
     /// The path on which a packet is answered: that of its source address, if that is confirmed, or the primary one. Answers
@@ -62,6 +92,11 @@ impl Paths {
             note_port(config, path, meta.source);
         }
         at
+    }
+
+    /// Another path is the primary one from now on. The one before.
+    pub(crate) fn set_primary(&mut self, id: PathId) -> PathId {
+        std::mem::replace(&mut self.primary, id)
     }
 
     /// True if it is the primary path.
@@ -309,6 +344,37 @@ mod tests {
         assert_eq!(paths.others().collect::<Vec<_>>(), [far]);
         paths.forget_others();
         assert_eq!((paths.len(), paths.for_control()), (1, near));
+    }
+
+    /// Control and data leave on the primary path, and on another one while that is down.
+    // rfc9260:8.2-4
+    #[test]
+    fn another_path_takes_the_place_of_one_that_is_down() {
+        let config = Config::rfc9260().with(|c| c.limits.path_max_retrans = 1);
+        let mut paths = Paths::new(Path::new(&config, NEAR.into()));
+        let near = paths.for_control();
+        assert_eq!(paths.alternate(near), None);
+        let far = paths.add(Path::new(&config, FAR.into()));
+        let listed = paths.add(Path::unconfirmed(&config, ([10, 0, 2, 2], 9899).into()));
+        assert_eq!((paths.alternate(near), paths.alternate(far)), (Some(far), Some(near)));
+        assert_eq!(paths.alternate(listed), Some(near));
+        assert_eq!(paths.on_error(&config, near), None);
+        assert_eq!(paths.alternate(listed), Some(far), "fewer errors");
+        assert_eq!((paths.for_control(), paths.for_data()), (near, near), "it has not failed yet");
+        assert_eq!(paths.left_for(paths.for_data()), None);
+        assert!(paths.on_error(&config, near).is_some());
+        assert_eq!(paths.left_for(paths.for_data()), Some(near));
+        assert_eq!((paths.for_control(), paths.for_data(), paths.alternate(far)), (far, far, None));
+        assert!(paths.get_mut(listed).unwrap().confirm());
+        assert_eq!((paths.for_control(), paths.for_data()), (far, far), "one of the two that work");
+        assert_eq!(paths.on_error(&config, far), None);
+        assert_eq!(paths.for_data(), listed, "fewer errors");
+        assert!(paths.on_error(&config, far).is_some() && paths.on_error(&config, listed).is_none());
+        assert!(paths.on_error(&config, listed).is_some());
+        assert_eq!(paths.for_control(), near, "where none works, the primary one");
+        assert!(paths.on_answer(near).is_some() && paths.on_answer(far).is_some());
+        assert_eq!(paths.set_primary(far), near);
+        assert_eq!((paths.for_control(), paths.for_data()), (far, far));
     }
 
     /// The user hears of a path that goes down, once, and of one that works again.

@@ -9,6 +9,14 @@ use super::PathManager;
 use crate::error::PathError;
 
 impl PathManager<'_> {
+    /// SETPRIMARY (11.1.6): "use the specified destination transport address as the primary path for sending packets".
+    pub(crate) fn set_primary(&mut self, address: IpAddr) -> Result<(), PathError> {
+        let id = self.scope.cx.paths.confirmed(address)?;
+        let before = self.scope.cx.paths.set_primary(id);
+        self.scope.sender.change_primary(self.scope.cx, before, id);
+        Ok(())
+    }
+
     /// CHANGEHEARTBEAT (11.1.9).
     pub(crate) fn change_heartbeat(
         &mut self,

@@ -79,6 +79,7 @@ impl PathManager<'_> {
         let confirmed = path.confirm();
         if confirmed {
             self.begin_mtu_search(id);
+            self.scope.sender.follow_paths(self.scope.cx);
         }
         // "the endpoint SHOULD clear the error counter of the destination transport address ... and mark it as active" (8.3). The
         // association's counter is cleared, too, but not "if there is outstanding data on the association" (8.1): a path that

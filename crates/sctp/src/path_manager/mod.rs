@@ -32,6 +32,7 @@ impl PathManager<'_> {
     fn clear_path_errors(&mut self, id: PathId) {
         if let Some(up) = self.scope.cx.paths.on_answer(id) {
             self.scope.cx.tell(up);
+            self.scope.sender.follow_paths(self.scope.cx);
         }
     }
 

@@ -50,6 +50,12 @@ impl Sender {
     #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
     #[inline(always)]
     fn may_send(&mut self, cx: &Context, id: SubflowId) -> Option<(Next, u64)> {
+        if cx.paths.len() > 1 {
+            rare();
+            if let Some(next) = self.tables.lost_elsewhere(cx, id) {
+                return Some((next, 0));
+            }
+        }
         let subflow = self.tables.subflows.get(id)?;
         let (lane_id, at) = (subflow.lane, subflow.space);
         let lane = self.tables.lanes.get_mut(lane_id)?;

@@ -34,36 +34,6 @@ impl SubflowChanges<'_> {
         id
     }
 
-    /// The data of a subflow leaves on another path from now on. False while some of it is under way on the one in use.
-    #[cfg(test)]
-    pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: crate::ids::PathId) -> bool {
-        let Some(lane) = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane))
-        else {
-            return false;
-        };
-        if lane.in_flight.unacked() > 0 {
-            return false;
-        }
-        let space = lane.space();
-        let Some(on) = self
-            .tables
-            .lane_on(id, path)
-            .or_else(|| self.tables.place_lane(cx, self.format.encoding(), id, path))
-        else {
-            return false;
-        };
-        if let Some(lane) = self.tables.lanes.get_mut(on) {
-            lane.send_in(space);
-        }
-        if let Some(subflow) = self.tables.subflows.get_mut(id) {
-            subflow.lane = on;
-        }
-        self.tables.share_spaces();
-        let rwnd = self.peer.on_wire();
-        self.renew_lane(cx, on, rwnd);
-        true
-    }
-
     /// The user has changed the configuration.
     pub(crate) fn follow(&mut self, cx: &Context, before: &Config) {
         let config = &cx.config;

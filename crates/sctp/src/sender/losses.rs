@@ -7,6 +7,7 @@ use super::format::Format;
 use super::lane_coupling::LaneCoupling;
 use super::messages::Messages;
 use super::peer_window::PeerWindow;
+use super::rerouting::Routes;
 use super::send_buffer::SendBuffer;
 use super::special_messages::SpecialMessages;
 use super::stream_map::StreamMap;
@@ -46,5 +47,16 @@ impl Losses<'_> {
     /// Lends those of them that concern lanes together.
     pub(super) fn all_lanes(&mut self) -> AllLanes<'_> {
         AllLanes { tables: self.tables, coupling: self.coupling, ecn: self.ecn }
+    }
+
+    /// Lends those of them that decide by which path data leaves.
+    pub(super) fn routes(&mut self) -> Routes<'_> {
+        Routes {
+            tables: self.tables,
+            coupling: self.coupling,
+            peer: self.peer,
+            buffer: self.buffer,
+            encoding: self.format.encoding(),
+        }
     }
 }

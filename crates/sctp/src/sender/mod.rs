@@ -43,6 +43,7 @@ mod partial_reliability;
 mod path_mtu;
 mod peer_window;
 mod rack_tlp;
+mod rerouting;
 mod reset_bounds;
 mod retention;
 mod retransmission;

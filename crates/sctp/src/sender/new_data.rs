@@ -87,7 +87,10 @@ impl Sender {
         } else {
             0
         };
-        let new = self.write_new(cx, packet, limit, next);
+        // What leaves again on another path than new data takes leaves without any.
+        let elsewhere = lost > 0
+            && self.tables.subflows.get(next.subflow).is_some_and(|subflow| subflow.lane != next.lane);
+        let new = if elsewhere { 0 } else { self.write_new(cx, packet, limit, next) };
         if lost + new > 0 {
             let is_new = new > 0;
             cx.stats.packets_sent += 1;

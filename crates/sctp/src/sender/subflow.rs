@@ -7,7 +7,7 @@ use std::ops::Range;
 use anabranch_base::Dscp;
 
 use crate::config::{Config, SubflowSpec};
-use crate::ids::{LaneId, SpaceId};
+use crate::ids::{LaneId, PathId, SpaceId};
 use crate::stats::SubflowCounters;
 use crate::stream::outbound::Outbound;
 
@@ -30,6 +30,8 @@ pub(super) struct Subflow {
     pub(super) out: Outbound,
     /// Its lane on the path in use.
     pub(super) lane: LaneId,
+    /// The path that is its own, while that is down and another one is used.
+    pub(super) left_path: Option<PathId>,
     /// Its sequence space.
     pub(super) space: SpaceId,
     pub(super) life: Life,
@@ -65,6 +67,7 @@ impl Subflow {
         Self {
             out: Outbound::new(config),
             lane,
+            left_path: None,
             space: SpaceId::FIRST,
             life: Life::Open,
             awaits_fid: false,

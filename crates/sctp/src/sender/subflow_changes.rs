@@ -4,9 +4,8 @@ use anabranch_base::Dscp;
 use anabranch_wire::Tsn;
 
 use super::credit::OpenFid;
-use super::flight::ChunkState;
+use super::flight::{ChunkState, SentChunk};
 use super::lane::Lane;
-use super::lane::rack::Rack;
 use super::subflow::{Life, Subflow};
 use super::subflow_scope::SubflowChanges;
 use super::tables::Tables;
@@ -27,39 +26,22 @@ impl Tables {
         if from == to {
             return false;
         }
-        let Some(old) = self.lanes.get_mut(from) else { return false };
-        let (window, ssthresh) = (old.window.cwnd(), old.window.ssthresh());
-        let resent = old.rack_tlp.rack_mut().filter(|_| same_space).map(Rack::take_resent);
-        let moved = same_space.then(|| old.hand_over());
+        let Some(old) = self.lanes.get(from) else { return false };
+        let (window, ssthresh, space) = (old.window.cwnd(), old.window.ssthresh(), old.space());
         if let Some(lane) = self.lanes.get_mut(to) {
             lane.window.absorb(window, ssthresh);
-            if let Some(moved) = moved {
-                if let Some(space) = self.spaces.get_mut(lane.space()) {
-                    for (_, chunk) in space
-                        .flight
-                        .iter_mut()
-                        .filter(|(_, chunk)| chunk.lane == from && chunk.state != ChunkState::Reserved)
-                    {
+        }
+        if same_space {
+            if let Some(space) = self.spaces.get_mut(space) {
+                let sent = |chunk: &SentChunk| chunk.lane == from && chunk.state != ChunkState::Reserved;
+                for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| sent(chunk)) {
+                    chunk.subflow = into;
+                    if !chunk.is_outstanding() {
                         chunk.lane = to;
-                        chunk.subflow = into;
-                    }
-                    lane.take_over(moved);
-                    if let (Some(rack), Some(resent)) = (lane.rack_tlp.rack_mut(), resent) {
-                        rack.adopt(resent);
-                    }
-                    lane.loss.took_over(&space.flight, to);
-                    lane.loss.find_earliest(&space.flight);
-                    if lane.in_flight.unacked() > 0 && lane.t3().is_none() {
-                        lane.arm_t3(cx);
                     }
                 }
             }
-        }
-        if let (true, Some(old)) = (same_space, self.lanes.get_mut(from)) {
-            if let Some(space) = self.spaces.get(old.space()) {
-                old.loss.took_over(&space.flight, from);
-                old.loss.find_earliest(&space.flight);
-            }
+            self.hand_over(cx, from, to);
         }
         true
     }

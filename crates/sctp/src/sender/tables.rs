@@ -185,7 +185,8 @@ impl Tables {
         }
     }
 
-    /// A lane for a subflow on a path, in the place of the one that it had there before. `None` where there is no such path.
+    /// A lane for a subflow on a path, in the place of the one that it had there before; `peer_rwnd` is the peer's first a_rwnd where it is
+    /// known. `None` where there is no such path.
     // rfc9260:7.2-3
     pub(super) fn place_lane(
         &mut self,
@@ -193,15 +194,9 @@ impl Tables {
         encoding: Encoding,
         subflow: SubflowId,
         path: PathId,
+        peer_rwnd: u32,
     ) -> Option<LaneId> {
-        if subflow == SubflowId::FIRST {
-            // It measures the path.
-            let config = &cx.config;
-            if let Some(path) = cx.paths.get_mut(path) {
-                path.measure_anew(config);
-            }
-        }
-        let lane = Lane::new(cx, encoding, subflow, path, 0)?;
+        let lane = Lane::new(cx, encoding, subflow, path, peer_rwnd)?;
         Some(match self.lane_on(subflow, path) {
             Some(id) => {
                 let lost = self.lanes.get(id).map_or(0, |before| before.loss.count());
@@ -394,14 +389,25 @@ impl Tables {
         let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
         let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
         let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
-        let placed = if one_lane { None } else { self.place_lane(cx, encoding, id, cx.paths.for_data()) };
-        let lane = placed.unwrap_or(LaneId::FIRST);
+        let path = cx.paths.for_data();
+        if id == SubflowId::FIRST && !one_lane {
+            // It measures the path, and begins like a new association.
+            let config = &cx.config;
+            if let Some(path) = cx.paths.get_mut(path) {
+                path.measure_anew(config);
+            }
+        }
+        let placed = if one_lane { None } else { self.place_lane(cx, encoding, id, path, 0) };
+        let first = self.subflows.first().map(|first| (first.lane, first.left_path));
+        let shared = first.unwrap_or((LaneId::FIRST, None));
+        let (lane, left_path) = placed.map_or(shared, |lane| (lane, cx.paths.left_for(path)));
         let before = self.subflows.get(id);
         debug_assert!(
             before.is_none_or(|before| before.out.is_empty()),
             "what waits has no subflow any more"
         );
         let mut subflow = Subflow::new(&cx.config, spec, lane);
+        subflow.left_path = left_path;
         // A user who was told that the subflow before it here was full still waits.
         subflow.writable_owed = self.subflows.get(id).is_some_and(|before| before.writable_owed);
         self.subflows.set(id, subflow);

@@ -17,6 +17,9 @@ impl Losses<'_> {
         if self.special.is_any() {
             self.messages().review_timer(cx, timer);
         }
+        if let SenderTimer::T3(lane) = timer {
+            self.routes().timed_out(cx, lane);
+        }
         error
     }
 

@@ -28,10 +28,15 @@ impl PacketReader<'_> {
         if heard == AckNews::Acknowledged {
             let Scope { cx, sender, errors, .. } = &mut self.scope;
             **errors = 0;
+            let mut works_again = false;
             for path in sender.acknowledged_paths() {
                 if let Some(up) = cx.paths.on_answer(path) {
                     cx.tell(up);
+                    works_again = true;
                 }
+            }
+            if works_again {
+                sender.follow_paths(cx);
             }
         }
         Ok(())

@@ -138,7 +138,7 @@ fn act(world: &mut World, rng: &mut Rng, far: PathId) {
         }
         13 | 14 => world.lose[rng.below(2) as usize] += 1 + rng.below(4),
         15 => world.mark += 1,
-        16 => world.far_is_silent = rng.chance(0.3),
+        16 => world.silent[1] = rng.chance(0.3),
         17 => {
             let to = world.ends[side].association(id);
             told = format!("{:?}", to.map(|mut to| to.reset_streams(now, Direction::Outgoing, &[stream])));
@@ -188,8 +188,9 @@ fn live(kind: &Kind, number: u64) -> Told {
         act(&mut world, &mut rng, far);
         let longest = if rng.chance(0.1) { 3000 } else { 40 };
         world.run(Duration::from_millis(1 + rng.below(longest)));
+        world.ours().audit().unwrap();
     }
-    (world.lose, world.mark, world.far_is_silent) = ([0; 2], 0, false);
+    (world.lose, world.mark, world.silent) = ([0; 2], 0, [false; 2]);
     world.run(QUIET);
     let now = world.now;
     if let Some(mut ours) = world.ends[0].association(world.id) {

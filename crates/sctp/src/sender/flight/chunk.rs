@@ -74,11 +74,14 @@ impl SentChunk {
         }
     }
 
+    /// Whether it is in flight, or marked to leave again.
+    pub(crate) fn is_outstanding(&self) -> bool {
+        matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
+    }
+
     /// Whether it was acknowledged, taken back, and has not left again since: it is in flight as the peer has it.
     pub(crate) fn is_taken_back(&self) -> bool {
-        self.acked_at > 0
-            && self.transmissions <= self.acked_at
-            && matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
+        self.acked_at > 0 && self.transmissions <= self.acked_at && self.is_outstanding()
     }
 
     /// Whether its acknowledgement is news: for the first time, or since it left again after the peer had taken it back.

@@ -316,12 +316,6 @@ impl Lane {
         self.move_to(space);
     }
 
-    /// It goes by another path, with the numbers of the lane whose place it takes.
-    #[cfg(test)]
-    pub(super) fn send_in(&mut self, space: SpaceId) {
-        self.space = space;
-    }
-
     /// Everything leaves for another lane.
     pub(super) fn hand_over(&mut self) -> HandedOver {
         self.forget_recovery();
