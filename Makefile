@@ -19,7 +19,7 @@ LIVES  ?= 100000
 FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
 
-.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers bench-paths instructions program dist dist-check msrv soak soak-live exhaustive fuzz interop interop-quick report reference studies site docs-check clean
+.PHONY: help demo test test-rust test-python build wheel venv lint rfc-doc bench bench-peers bench-paths instructions program dist dist-check msrv soak soak-live exhaustive fuzz interop interop-quick interop-python report reference studies site docs-check clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -113,6 +113,9 @@ interop: ## every other SCTP stack against ours, in both roles, every case; out/
 interop-quick: ## the stacks that are crates, five cases
 	@PYTHONPATH=tools python3 -m interop --quick $(FLAGS)
 
+interop-python: ## asyncio against the drivers that interop-quick or interop has built; needs `make build`
+	@ANABRANCH_PEERS=required $(PY) -m pytest --quiet python/tests/test_aio_peers.py
+
 fuzz: ## every fuzz target for FUZZ_SECONDS=60
 	@bash tools/fuzz.sh $(FUZZ_SECONDS)
 
@@ -122,7 +125,7 @@ reference: build ## the whole comparison with ns-2, all seeds
 clean: ## everything that was built or run here
 	rm -rf target out .venv python/anabranch/_core*.so .pytest_cache .ruff_cache
 
-site: venv ## out/site: the documentation as a site, its links checked; needs the program (`cargo build -p anabranch-cli`)
+site: venv ## out/site/VERSION: the documentation as a site, its links checked; needs the program (`cargo build -p anabranch-cli`)
 	@NO_MKDOCS_2_WARNING=1 $(PY) tools/site.py $(FLAGS)
 
 docs-check: venv ## every command of README.md and docs/ in fresh clones, as printed; needs the program, and the module (`make build`)

@@ -10,6 +10,7 @@ A page begins in the root of a clone of the last commit. Commands are:
 - a fence with `python`, in the pages of PROGRAMS: it is run behind the earlier ones of the page.
 - a block without a language whose lines begin with a program of WORDS: as `sh`, line by line.
 - a fence with `title="FILE"` is a file that the reader makes: it is written.
+- in tables of README.md, where the ways to install are, what is in backquotes and begins with a program of WORDS.
 
 A comment right above a block changes that:
 
@@ -49,7 +50,7 @@ ELSEWHERE = ROOT / "tools" / "docs-elsewhere.toml"
 SHELLS = {"sh", "bash", "shell"}
 PROGRAMS = ("docs/start/", "docs/how-to/python.md")
 WORDS = re.compile(
-    r"(?:sudo |[A-Z_]+=\S+ )*(?:anabranch|anabranch-lab|make|cargo|pip|python3?|bash|git|tshark|target/\S+|\.venv/\S+)(?: |$)"
+    r"(?:sudo |[A-Z_]+=\S+ )*(?:anabranch|anabranch-lab|make|cargo|pip|python3?|bash|git|tshark|tar|apt|podman|target/\S+|\.venv/\S+)(?: |$)"
 )
 MARK = re.compile(r"\s*<!--\s*(not run:.*?|background(?: until the page ends)?)\s*-->\s*", re.DOTALL)
 TITLE = re.compile(r'title="([^"]+)"')
@@ -89,8 +90,16 @@ class Outcome:
 
 def blocks(text: str, page: str) -> Iterator[Block]:
     """The blocks of a page that are run, in its order."""
-    mark = ""
+    mark, row = "", 0
     for token in MarkdownIt().enable("table").parse(text):
+        if token.type == "tr_open":
+            row = token.map[0] + 1
+        elif token.type == "table_close":
+            row = 0
+        elif token.type == "inline" and row and page == "README.md":
+            for each in token.children:
+                if each.type == "code_inline" and WORDS.match(each.content):
+                    yield Block(row, "sh", each.content)
         if token.type == "html_block":
             found = MARK.fullmatch(token.content)
             mark = " ".join(found[1].split()) if found else ""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes out/docs/rfc.md: each normative sentence of the RFCs of docs/rfc/, and where it is implemented and tested, or why not.
 
-    python3 tools/rfc.py            writes out/docs/rfc.md, which is not committed, and docs/rfc/states.md, which is
-    python3 tools/rfc.py --check    fails when docs/rfc/states.md is stale, a marker is wrong, or a sentence has no answer or no test
+    python3 tools/rfc.py            writes out/docs/rfc.md, which is not committed, and docs/rfc/states.txt, which is
+    python3 tools/rfc.py --check    fails when docs/rfc/states.txt is stale, a marker is wrong, or a sentence has no answer or no test
     python3 tools/rfc.py --open     prints the sentences that have no answer yet
 
 A sentence has a name: its section and its number in it, as in `rfc9260:6.1-3`. That word in a comment is a marker: what the
@@ -22,7 +22,7 @@ markers say it all:
 
 A script that is expected to fail (`expected-failures.txt`) shows that its sentence is open, and why.
 
-docs/rfc/states.md has the state of every sentence. So whoever takes away the last test or the last marker of a sentence sees
+docs/rfc/states.txt has the state of every sentence. So whoever takes away the last test or the last marker of a sentence sees
 `make lint` fail, and a reviewer sees in the difference which sentence it was.
 """
 
@@ -37,7 +37,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LISTS = Path("docs/rfc")
 PAGE = Path("out/docs/rfc.md")
-KEPT = Path("docs/rfc/states.md")
+KEPT = Path("docs/rfc/states.txt")
 SCRIPTS = Path("tests/scripts")
 SCANNED = (("crates", ".rs"), ("benches", ".rs"), ("tests/scripts", ".pkt"))
 SKIPPED = {"target", ".venv", "fuzz", "node_modules"}

@@ -1,9 +1,12 @@
-"""Gathers the pages of the site in out/docs, and has MkDocs make out/site of them; a link that leads nowhere is an error.
+"""Gathers the pages of the site in out/docs, and has MkDocs make out/site/VERSION of them; a link that leads nowhere is an error.
 
     python tools/site.py [--program PATH] [--pages-only]
 
-Pages written by hand are those of docs/ and PROJECT. Links to other files become links to the repository. Generated are the options of every engine (`anabranch engines --json`), the command line (`--help` of every verb), and where each
-sentence of the RFCs is (tools/rfc.py).
+Pages written by hand are those of docs/ and PROJECT. Links to other files become links to the repository. Generated are the options of every engine (`anabranch engines --json`), the command line (`--help` of every verb), keys of JSON and
+events (tools/keys.py), and where each sentence of the RFCs is (tools/rfc.py).
+
+VERSION is that of Cargo.toml. Other versions in out/site stay: out/site/versions.json lists all, for the selector of each page, as mike does it;
+out/site/index.html leads to the newest.
 """
 
 import argparse
@@ -14,14 +17,20 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+
+from packaging.version import Version
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import keys
 from docs_check import program
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "out" / "docs"
+SITE = ROOT / "out" / "site"
+VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
 REPOSITORY = os.environ.get("ANABRANCH_REPOSITORY", "")
 """Where the files of this commit can be looked at, such as https://forge.example/anabranch/blob/v0.2.0; without it they are copied beside the pages."""
 PROJECT = ("CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md")
@@ -76,7 +85,9 @@ SECTIONS = (
             "reference/options.md",
             "reference/scenario.md",
             "reference/results.md",
+            "reference/keys.md",
             "reference/api.md",
+            "reference/events.md",
         ),
     ),
     (
@@ -107,6 +118,8 @@ def main() -> int:
     executable = program(arguments.program)
     write("reference/options.md", options(executable))
     write("reference/commands.md", commands(executable))
+    write("reference/keys.md", keys.page())
+    write("reference/events.md", keys.events())
     rfc = rfc_map()
     if rfc:
         write("reference/rfc.md", rfc)
@@ -117,11 +130,28 @@ def main() -> int:
     config = configuration()
     if arguments.pages_only or missing:
         return int(bool(missing))
-    return subprocess.run(
+    built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", str(config)],
         cwd=ROOT,
         check=False,
-    ).returncode
+    )
+    if built.returncode == 0:
+        versions(SITE)
+    return built.returncode
+
+
+def versions(site: Path) -> None:
+    """Writes which versions of the site there are, the newest first, and a page that leads there."""
+    there = sorted((path.parent.name for path in site.glob("[0-9]*/index.html")), key=Version, reverse=True)
+    entries = [
+        {"version": name, "title": name, "aliases": ["latest"] if name == there[0] else []} for name in there
+    ]
+    (site / "versions.json").write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+    (site / "index.html").write_text(
+        f'<!doctype html>\n<meta charset="utf-8">\n<title>anabranch</title>\n<meta http-equiv="refresh" content="0; url={there[0]}/index.html">\n'
+        f'<a href="{there[0]}/index.html">anabranch {there[0]}</a>\n',
+        encoding="utf-8",
+    )
 
 
 def write(name: str, text: str) -> None:
@@ -282,7 +312,7 @@ def configuration() -> Path:
     path = ROOT / "out" / "mkdocs.yml"
     nav = "\nnav:\n" + "\n".join("  " + line for line in listed) + "\n"
     path.write_text(
-        f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: site\n{nav}",
+        f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: {json.dumps(f'site/{VERSION}')}\n{nav}",
         encoding="utf-8",
     )
     return path

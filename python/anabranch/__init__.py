@@ -21,13 +21,17 @@
 docs/how-to/python.md tells more. Nothing but `aio` reads a clock: the same scenario and seed give the same result, always.
 """
 
-import types
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from ._core import __version__
-from .endpoints import Association, Event, Message, Network, Packet, connect
-from .running import Run, check, options, profiles, run
-from .scenario import Scenario
-from .tables import Tables
+
+if TYPE_CHECKING:
+    from . import aio, model
+    from .endpoints import Association, Event, Message, Network, Packet, connect
+    from .running import Run, check, options, profiles, run
+    from .scenario import Scenario
+    from .tables import Tables
 
 __all__ = [
     "Association",
@@ -47,12 +51,26 @@ __all__ = [
     "profiles",
     "run",
 ]
+_HOMES = {
+    "endpoints": ("Association", "Event", "Message", "Network", "Packet", "connect"),
+    "running": ("Run", "check", "options", "profiles", "run"),
+    "scenario": ("Scenario",),
+    "tables": ("Tables",),
+}
+"""The modules of this package, and the names that they have here."""
+_MODULES = ("aio", "model", "units", *_HOMES)
 
 
-def __getattr__(name: str) -> types.ModuleType:
-    # Loaded on first use: `model` needs the laboratory, which imports this package, and a simulation needs no event loop.
-    if name in ("aio", "model"):
-        import importlib
-
+def __getattr__(name: str) -> Any:
+    # Loaded on first use: tables need large libraries, `model` needs the laboratory, which imports this package, and who asks for the
+    # version needs none of them.
+    if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f".{home}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -10,16 +10,15 @@ from typing import Any
 
 from rich.console import Console
 
-from anabranch import _core
-
-from .judge import analyses, claims, declared, experiment, grades
+from .judge import analyses, claims, experiment, grades, toml_claims
 from .models import command as model
-from .plan import catalogue, folders, named, new, plan
+from .plan import catalogue, folders, lookup, new, plan
 from .run import campaign, executors, simulation, store, sweep
 from .run.progress import PROGRESS, Recorded, duration
 from .run.results import Results
 from .run.schedule import Schedule
 from .show import bundle, completions, report, serve, tables
+from .verbs import VERBS, top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,46 +66,44 @@ def _terminable() -> Iterator[None]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="anabranch-lab", description="Runs experiments and judges claims.")
-    parser.add_argument("--version", action="version", version=f"%(prog)s {_core.__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser, commands = top()
 
-    listing = commands.add_parser("list", help="every experiment, its sweeps and how many runs are on disk")
+    listing = commands.add_parser("list", help=VERBS["list"])
     listing.set_defaults(command=_list)
 
-    costs = commands.add_parser("plan", help="what would be run, and with --cost how long it takes")
+    costs = commands.add_parser("plan", help=VERBS["plan"])
     costs.set_defaults(command=_plan)
     costs.add_argument("--cost", action="store_true", help="processor time of every sweep")
 
-    run = commands.add_parser("run", help="make the runs that are not on disk yet")
+    run = commands.add_parser("run", help=VERBS["run"])
     run.set_defaults(command=_run)
 
-    judge = commands.add_parser("claims", help="judge the claims of the studies, write claims.json")
+    judge = commands.add_parser("claims", help=VERBS["claims"])
     judge.set_defaults(command=_claims)
     judge.add_argument("--table", action="store_true", help="print the experiment's own table too")
 
-    html = commands.add_parser("report", help="judge, draw and write the pages of the report")
+    html = commands.add_parser("report", help=VERBS["report"])
     html.set_defaults(command=_report)
 
-    everything = commands.add_parser("studies", help="run, judge and report: every experiment of every study")
+    everything = commands.add_parser("studies", help=VERBS["studies"])
     everything.set_defaults(command=_studies)
 
     packed = commands.add_parser(
         "bundle",
-        help="a study in one file: scenarios, judges, results, grades, versions, a Dockerfile",
+        help=VERBS["bundle"],
         description="Judges what is on disk and packs it with all that it came from. `anabranch-lab rerun FILE` makes the runs again, on any "
         "machine of the kind, and compares the grades.",
     )
     packed.set_defaults(command=_bundle)
 
-    again = commands.add_parser("rerun", help="make the runs of a bundle again and compare the grades")
+    again = commands.add_parser("rerun", help=VERBS["rerun"])
     again.set_defaults(command=_rerun)
     again.add_argument(
         "bundle", type=Path, metavar="BUNDLE", help="the file, or the folder that it was unpacked to"
     )
     again.add_argument("--out", type=Path, help="folder for results (default: BUNDLE-rerun here)")
 
-    old = commands.add_parser("prune", help="remove the results of other builds of the simulator")
+    old = commands.add_parser("prune", help=VERBS["prune"])
     old.set_defaults(command=_prune)
     old.add_argument(
         "--out", type=Path, help="folder for results (default: out beside the plan, or in the checkout)"
@@ -160,16 +157,16 @@ def _chosen(options: argparse.Namespace) -> list[Results]:
 
 
 def _plans(options: argparse.Namespace) -> list[plan.Plan]:
-    """The plans that a command names (`named`)."""
-    chosen, options.whole = named.plans(options.name, options.study, options.experiment, options.claim)
+    """The plans that a command names (`lookup`)."""
+    chosen, options.whole = lookup.plans(options.name, options.study, options.experiment, options.claim)
     for each in chosen:
-        declared.check(each, folders.study_of(each).claims)
+        toml_claims.check(each, folders.study_of(each).claims)
     return chosen
 
 
 def _out(options: argparse.Namespace, one: plan.Plan | None = None) -> Path:
     """Where results go: --out, or where they belong."""
-    return options.out if options.out is not None else named.out(None if one is None else one.folder)
+    return options.out if options.out is not None else lookup.out(None if one is None else one.folder)
 
 
 def _list(options: argparse.Namespace, console: Console) -> int:

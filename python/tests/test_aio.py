@@ -14,10 +14,10 @@ PORT = 9000
 
 
 def run(main):
-    """Run a coroutine, for half a minute at most."""
+    """Run a coroutine, for two minutes at most: no matter of speed."""
 
     async def within():
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             return await main
 
     return asyncio.run(within(), debug=True)
@@ -306,7 +306,7 @@ def test_a_silent_address_leaves_time_for_the_next(monkeypatch):
 
                 monkeypatch.setattr(loop, "getaddrinfo", both)
                 async with aio.connect(
-                    f"two.example:{PORT}", udp_port=udp_port, timeout="3 s"
+                    f"two.example:{PORT}", udp_port=udp_port, timeout="8 s"
                 ) as association:
                     assert association.remote == (HOST, udp_port)
 
@@ -317,11 +317,10 @@ def test_a_connect_that_is_cancelled_leaves_nothing_behind():
     async def main():
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
             silent.bind((HOST, 0))
-            silent.settimeout(5)
+            silent.setblocking(False)
             udp_port = silent.getsockname()[1]
             connecting = asyncio.ensure_future(_await(aio.connect(f"{HOST}:{PORT}", udp_port=udp_port)))
-            await asyncio.sleep(0.1)
-            _init, at = silent.recvfrom(2000)
+            _init, at = await asyncio.get_running_loop().sock_recvfrom(silent, 2000)
             connecting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await connecting
@@ -449,7 +448,9 @@ def test_many_at_once():
         async with serving(echo) as (server, udp_port):
 
             async def client(number):
-                async with aio.connect(f"{HOST}:{PORT}", udp_port=udp_port) as association:
+                # Ports of its own: of 30 that are drawn by chance two are the same now and then.
+                ports = {"udp_port": udp_port, "local_port": 20_000 + number}
+                async with aio.connect(f"{HOST}:{PORT}", **ports) as association:
                     for turn in range(20):
                         await association.send(f"{number} {turn}")
                         assert (await association.receive()).data.decode() == f"{number} {turn}"

@@ -88,6 +88,16 @@ def test_what_is_printed(expected, output, same):
     assert docs_check.prints(expected, output) is same
 
 
+def test_the_ways_to_install_are_commands():
+    text = (FILE.parents[1] / "README.md").read_text(encoding="utf-8")
+    found = [each.text for each in docs_check.blocks(text, "README.md")]
+    assert "cargo install --locked --path crates/cli" in found
+    assert "target/release/anabranch --help" in found
+    assert len([each for each in found if "out/dist/" in each]) == 4
+    # Only there: elsewhere tables name options and calls.
+    assert not list(docs_check.blocks("| | |\n|---|---|\n| x | `make demo` |\n", "docs/x.md"))
+
+
 def ran(tmp_path, monkeypatch, text):
     """The outcomes of a page in a checkout of its own."""
     checkout = tmp_path / "checkout"

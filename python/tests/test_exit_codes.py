@@ -3,10 +3,11 @@
 import importlib.metadata
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-from anabranch_lab import cli
+from anabranch_lab import cli, verbs
 from anabranch_lab.plan import new
 
 
@@ -15,6 +16,30 @@ def test_the_version(capsys):
         cli.main(["--version"])
     assert end.value.code == 0
     assert capsys.readouterr().out == f"anabranch-lab {importlib.metadata.version('anabranch')}\n"
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_help_and_version_load_nothing_large(option):
+    lines = [
+        "import atexit, sys",
+        "large = {'matplotlib', 'numpy', 'pandas', 'polars', 'pyarrow', 'rich', 'scipy', 'sympy', 'duckdb', 'jinja2'}",
+        "atexit.register(lambda: print('loaded:', sorted(large & set(sys.modules)), file=sys.stderr))",
+        "from anabranch_lab.__main__ import main",
+        f"sys.argv[1:] = [{option!r}]",
+        "sys.exit(main())",
+    ]
+    told = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
+    )
+    assert told.stderr == "loaded: []\n"
+    assert told.stdout.startswith("anabranch-lab " if option == "--version" else "usage: anabranch-lab")
+
+
+def test_the_help_is_the_same_with_every_command_loaded(capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--help"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == verbs.short().format_help()
 
 
 def test_without_a_command_there_is_the_usage(capsys):

@@ -60,7 +60,7 @@ def judged(out):
 def test_the_page_of_the_first_experiment_works_as_it_is_printed(tmp_path):
     lines = commands("start/experiment.md")
     assert len(lines) == 6
-    typed(lines, tmp_path)
+    assert "1 own claim: 1 holds" in typed(lines, tmp_path)
     folder = tmp_path / "losses"
     claims = judged(folder / "out")
     assert {name: (claim["grade"], claim["word"]) for name, claim in claims.items()} == {

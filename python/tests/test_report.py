@@ -9,7 +9,7 @@ from anabranch_lab import cli
 from anabranch_lab.judge import claims, experiment, grades
 from anabranch_lab.plan import catalogue
 from anabranch_lab.run import campaign
-from anabranch_lab.show import plots, report
+from anabranch_lab.show import forest, plots, report, tables
 
 
 class Page(HTMLParser):
@@ -195,6 +195,19 @@ def test_totals_have_a_row_for_each_study_of_ours(tmp_path):
     assert report.write_totals(page, [(name, [made()]) for name in ("rate", "messages")])
     rows = page.read_text().splitlines()
     assert [row.split(" | ")[0] for row in rows if "hypotheses" in row] == ["| rate", "| messages"]
+
+
+def test_what_nobody_has_published_holds_and_is_not_reproduced():
+    ours, published = [made(), made(measured=2)], [made(catalogue.PUBLISHED)] * 3
+    why = " (anabranch-lab claims says of each why)"
+    assert tables.in_a_line(ours[:1]) == f"1 own claim: 1 holds{why}"
+    assert tables.in_a_line(published) == f"3 claims: 3 reproduced{why}"
+    assert tables.in_a_line(ours + published) == (
+        f"3 claims: 3 reproduced. 2 own claims: 1 holds; 1 does not hold{why}"
+    )
+    assert tables.in_a_line([]) == "0 claims"
+    assert "A holds" in forest.caption(ours)
+    assert "A reproduced" in forest.caption(ours + published)
 
 
 def test_grades_are_counted_with_their_letters():

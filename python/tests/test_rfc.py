@@ -93,12 +93,12 @@ def test_markers_and_quotes_are_found_where_they_stand(rfc, checkout):
 def test_the_page_is_written_and_states_are_kept(rfc, checkout, capsys):
     root = checkout()
     assert rfc.run(root, check=True, unanswered=False) == 1
-    assert "docs/rfc/states.md is stale" in capsys.readouterr().out
+    assert "docs/rfc/states.txt is stale" in capsys.readouterr().out
     assert not (root / "out").exists()
     assert rfc.run(root, check=False, unanswered=False) == 0
     assert rfc.run(root, check=True, unanswered=False) == 0
     page = root / "out" / "docs" / "rfc.md"
-    states = (root / "docs" / "rfc" / "states.md").read_text()
+    states = (root / "docs" / "rfc" / "states.txt").read_text()
     total = "| 9999 | MUST | 4 | 2 | 0 | 0 | 1 | 1 |"
     assert total in page.read_text()
     assert total in states
@@ -124,7 +124,7 @@ def test_a_state_that_changes_is_stale(rfc, checkout, capsys):
     assert rfc.run(root, check=True, unanswered=False) == 1
     said = capsys.readouterr().out
     assert said.count("\n") == 1
-    assert "docs/rfc/states.md is stale" in said
+    assert "docs/rfc/states.txt is stale" in said
 
 
 def test_a_script_that_is_expected_to_fail_shows_what_is_open(rfc, checkout):

@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 from . import deb, image, program, sbom
-from .common import OUT, ROOT, VERSION, Missing, output, run, sha256
+from .common import OUT, ROOT, VERSION, MissingError, output, run, sha256
 
 PARTS = ("crates", "program", "deb", "image", "wheel", "sbom", "sums")
 OF_PROGRAM = {"program", "deb", "image", "wheel"}
@@ -57,7 +57,7 @@ def main() -> int:
     OUT.mkdir(parents=True, exist_ok=True)
     try:
         made = list(make(parts, arguments))
-    except Missing as missing:
+    except MissingError as missing:
         print(f"missing: {missing}", file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as error:
@@ -76,7 +76,7 @@ def make(parts: set[str], arguments: argparse.Namespace):
     if programs:
         native = programs.get(os.uname().machine)
         if native is None:
-            raise Missing(
+            raise MissingError(
                 f"a program for {os.uname().machine}, which writes the manual pages: name it with --arch, too"
             )
         static(native)
@@ -104,7 +104,7 @@ def compiled(arguments: argparse.Namespace) -> dict[str, Path]:
     for architecture in arguments.arch or ("x86_64", "aarch64"):
         try:
             found[architecture] = program.build(architecture, arguments.profile)
-        except Missing as missing:
+        except MissingError as missing:
             if arguments.arch or architecture == machine:
                 raise
             print(f"left out: packages for {architecture}, for want of {missing}", file=sys.stderr)
@@ -115,7 +115,7 @@ def static(path: Path) -> None:
     """Refuses a program that needs libraries: what is packed must run where there are none."""
     headers = output("readelf", "--program-headers", path)
     if "INTERP" in headers:
-        raise Missing(f"a static program: {path} asks for a loader of libraries")
+        raise MissingError(f"a static program: {path} asks for a loader of libraries")
 
 
 def crates(verify: bool):

@@ -1,8 +1,9 @@
 """`make dist-check`: installs each package of out/dist where there is nothing else, moves a file over loopback with it and simulates an example.
 
 The static program, the Debian package and the container image run in a root file system that has only what they bring (as root by
-`chroot`, else in a user namespace); the wheel is installed into a new environment and draws a first figure; source crates are installed by
-cargo from their archives; the program of another processor runs under QEMU.
+`chroot`, else in a user namespace); the wheel is installed into a new environment and draws a first figure; source crates are compiled from
+their archives: all of them, and an example of the library is run (`facade`), and the program by `cargo install` (`crates`); the program of another
+processor runs under QEMU.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import venv
 from pathlib import Path
 
 from . import bare, compose
-from .common import OUT, VERSION, run, sha256
+from .common import OUT, ROOT, TARGET, VERSION, run, sha256
 
 # Outside of the checkout: the laboratory would find it from within.
 WORK = Path(tempfile.gettempdir()) / f"anabranch-dist-check-{os.getuid()}"
@@ -145,7 +146,7 @@ def check_image(path: Path) -> str:
     index = json.loads((layout / "index.json").read_bytes())
     (entry,) = index["manifests"]
     described = json.loads(blob(layout, entry))
-    entries = described["manifests"] if "manifests" in described else [entry]
+    entries = described.get("manifests", [entry])
     seen = []
     for each in entries:
         root = fresh(f"{path.name}-{each['platform']['architecture']}")
@@ -219,19 +220,56 @@ def check_wheel(path: Path) -> str:
     return f"{seen}, installed by {how} in {installed:.0f} s, first figure after {first:.0f} s"
 
 
-def check_crates(path: Path) -> str:
-    """`cargo install` of the program from its archive, with the other archives in place of the registry."""
-    folder = fresh("crates")
+def unpack_crates(path: Path, folder: Path) -> dict[str, Path]:
+    """Unpacks all crates that lie beside this one; their folders by name."""
     for archive in path.parent.glob("*.crate"):
         with tarfile.open(archive) as packed:
             packed.extractall(folder, filter="data")
+    return {each.name.removesuffix(f"-{VERSION}"): each for each in sorted(folder.iterdir())}
+
+
+def check_facade(path: Path) -> str:
+    """Every crate checked by the compiler, and an example of the library run, from the archives.
+
+    Profiles and lock file are those of the repository, and so is the folder of what was compiled: after lints and tests only the
+    crates themselves are left, without optimisation.
+    """
+    folder = fresh("facade")
+    crates = unpack_crates(path, folder)
+    manifest = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+    profiles = "".join(
+        re.findall(
+            r"^\[profile\.dev\.package\.(?!anabranch).*?(?=^\[|\Z)", manifest, re.MULTILINE | re.DOTALL
+        )
+    )
+    patches = "".join(f'{name} = {{ path = "{each.name}" }}\n' for name, each in crates.items())
+    (folder / "Cargo.toml").write_text(
+        '[workspace]\nresolver = "3"\nmembers = ["anabranch-*"]\n\n'
+        f"[profile.dev]\nopt-level = 0\ndebug = false\n\n{profiles}\n[patch.crates-io]\n{patches}",
+        encoding="utf-8",
+    )
+    shutil.copy(ROOT / "Cargo.lock", folder)
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET)}
+    run("cargo", "check", "--quiet", "--offline", "--workspace", cwd=folder, env=environment)
+    printed = subprocess.run(
+        ["cargo", "run", "--quiet", "--offline", "--features", "live,sim", "--example", "simulate"],
+        cwd=crates["anabranch"], env=environment, check=True, text=True, stdout=subprocess.PIPE,
+    ).stdout  # fmt: skip
+    if "Mbit/s" not in printed:
+        raise AssertionError(f"the example `simulate` printed {printed!r}")
+    return f"{len(crates)} crates compile, an example printed {printed.splitlines()[0]!r}"
+
+
+def check_crates(path: Path) -> str:
+    """`cargo install` of the program from its archive, with the other archives in place of the registry."""
+    folder = fresh("crates")
+    crates = unpack_crates(path, folder)
     options = []
-    for each in sorted(folder.iterdir()):
-        name = each.name.removesuffix(f"-{VERSION}")
+    for name, each in crates.items():
         if name != "anabranch-cli":
             options += ["--config", f'patch.crates-io.{name}.path="{each}"']
     run(
-        "cargo", "install", "--quiet", "--debug", "--locked", *options, "--path", folder / f"anabranch-cli-{VERSION}", "--root", folder / "installed",
+        "cargo", "install", "--quiet", "--debug", "--locked", *options, "--path", crates["anabranch-cli"], "--root", folder / "installed",
         "--target-dir", OUT / "build" / "installed", cwd=folder,
     )  # fmt: skip
     return bare.try_out(bare.Installed(folder / "installed", "/bin/anabranch"))
@@ -251,6 +289,7 @@ CHECKS = {
     "deb": (f"anabranch_{VERSION}_*.deb", check_deb),
     "image": (f"anabranch-{VERSION}-image.tar", check_image),
     "wheel": (f"anabranch-{VERSION}-*.whl", check_wheel),
+    "facade": (f"crates/anabranch-{VERSION}.crate", check_facade),
     "crates": (f"crates/anabranch-cli-{VERSION}.crate", check_crates),
     "sums": ("SHA256SUMS", check_sums),
 }

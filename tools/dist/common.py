@@ -19,7 +19,7 @@ SUMMARY = "SCTP in user space, and a simulator of networks that runs it"
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """Something that this machine lacks, in a sentence that says how to get it."""
 
 

@@ -3,8 +3,8 @@
 import gzip
 import os
 import shutil
-from email.utils import format_datetime
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
 from .common import DEBIAN, OUT, ROOT, SUMMARY, VERSION, epoch, run

@@ -6,7 +6,7 @@ import sys
 import tomllib
 
 from . import toolchain
-from .common import OUT, ROOT, Missing, output, run
+from .common import OUT, ROOT, MissingError, output, run
 
 
 def main() -> int:
@@ -14,7 +14,7 @@ def main() -> int:
     promised = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["rust-version"]
     try:
         compiler = old(promised)
-    except Missing as missing:
+    except MissingError as missing:
         print(f"missing: {missing}", file=sys.stderr)
         return 1
     print(output(compiler, "--version").strip(), flush=True)

@@ -27,8 +27,8 @@ def build(architecture: str, profile: str) -> Path:
 def nameless() -> list[str]:
     """Flags that keep the folders of this machine out of the program: wherever it is built, it is the same."""
     home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    folders = {each: "/registry" for each in sorted(home.glob("registry/src/*"))}
-    folders |= {each: "/toolchain" for each in sorted(toolchain.FOLDER.glob("rustc-*"))}
+    folders = dict.fromkeys(sorted(home.glob("registry/src/*")), "/registry")
+    folders |= dict.fromkeys(sorted(toolchain.FOLDER.glob("rustc-*")), "/toolchain")
     return [f"--remap-path-prefix={folder}={name}" for folder, name in folders.items()]
 
 

@@ -6,7 +6,7 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .common import OUT, ROOT, SUMMARY, VERSION, Missing, epoch, output
+from .common import OUT, ROOT, SUMMARY, VERSION, MissingError, epoch, output
 
 
 def write() -> Path:
@@ -21,7 +21,7 @@ def write() -> Path:
         from cyclonedx.validation.json import JsonStrictValidator
         from packageurl import PackageURL
     except ModuleNotFoundError as error:
-        raise Missing(
+        raise MissingError(
             f"the Python package of {error.name}: make venv, and run it with .venv/bin/python"
         ) from error
 

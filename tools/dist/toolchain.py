@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .common import DEBIAN, ROOT, Missing, output, run
+from .common import DEBIAN, ROOT, MissingError, output, run
 
 FOLDER = ROOT / "out" / "toolchain"
 
@@ -34,7 +34,7 @@ def musl(architecture: str) -> Toolchain:
     native = architecture == os.uname().machine
     gcc = "cc" if native else gnu + "gcc"
     if not shutil.which(gcc):
-        raise Missing(
+        raise MissingError(
             f"a linker for {target} ({gcc}). On Debian: apt-get install gcc-{architecture.replace('_', '-')}-linux-gnu"
         )
     tool = Toolchain(target, "rustup", "strip" if native else gnu + "strip", ["--target", target])
@@ -48,7 +48,7 @@ def musl(architecture: str) -> Toolchain:
 def debian(tool: Toolchain, architecture: str, gcc: str) -> None:
     """Makes a toolchain that compiles the standard library, from Debian's packages."""
     if not shutil.which("apt-get"):
-        raise Missing(f"the standard library for {tool.target}: rustup target add {tool.target}")
+        raise MissingError(f"the standard library for {tool.target}: rustup target add {tool.target}")
     home = compiler(["rust-web-src"])
     triplet = f"{architecture}-linux-gnu"
     package = f"musl-dev:{DEBIAN[architecture]}"
@@ -80,7 +80,7 @@ def compiler(more: list[str] = (), version: str = "") -> Path:
     ]
     fitting = [each for each in versions if each.startswith(version)]
     if not fitting:
-        raise Missing(
+        raise MissingError(
             f"a package rustc-web {version}: Debian 12 has it, this machine's package lists do not (apt-get update)"
         )
     # The newest is the first.
@@ -130,11 +130,18 @@ def download(names: list[str], architecture: str = "") -> Path:
 
 
 def unpack(packages: Path, to: Path) -> None:
-    """Unpacks every package of a folder, and forgets the packages."""
+    """Unpacks every package of a folder, and forgets the packages. An empty folder, which a run that was interrupted or another that began
+    meanwhile leaves, would stand for what is missing in every later run.
+    """
+    found = sorted(packages.glob("*.deb"))
+    if not found:
+        raise MissingError(
+            f"packages in {packages}: nothing was downloaded, or another run took them; run it again"
+        )
     half = to.with_name(to.name + ".part")
     shutil.rmtree(half, ignore_errors=True)
     half.mkdir(parents=True)
-    for each in sorted(packages.glob("*.deb")):
+    for each in found:
         run("dpkg-deb", "-x", each, half)
     shutil.rmtree(packages)
     half.rename(to)

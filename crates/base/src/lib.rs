@@ -18,17 +18,17 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod cold_path;
 mod datagram;
 pub mod driver;
-mod rare;
 mod rng;
 mod secret;
 mod time;
 mod trace;
 pub mod units;
 
+pub use cold_path::{cold_path, cold_path as rare};
 pub use datagram::{Dscp, Ecn, Meta, Transmit};
-pub use rare::rare;
 pub use rng::Rng;
 pub use secret::SecretRng;
 pub use time::{Duration, Instant};

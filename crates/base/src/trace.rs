@@ -1,6 +1,6 @@
 //! Trace events: one vocabulary for SCTP and TCP, so that there is one recorder, one file format and one plot.
 
-use crate::{Duration, Instant, rare};
+use crate::{Duration, Instant, cold_path};
 
 /// Why something was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,7 +114,7 @@ impl Trace {
     #[inline]
     pub fn record(&mut self, build: impl FnOnce() -> TraceRecord) {
         if let Some(records) = &mut self.records {
-            rare();
+            cold_path();
             records.push(build());
         }
     }

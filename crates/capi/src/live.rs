@@ -8,7 +8,7 @@ use std::time::Duration;
 use anabranch_live::{
     CloseReason, Closed, ConnectError, Endpoint, EndpointConfig, SendError, default_association, in_words,
 };
-use anabranch_sctp::Config as Values;
+use anabranch_sctp::{Config as Values, State};
 use tokio::runtime::Runtime;
 
 use crate::config::{Config, values};
@@ -46,6 +46,8 @@ pub struct DriverOptions {
 
 /// Waits as long as it takes: for calls with a patience in nanoseconds.
 const FOREVER: u64 = u64::MAX;
+/// Nanoseconds that the end of an attempt has to leave.
+const LAST_WORDS: u64 = 500_000_000;
 /// Addresses of one endpoint at most.
 const MOST_ADDRESSES: usize = 64;
 
@@ -57,6 +59,8 @@ struct Waiting {
 
 struct Driving {
     endpoint: Endpoint,
+    /// What associations begin with.
+    config: Arc<Values>,
     runtime: Option<Runtime>,
 }
 
@@ -79,6 +83,26 @@ impl Driving {
         let patience = Duration::from_nanos(patience);
         let done = runtime.block_on(async { tokio::time::timeout(patience, future).await });
         done.map_err(|_| Failure::new(Status::ErrorTimeout, format!("not within {patience:?}")))
+    }
+
+    /// Ends an association that has not come up in time. A peer that knows of it already is told before this returns: the driver may be
+    /// given back next, with what has not left.
+    fn give_up(&self, association: &anabranch_live::Association) {
+        let is_known = association.command(|core, now| {
+            let is_known = core.state() == State::CookieEchoed;
+            core.abort(now, b"no answer in time");
+            is_known
+        });
+        if is_known != Some(true) {
+            return;
+        }
+        // What leaves wakes nobody, so it is looked for; sockets may take nothing.
+        let told = async {
+            while association.snapshot().is_some_and(|snapshot| snapshot.control.sent.abort == 0) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let _ = self.wait(LAST_WORDS, told);
     }
 }
 
@@ -111,6 +135,16 @@ fn keep(
 
 fn ended(reason: &CloseReason) -> Failure {
     Failure::new(Status::ErrorClosed, format!("the association has ended: {}", in_words(reason)))
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
+fn not_begun(error: ConnectError) -> Failure {
+    let status = match &error {
+        ConnectError::Failed(_) | ConnectError::Ended => Status::ErrorClosed,
+        ConnectError::Refused(_) => Status::ErrorRefused,
+        ConnectError::Port { .. } => Status::ErrorSystem,
+    };
+    Failure::new(status, error)
 }
 
 fn not_sent(error: &SendError) -> Failure {
@@ -146,7 +180,8 @@ pub unsafe extern "C" fn anabranch_driver_new(
             addresses.push(unsafe { memory::read(place, "addresses")? }.get()?);
         }
         let association = values(config, default_association)?;
-        let mut config = EndpointConfig { association, ..EndpointConfig::on_port(options.port) };
+        let mut config =
+            EndpointConfig { association: Arc::clone(&association), ..EndpointConfig::on_port(options.port) };
         if options.max_associations > 0 {
             config.max_associations = options.max_associations;
         }
@@ -161,7 +196,8 @@ pub unsafe extern "C" fn anabranch_driver_new(
             let _within = runtime.enter();
             Endpoint::bind(&addresses, config).map_err(|error| system(&error))?
         };
-        let name = DRIVERS.keep(Arc::new(Driving { endpoint, runtime: Some(runtime) }))?;
+        let name =
+            DRIVERS.keep(Arc::new(Driving { endpoint, config: association, runtime: Some(runtime) }))?;
         // SAFETY: as the caller says.
         unsafe { memory::write(driver, std::ptr::without_provenance_mut(name), "driver")? };
         Ok(Status::Ok)
@@ -228,22 +264,21 @@ pub unsafe extern "C" fn anabranch_driver_connect(
             return Err(Failure::null("association"));
         }
         let driving = self::driver(driver)?;
-        let connecting = async {
-            if config.is_null() {
-                return Ok(driving.endpoint.connect(remote, port).await);
-            }
-            let config = values(config, Values::for_networks)?;
-            Ok(driving.endpoint.connect_with(remote, port, config).await)
+        let config = if config.is_null() {
+            Arc::clone(&driving.config)
+        } else {
+            values(config, Values::for_networks)?
         };
-        let connected = driving.wait(patience, connecting)??.map_err(|error| {
-            let status = match &error {
-                ConnectError::Failed(_) | ConnectError::Ended => Status::ErrorClosed,
-                ConnectError::Refused(_) => Status::ErrorRefused,
-                ConnectError::Port { .. } => Status::ErrorSystem,
-            };
-            Failure::new(status, error)
-        })?;
-        let name = keep(Arc::clone(&driving), connected)?;
+        let begun = driving.wait(FOREVER, async { driving.endpoint.begin(remote, port, config) })?;
+        let begun = begun.map_err(not_begun)?;
+        match driving.wait(patience, begun.established()) {
+            Ok(up) => up.map_err(ConnectError::Failed).map_err(not_begun)?,
+            Err(failure) => {
+                driving.give_up(&begun);
+                return Err(failure);
+            }
+        }
+        let name = keep(Arc::clone(&driving), begun)?;
         // SAFETY: as the caller says.
         unsafe { memory::write(association, name, "association")? };
         Ok(Status::Ok)

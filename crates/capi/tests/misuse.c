@@ -181,8 +181,12 @@ static void *waits(void *unused) {
     uint8_t buffer[16];
     anabranch_received received;
     (void)unused;
-    // It was given back while this waits: the wait ends with the association, and touches nothing that is freed.
-    EXPECT(ERROR_CLOSED, anabranch_association_receive(shared, -1, UINT64_MAX, buffer, sizeof buffer, &received));
+    anabranch_status status = anabranch_association_receive(shared, -1, UINT64_MAX, buffer, sizeof buffer, &received);
+    // It was given back while this waits: the wait ends with the association, and touches nothing that is freed. On a busy machine it
+    // was given back before this began to wait.
+    if (status != ANABRANCH_STATUS_ERROR_HANDLE) {
+        EXPECT(ERROR_CLOSED, status);
+    }
     return NULL;
 }
 
@@ -245,8 +249,7 @@ static void of_drivers(void) {
     if (pthread_create(&thread, NULL, waits, NULL) != 0) {
         exit(1);
     }
-    // Whether the thread waits already, or will: it looks the name up first. An event shows that it has begun to read; without one a
-    // moment has to do.
+    // Time for the thread to begin to wait: nothing shows that it does.
     anabranch_received none;
     for (int i = 0; i < 200; i++) {
         anabranch_association_receive(accepted, -1, 1000000, larger, sizeof larger, &none);

@@ -4,6 +4,7 @@
 //! (Adaptation Layer Indication, RFC 5061, 4.2.6). With any other peer, the end of the first input ends the
 //! association.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anabranch_live::{Association, Message, Received, SendError};
@@ -46,6 +47,12 @@ pub(crate) fn mark(message: &Received) -> Option<Mark> {
 
 /// Sends the mark of the end behind all that was sent.
 pub(crate) async fn send_end(association: &Association, stream: u16) -> Result<(), SendError> {
+    acknowledged(association).await;
+    send(association, stream, Mark::End).await
+}
+
+/// Waits until the peer has all that was sent, or the association has ended.
+async fn acknowledged(association: &Association) {
     // Messages on other streams, and unordered ones, could arrive after the mark: it waits until all are acknowledged.
     let dry = association.until(|core| {
         let stats = core.snapshot().stats;
@@ -55,7 +62,6 @@ pub(crate) async fn send_end(association: &Association, stream: u16) -> Result<(
         _ = dry => {}
         _ = association.closed() => {}
     }
-    send(association, stream, Mark::End).await
 }
 
 /// Tells the peer that all it has sent is written.
@@ -72,6 +78,9 @@ async fn send(association: &Association, stream: u16, mark: Mark) -> Result<(), 
 pub(crate) struct HalfClose {
     ends: Mutex<Ends>,
     peers: Notify,
+    /// Marks that were sent, and that have come: of one byte each.
+    sent: AtomicU64,
+    heard: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,13 +98,34 @@ impl HalfClose {
         *self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing more comes from here.
-    pub(crate) fn end_ours(&self) {
+    /// Nothing more comes from here: tells the peer, behind all that was sent.
+    pub(crate) async fn end_ours(&self, association: &Association, stream: u16) -> Result<(), SendError> {
         self.ends.lock().unwrap_or_else(PoisonError::into_inner).ours = true;
+        acknowledged(association).await;
+        self.send(association, stream, Mark::End).await
+    }
+
+    /// Tells the peer that all it has sent is written.
+    pub(crate) async fn answer(&self, association: &Association, stream: u16) -> Result<(), SendError> {
+        self.send(association, stream, Mark::Written).await
+    }
+
+    async fn send(&self, association: &Association, stream: u16, mark: Mark) -> Result<(), SendError> {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        send(association, stream, mark).await
+    }
+
+    /// The bytes of users among those that an association has sent and received.
+    pub(crate) fn without_marks(&self, sent: u64, received: u64) -> (u64, u64) {
+        (
+            sent.saturating_sub(self.sent.load(Ordering::Relaxed)),
+            received.saturating_sub(self.heard.load(Ordering::Relaxed)),
+        )
     }
 
     /// The peer has said so. Where both have finished, and have what the other has sent, the association ends.
     pub(crate) fn hear(&self, association: &Association, mark: Mark) {
+        self.heard.fetch_add(1, Ordering::Relaxed);
         let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         match mark {
             Mark::End => ends.peers = true,

@@ -256,10 +256,15 @@ pub(crate) fn resolve(target: &str, udp: u16) -> Result<(Vec<SocketAddr>, u16), 
     if found.is_empty() { Err(wrong("the name has no address")) } else { Ok((found, port)) }
 }
 
+/// Polls of tasks after which the runtime looks for timers and signals that are due. A driver's poll may move a megabyte, so that the 61 of
+/// the default could take half a second.
+const EVENT_INTERVAL: u32 = 8;
+
 /// A runtime whose drivers go on while this thread waits for standard output.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
+        .event_interval(EVENT_INTERVAL)
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))

@@ -1,18 +1,17 @@
 //! One association as a pipe: standard input goes to the peer, what comes goes to standard output.
 
-use std::io::{ErrorKind, IsTerminal, Read, Write};
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use anabranch_live::{Association, CloseReason, Closed, Endpoint, Message, SendError};
-use bytes::{Bytes, BytesMut};
 use clap::Args;
-use tokio::sync::mpsc;
 
 use crate::ending;
 use crate::failure::Failure;
 use crate::half_close::{self, HalfClose, Mark};
+use crate::input::Input;
 use crate::live::{NetworkOptions, name, size};
 use crate::marks::Marks;
 use crate::progress::Progress;
@@ -86,8 +85,9 @@ pub(crate) async fn serve(
     network.tell(|| format!("{} is here", name(&association)));
     let watcher = network.watch(&association);
     let interrupted = abort_when_interrupted(network, endpoint, &association)?;
-    let progress = Progress::of_pipe(&association, options.shows_progress());
-    let done = pipe(&association, options, at_end, &progress).await;
+    let half_close = half_close::is_agreed(&association).then(Arc::<HalfClose>::default);
+    let progress = Progress::of_pipe(&association, half_close.clone(), options.shows_progress());
+    let done = pipe(&association, options, at_end, half_close, &progress).await;
     progress.finish();
     if let Some(watcher) = watcher {
         let _ = watcher.await;
@@ -106,18 +106,18 @@ async fn pipe(
     association: &Association,
     options: &PipeOptions,
     at_end: AtEnd,
+    half_close: Option<Arc<HalfClose>>,
     progress: &Progress,
 ) -> Result<(), Failure> {
     if let Err(failure) = options.marks.give(association) {
         association.abort(b"a code point cannot be had");
         return Err(failure);
     }
-    let half_close = half_close::is_agreed(association).then(Arc::<HalfClose>::default);
     let sending = if options.recv_only {
         // With nothing to send, this side ends its direction at once.
         half_close.clone().map(|ends| tokio::spawn(end_input(association.clone(), options.clone(), ends)))
     } else {
-        let input = read_input(options.message);
+        let input = Input::read(options.message);
         let ends = half_close.clone();
         Some(tokio::spawn(send_input(association.clone(), options.clone(), input, at_end, ends)))
     };
@@ -165,32 +165,6 @@ async fn pipe(
     }
 }
 
-/// Standard input in pieces, read by a thread of its own: a read of standard input cannot be cancelled.
-fn read_input(size: usize) -> mpsc::Receiver<std::io::Result<Bytes>> {
-    let (sender, receiver) = mpsc::channel(4);
-    std::thread::spawn(move || {
-        let mut input = std::io::stdin().lock();
-        let mut buffer = BytesMut::new();
-        loop {
-            buffer.resize(size, 0);
-            let read = match input.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    let _ = sender.blocking_send(Err(error));
-                    break;
-                }
-            };
-            let message = buffer.split_to(read).freeze();
-            if sender.blocking_send(Ok(message)).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
-}
-
 /// Time after the end of the peer's input after which the user is told that their own is still open.
 const OPEN_INPUT: Duration = Duration::from_secs(2);
 
@@ -198,7 +172,7 @@ const OPEN_INPUT: Duration = Duration::from_secs(2);
 /// more was read. A user whose own input stays open is told so.
 async fn answer_end(association: Association, stream: u16, ends: Arc<HalfClose>) {
     // If it has ended meanwhile the pipe tells why.
-    let _ = half_close::send_written(&association, stream).await;
+    let _ = ends.answer(&association, stream).await;
     tokio::select! {
         () = tokio::time::sleep(OPEN_INPUT) => {}
         _ = association.closed() => return,
@@ -216,17 +190,23 @@ async fn end_input(
     ends: Arc<HalfClose>,
 ) -> Result<(), Failure> {
     // If it has ended meanwhile the pipe tells why.
-    let _ = half_close::send_end(&association, options.stream).await;
-    ends.end_ours();
+    let _ = ends.end_ours(&association, options.stream).await;
     Ok(())
 }
 
-/// Sends the input until it ends, or the association does. An error if input was read that a peer did not wait for,
+/// The peer ended in order, and did not wait for all input.
+fn not_sent() -> Failure {
+    let what =
+        "the peer has ended the association: the rest of standard input was not sent; let that side end last";
+    Failure::failed(what)
+}
+
+/// Sends the input until it ends, or the association does. An error if there was input that a peer did not wait for,
 /// although it ended in order.
 async fn send_input(
     association: Association,
     options: PipeOptions,
-    mut input: mpsc::Receiver<std::io::Result<Bytes>>,
+    mut input: Input,
     at_end: AtEnd,
     half_close: Option<Arc<HalfClose>>,
 ) -> Result<(), Failure> {
@@ -240,8 +220,11 @@ async fn send_input(
         // Input that was read before the association ended comes first: the pipe looks at it even then.
         let read = tokio::select! {
             biased;
-            read = input.recv() => read,
-            _ = association.closed() => return Ok(()),
+            read = input.next() => read,
+            reason = association.closed() => {
+                let unsent = reason == CloseReason::Graceful && input.has_more().await;
+                return if unsent { Err(not_sent()) } else { Ok(()) };
+            }
             () = idle(sent) => None,
         };
         let Some(read) = read else { break };
@@ -265,10 +248,7 @@ async fn send_input(
             Err(
                 SendError::Closed(CloseReason::Graceful)
                 | SendError::Refused(anabranch_sctp::SendError::Closing),
-            ) => {
-                let what = "the peer has ended the association: the rest of standard input was not sent; let that side end last";
-                return Err(Failure::failed(what));
-            }
+            ) => return Err(not_sent()),
             // The pipe tells why.
             Err(SendError::Closed(_)) => return Ok(()),
             Err(SendError::Refused(error)) => {

@@ -1,11 +1,13 @@
 //! How far a transfer is, on a terminal, while it goes on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_live::Association;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::amounts;
+use crate::half_close::HalfClose;
 use crate::stopwatch::Stopwatch;
 
 /// Time between two updates of the line.
@@ -18,8 +20,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Draws what an association sends and receives until [`Progress::finish`].
-    pub(crate) fn of_pipe(association: &Association, shown: bool) -> Self {
+    /// Draws what an association sends and receives until [`Progress::finish`], without the marks of a half-close.
+    pub(crate) fn of_pipe(
+        association: &Association,
+        half_close: Option<Arc<HalfClose>>,
+        shown: bool,
+    ) -> Self {
         if !shown {
             return Self { bar: None };
         }
@@ -35,9 +41,11 @@ impl Progress {
             while !line.is_finished() {
                 tokio::time::sleep(EVERY).await;
                 let Some(stats) = association.snapshot().map(|all| all.stats) else { break };
-                let (sent, came) = (stats.payload_bytes_unique, stats.payload_bytes_received_new);
+                let counted = (stats.payload_bytes_unique, stats.payload_bytes_received_new);
+                let (sent, came) =
+                    half_close.as_ref().map_or(counted, |ends| ends.without_marks(counted.0, counted.1));
                 let now = watch.seconds();
-                let rate = (sent + came - before) as f64 * 8.0 / (now - at).max(1e-9);
+                let rate = (sent + came).saturating_sub(before) as f64 * 8.0 / (now - at).max(1e-9);
                 (before, at) = (sent + came, now);
                 let trip = stats
                     .srtt

@@ -179,7 +179,7 @@ fn perf_counts_on_both_sides() {
         out.read_line(&mut line).expect("it says where it is");
         let udp = line.trim().rsplit(':').next().expect("a port").to_owned();
         let arguments = [
-            &["perf", "client", "127.0.0.1", "--peer-udp-port", &udp, "-t", "0.5", "-i", "0.2", "--json"],
+            &["perf", "client", "127.0.0.1", "--peer-udp-port", &udp, "-t", "1", "-i", "0.2", "--json"],
             more,
         ]
         .concat();

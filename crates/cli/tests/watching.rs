@@ -337,21 +337,32 @@ fn cpu(child: &Child) -> f64 {
 
 #[test]
 fn ping_sleeps_while_it_waits() {
-    // The second heartbeat leaves after a second: the server is suspended by then, and nobody answers.
+    // However late the server is suspended, a heartbeat is left that nobody answers.
     let mut server = Server::start(&["--echo", "--count", "1"]);
-    let ping =
-        ["ping", "127.0.0.1:9000", "--peer-udp-port", &server.udp.clone(), "-c", "2", "-i", "1", "-W", "3"];
+    let ping = [
+        "ping",
+        "127.0.0.1:9000",
+        "--peer-udp-port",
+        &server.udp.clone(),
+        "-c",
+        "1000",
+        "-i",
+        "1",
+        "-W",
+        "60",
+    ];
     let mut child = anabranch(&ping).spawn().expect("it starts");
     server.says("is here");
     server.signal(Signal::SIGSTOP);
     std::thread::sleep(std::time::Duration::from_millis(2500));
     assert!(child.try_wait().expect("a child").is_none(), "it does not wait");
+    // Its start included, which may be slow: who does not sleep takes two seconds more.
     let used = cpu(&child);
-    assert!(used < 0.4, "{used} s of CPU while it waits");
-    server.signal(Signal::SIGCONT);
-    let _ = child.wait();
-    let (said, ended) = server.end();
-    assert!(ended.status.success(), "{said}");
+    assert!(used < 1.0, "{used} s of CPU while it waits");
+    for mut each in [child, server.child] {
+        each.kill().expect("it is there");
+        each.wait().expect("it ends");
+    }
 }
 
 #[test]
@@ -382,11 +393,11 @@ fn perf_has_the_habits_of_iperf3() {
         json["end"]["sum_received"]["bytes"].as_f64().is_some_and(|bytes| bytes >= 1024.0 * 1024.0),
         "{json}"
     );
-    // A limit is kept, as far as it goes in half a second: 8 Mbit/s are 500 kB.
+    // A limit is kept, as far as it goes in half a second, or what a busy machine makes of that: 8 Mbit/s are a megabyte a second.
     let told = client(&["-t", "0.5", "-b", "8M", "--json"]).output().expect("it starts");
     let json: Value = serde_json::from_slice(&told.stdout).expect("JSON");
-    let bytes = json["end"]["sum_received"]["bytes"].as_f64().expect("a number");
-    assert!(bytes > 0.0 && bytes < 700_000.0, "{json}");
+    let of = |key: &str| json["end"]["sum_sent"][key].as_f64().expect("a number");
+    assert!(of("bytes") > 0.0 && of("bytes") < 1e6 * of("seconds") + 200_000.0, "{json}");
     // Ctrl-C shows what was measured so far.
     let mut long = client(&["-t", "60", "-i", "0.1"]).spawn().expect("it starts");
     let mut lines = BufReader::new(long.stdout.take().expect("it is piped"));
@@ -428,6 +439,40 @@ fn a_terminal_sees_how_far_it_is() {
     drop(input);
     assert!(child.wait().expect("it ends").success());
     drop(screen);
+    let (said, ended) = server.end();
+    assert!(ended.status.success(), "{said}");
+}
+
+/// Whatever the two programs tell each other besides is no data of the user's.
+#[test]
+fn a_half_close_is_not_shown_as_data() {
+    // Standard input of the server has ended: it says so at once.
+    let server = Server::start(&[]);
+    let size = nix::pty::Winsize { ws_row: 24, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
+    let terminal = nix::pty::openpty(Some(&size), None).expect("a terminal");
+    let mut child = connect(&server.udp, &[])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::from(terminal.slave))
+        .spawn()
+        .expect("it starts");
+    let input = child.stdin.take().expect("it is piped");
+    let mut screen = std::fs::File::from(terminal.master);
+    let mut seen = String::new();
+    let mut until = |what: &str| {
+        while !seen.contains(what) {
+            let mut piece = [0; 4096];
+            let read = screen.read(&mut piece).expect("the program is there");
+            seen.push_str(&text(&piece[..read]));
+        }
+        let at = seen.find(what).expect("it was seen") + what.len();
+        seen.drain(..at).collect::<String>()
+    };
+    // The mark of the server has come by now, and the answer to it has left.
+    until("the peer has sent all");
+    until("s: ");
+    assert_eq!(until(" received, "), "0 B sent, 0 B received, ");
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
     let (said, ended) = server.end();
     assert!(ended.status.success(), "{said}");
 }

@@ -231,7 +231,7 @@ impl Association {
     ) -> Option<R> {
         let id = self.id();
         self.shared()
-            .wait(Queue::News, |state, _| match state.endpoint.view(id) {
+            .wait(Queue::Activity, |state, _| match state.endpoint.view(id) {
                 Some(_) if state.ended => Poll::Ready(None),
                 Some(association) => {
                     look(association).map_or(Poll::Pending, |found| Poll::Ready(Some(found)))

@@ -358,7 +358,7 @@ impl Driver {
             state.endpoint.handle_timeout(now);
         }
         if again || came || expired {
-            state.news.wake_all(&mut self.to_wake);
+            state.activity.wake_all(&mut self.to_wake);
         }
         let mut due;
         loop {

@@ -50,10 +50,10 @@ impl Ports {
     }
 
     /// All ports, if they have changed since the last call, or `anyway`.
-    fn news(&self, anyway: bool) -> Option<Vec<u16>> {
+    fn changed_ports(&self, anyway: bool) -> Option<Vec<u16>> {
         let (claims, changed) = &mut *self.lock();
-        let news = std::mem::replace(changed, false);
-        (news || anyway).then(|| claims.ports().collect())
+        let changed = std::mem::replace(changed, false);
+        (changed || anyway).then(|| claims.ports().collect())
     }
 }
 
@@ -79,7 +79,7 @@ impl Ownerships {
                 taken |= ownership.try_again();
             }
         }
-        let Some(ports) = ports.news(taken) else { return };
+        let Some(ports) = ports.changed_ports(taken) else { return };
         for (socket, ownership) in sockets.iter().zip(&self.each) {
             socket.take_ports(if ownership.is_ours() { None } else { Some(&ports) });
         }

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::observe::{Told, Totals, spans};
 use crate::raw::Ports;
 use crate::slot::Slot;
-use crate::waiters::{News, Waiters};
+use crate::waiters::{WaitReason, Waiters};
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -40,7 +40,7 @@ pub(crate) struct State {
     /// Users who wait until every association has ended.
     pub(crate) drainers: Waiters,
     /// Users who wait for a change that no event tells.
-    pub(crate) news: Waiters,
+    pub(crate) activity: Waiters,
     /// Every association has ended; those who wait for it hear of it when the last packets have left, too.
     drains: bool,
     pub(crate) drained: bool,
@@ -72,15 +72,15 @@ pub(crate) enum Queue {
     Acceptors,
     Drainers,
     /// Until packets have come, or a timer has run.
-    News,
+    Activity,
 }
 
 impl Queue {
-    fn news(self) -> News {
+    fn reason(self) -> WaitReason {
         match self {
-            Self::Readers(_) => News::Readable,
-            Self::Writers(_) => News::Writable,
-            Self::Watchers(_) | Self::Acceptors | Self::Drainers | Self::News => News::Other,
+            Self::Readers(_) => WaitReason::Readable,
+            Self::Writers(_) => WaitReason::Writable,
+            Self::Watchers(_) | Self::Acceptors | Self::Drainers | Self::Activity => WaitReason::Other,
         }
     }
 }
@@ -98,7 +98,7 @@ impl Shared {
             asking: VecDeque::new(),
             acceptors: Waiters::default(),
             drainers: Waiters::default(),
-            news: Waiters::default(),
+            activity: Waiters::default(),
             drains: false,
             drained: false,
             ended: false,
@@ -339,7 +339,7 @@ impl State {
         }
         self.acceptors.wake_all(woken);
         self.drainers.wake_all(woken);
-        self.news.wake_all(woken);
+        self.activity.wake_all(woken);
     }
 
     fn waiters(&mut self, queue: Queue) -> Option<&mut Waiters> {
@@ -349,7 +349,7 @@ impl State {
             }
             Queue::Acceptors => Some(&mut self.acceptors),
             Queue::Drainers => Some(&mut self.drainers),
-            Queue::News => Some(&mut self.news),
+            Queue::Activity => Some(&mut self.activity),
         }
     }
 }
@@ -374,11 +374,14 @@ where
     type Output = R;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        // A loop that always finds room, or a message, would keep its thread for itself: then no timer of other tasks is on time.
+        let budget = std::task::ready!(tokio::task::coop::poll_proceed(cx));
         let this = &mut *self;
         let mut state = this.shared.lock();
         let answer = (this.attempt)(&mut state, &this.shared.clock);
         match &answer {
             Poll::Ready(_) => {
+                budget.made_progress();
                 if let Some(number) = this.number.take() {
                     if let Some(waiters) = state.waiters(this.queue) {
                         waiters.remove(number);
@@ -389,7 +392,7 @@ where
                 let number = this.number;
                 this.number = state
                     .waiters(this.queue)
-                    .map(|waiters| waiters.wait(number, this.queue.news(), cx.waker()));
+                    .map(|waiters| waiters.wait(number, this.queue.reason(), cx.waker()));
             }
         }
         let waker = if state.endpoint.has_ready() { state.driver_to_wake() } else { None };

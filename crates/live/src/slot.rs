@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use anabranch_sctp::{AssociationId, CloseReason, Event};
 
-use crate::waiters::{News, Waiters};
+use crate::waiters::{WaitReason, Waiters};
 
 /// Events that wait for a user who has asked for them. Beyond that the latest are only counted.
 const MAX_EVENTS: usize = 4096;
@@ -20,7 +20,7 @@ pub(crate) struct Slot {
     pub(crate) closed: Option<Box<CloseReason>>,
     /// Nobody holds it any more.
     pub(crate) orphan: bool,
-    /// Users who wait to read or to write, or (`News::Other`) for the beginning, the end, or an event.
+    /// Users who wait to read or to write, or (`WaitReason::Other`) for the beginning, the end, or an event.
     pub(crate) waiters: Waiters,
     pub(crate) events: Option<Box<Events>>,
     /// The span for `tracing`, where somebody listens.
@@ -56,16 +56,16 @@ impl Slot {
     /// Takes note of an event; the tasks that it concerns are moved to `woken`.
     pub(crate) fn note(&mut self, event: Event, woken: &mut Vec<Waker>) {
         match &event {
-            Event::Readable { .. } => self.waiters.wake(News::Readable, woken),
-            Event::Writable { .. } => self.waiters.wake(News::Writable, woken),
+            Event::Readable { .. } => self.waiters.wake(WaitReason::Readable, woken),
+            Event::Writable { .. } => self.waiters.wake(WaitReason::Writable, woken),
             Event::Established { .. } => {
                 self.up = true;
-                self.waiters.wake(News::Other, woken);
+                self.waiters.wake(WaitReason::Other, woken);
             }
             Event::PeerShutdown => {
                 self.peer_done = true;
-                self.waiters.wake(News::Readable, woken);
-                self.waiters.wake(News::Writable, woken);
+                self.waiters.wake(WaitReason::Readable, woken);
+                self.waiters.wake(WaitReason::Writable, woken);
             }
             // A peer that has restarted can send again.
             Event::Restarted { .. } => self.peer_done = false,
@@ -81,7 +81,7 @@ impl Slot {
             } else {
                 events.missed += 1;
             }
-            self.waiters.wake(News::Other, woken);
+            self.waiters.wake(WaitReason::Other, woken);
         }
     }
 

@@ -4,7 +4,7 @@ use std::task::Waker;
 
 /// The reason for which a task waits, where one list is for several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum WaitReason {
     /// There is something to read.
     Readable,
     /// There is room to write.
@@ -24,13 +24,13 @@ pub(crate) struct Waiters {
 #[derive(Debug)]
 struct Waiting {
     number: u32,
-    news: News,
+    reason: WaitReason,
     waker: Waker,
 }
 
 impl Waiters {
     /// Waits, or goes on waiting with another waker. Answers the number.
-    pub(crate) fn wait(&mut self, number: Option<u32>, news: News, waker: &Waker) -> u32 {
+    pub(crate) fn wait(&mut self, number: Option<u32>, reason: WaitReason, waker: &Waker) -> u32 {
         if let Some(number) = number {
             if let Some(known) = self.waiting.iter_mut().find(|known| known.number == number) {
                 known.waker.clone_from(waker);
@@ -48,7 +48,7 @@ impl Waiters {
             // One reads, mostly, and an idle association keeps this room: the library begins with four.
             self.waiting.reserve_exact(1);
         }
-        self.waiting.push(Waiting { number: self.next, news, waker: waker.clone() });
+        self.waiting.push(Waiting { number: self.next, reason, waker: waker.clone() });
         self.next
     }
 
@@ -58,13 +58,13 @@ impl Waiters {
 
     /// Moves those who wait for this to `woken`: they look again.
     #[inline]
-    pub(crate) fn wake(&mut self, news: News, woken: &mut Vec<Waker>) {
+    pub(crate) fn wake(&mut self, reason: WaitReason, woken: &mut Vec<Waker>) {
         if !self.waiting.is_empty() {
             self.waiting.retain_mut(|known| {
-                if known.news == news {
+                if known.reason == reason {
                     woken.push(std::mem::replace(&mut known.waker, Waker::noop().clone()));
                 }
-                known.news != news
+                known.reason != reason
             });
         }
     }
@@ -77,19 +77,19 @@ impl Waiters {
 
 #[cfg(test)]
 mod tests {
-    use super::{News, Waiters, Waker};
+    use super::{WaitReason, Waiters, Waker};
 
     #[test]
     fn who_waits_for_one_thing_is_not_woken_by_another() {
         let (mut waiters, mut woken) = (Waiters::default(), Vec::new());
         let waker = Waker::noop();
-        let numbers = [News::Readable, News::Writable, News::Other, News::Readable]
-            .map(|news| waiters.wait(None, news, waker));
-        assert_eq!(waiters.wait(Some(numbers[0]), News::Readable, waker), numbers[0]);
-        waiters.wake(News::Writable, &mut woken);
+        let numbers = [WaitReason::Readable, WaitReason::Writable, WaitReason::Other, WaitReason::Readable]
+            .map(|reason| waiters.wait(None, reason, waker));
+        assert_eq!(waiters.wait(Some(numbers[0]), WaitReason::Readable, waker), numbers[0]);
+        waiters.wake(WaitReason::Writable, &mut woken);
         assert_eq!(woken.len(), 1);
         waiters.remove(numbers[3]);
-        waiters.wake(News::Readable, &mut woken);
+        waiters.wake(WaitReason::Readable, &mut woken);
         assert_eq!(woken.len(), 2);
         waiters.wake_all(&mut woken);
         assert_eq!((woken.len(), waiters.waiting.len()), (3, 0));
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn a_number_that_somebody_still_has_is_not_given_twice() {
         let mut waiters = Waiters::default();
-        let first = waiters.wait(None, News::Readable, Waker::noop());
+        let first = waiters.wait(None, WaitReason::Readable, Waker::noop());
         waiters.next = u32::MAX;
-        let numbers = [(); 2].map(|()| waiters.wait(None, News::Readable, Waker::noop()));
+        let numbers = [(); 2].map(|()| waiters.wait(None, WaitReason::Readable, Waker::noop()));
         assert_eq!((first, numbers), (1, [0, 2]));
     }
 }

@@ -7,7 +7,7 @@ mod common;
 
 use anabranch_live::{Endpoint, EndpointConfig};
 use common::talk::{Shown, talk};
-use common::{PORT, impatient, in_time, local};
+use common::{PORT, in_time, local, soon_gives_up};
 
 #[tokio::test]
 async fn tracing_hears_of_beginnings_ends_and_losses() {
@@ -23,7 +23,7 @@ async fn tracing_hears_of_beginnings_ends_and_losses() {
         // One that nobody answers.
         let silent = std::net::UdpSocket::bind(local()).unwrap();
         let client =
-            Endpoint::bind(&[local()], EndpointConfig::default().with_association(impatient())).unwrap();
+            Endpoint::bind(&[local()], EndpointConfig::default().with_association(soon_gives_up())).unwrap();
         let _refused = client.connect(silent.local_addr().unwrap(), PORT).await.unwrap_err();
         drop(heard);
         let text = String::from_utf8(said.0.lock().unwrap().clone()).unwrap();

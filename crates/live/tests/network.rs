@@ -331,6 +331,27 @@ async fn futures_that_are_dropped_lose_nothing_and_repeat_nothing() {
     .await;
 }
 
+/// On one thread, a loop that always finds room would otherwise keep everything else waiting: drivers, timers, other senders.
+#[tokio::test]
+async fn a_loop_of_sends_that_never_waits_leaves_room_for_others() {
+    in_time(async {
+        let (server, at) = server();
+        let client = client();
+        let (ours, _theirs) = pair(&client, &server, at).await;
+        let ran = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let other = Arc::clone(&ran);
+        tokio::spawn(async move { other.store(true, std::sync::atomic::Ordering::Relaxed) });
+        // All of them fit into the send buffer: none waits for the peer.
+        let mut sent = 0;
+        while !ran.load(std::sync::atomic::Ordering::Relaxed) {
+            assert!(sent < 1_000, "{sent} messages were sent while another task was ready to run");
+            ours.send("a").await.unwrap();
+            sent += 1;
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn an_attempt_that_is_dropped_leaves_nothing_behind() {
     in_time(async {
@@ -520,10 +541,8 @@ async fn each_peer_may_have_a_configuration_of_its_own() {
         // A value announced in the handshake cannot change afterwards.
         let wide = Arc::new(default_association().with(|c| c.streams.inbound = 7));
         let other = crate::common::client();
-        let (_, refused) =
-            tokio::join!(tokio::time::timeout(Duration::from_millis(500), other.connect(at, PORT)), async {
-                server.accept().await.unwrap().accept_with(wide).unwrap_err()
-            });
+        let _asking = other.begin(at, PORT, Arc::new(default_association())).unwrap();
+        let refused = server.accept().await.unwrap().accept_with(wide).unwrap_err();
         assert!(refused.to_string().contains("inbound_streams"), "{refused}");
     })
     .await;

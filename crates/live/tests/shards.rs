@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::sync::Barrier;
+
 use crate::common::{PORT, client, impatient, in_time, local, pair, server};
 use anabranch_live::{
     Association, BindError, CloseReason, Config, Endpoint, EndpointConfig, blocking, default_association,
@@ -93,12 +95,21 @@ async fn many(steer: bool, on: SocketAddr, endpoints: usize, each: usize) -> End
         running.join_all().await;
     });
     let mut clients = tokio::task::JoinSet::new();
+    // Those that are up wait for the others: a thread may have done its part before another one has its turn.
+    let all_up = Arc::new(Barrier::new(total + 1));
     for number in 0..endpoints {
         let client = Endpoint::bind(&[on], EndpointConfig::default()).unwrap();
         for one in 0..each {
-            let client = client.clone();
+            let (client, all_up) = (client.clone(), Arc::clone(&all_up));
             clients.spawn(async move {
-                let association = client.begin_from(0, at, PORT, config()).unwrap();
+                // An address has one association for each pair of ports (RFC 6951, 5.4), and of 24 ports drawn from 16,384 two are the same in
+                // one run of sixty.
+                let port = 20_000 + (number * each + one) as u16;
+                let association = client.begin_from(port, at, PORT, config()).unwrap();
+                association.established().await.unwrap();
+                // Once before they are counted, and once after.
+                all_up.wait().await;
+                all_up.wait().await;
                 for message in 0..60 {
                     let text = format!("{number} {one} {message} ").repeat(300);
                     association.send(text.clone().into_bytes()).await.unwrap();
@@ -109,16 +120,11 @@ async fn many(steer: bool, on: SocketAddr, endpoints: usize, each: usize) -> End
             });
         }
     }
-    // Meanwhile both are at work.
-    let mut both = false;
-    while let Some(done) = tokio::time::timeout(Duration::from_millis(1), clients.join_next())
-        .await
-        .unwrap_or_else(|_| Some(Ok(())))
-    {
-        done.unwrap();
-        both |= server.associations_by_shard().all(|n| n > 0);
-    }
-    assert!(both, "one shard has all");
+    all_up.wait().await;
+    let by_shard: Vec<usize> = server.associations_by_shard().collect();
+    assert!(by_shard.iter().sum::<usize>() == total && by_shard.iter().all(|n| *n > 0), "{by_shard:?}");
+    all_up.wait().await;
+    clients.join_all().await;
     echoes.await.unwrap();
     while server.associations() > 0 {
         tokio::task::yield_now().await;

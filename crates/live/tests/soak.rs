@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use anabranch_base::Rng;
 use anabranch_live::{Association, CloseReason, Config, Endpoint, EndpointConfig, Event, Message};
-use common::{PORT, Relay, impatient, local};
+use common::{PORT, Relay, local, soon_gives_up};
 
 const LIVES_AT_ONCE: usize = 4;
 const STREAMS: u16 = 4;
@@ -30,7 +30,7 @@ const RECEIVE_BUFFER: u32 = 150_000;
 const OF_THE_PROCESS: usize = 120 << 20;
 
 fn config() -> Config {
-    impatient().with(|c| {
+    soon_gives_up().with(|c| {
         c.limits.send_buffer = SEND_BUFFER;
         c.limits.receive_window = RECEIVE_BUFFER;
         // Peers that are gone are to be noticed while they are idle, too.

@@ -1,4 +1,4 @@
-//! Which IP addresses an endpoint may talk with, and how many of one peer.
+//! The IP addresses that an endpoint may talk with, and their number for one peer.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 /// them. So many keep a State Cookie within 512 bytes.
 pub(crate) const MAX_PEER_ADDRESSES: usize = 24;
 
-/// Multicast or broadcast. Which other addresses are the broadcast addresses of a subnet, only its members know.
+/// True for a multicast address and for 255.255.255.255. The broadcast addresses of subnets cannot be told: only
+/// members of a subnet know them.
 pub(crate) fn is_group(address: IpAddr) -> bool {
     let v4_group = |v4: Ipv4Addr| v4.is_multicast() || v4.is_broadcast();
     match address {

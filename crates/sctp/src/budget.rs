@@ -1,9 +1,11 @@
-//! What all associations of an endpoint together may have of buffers, beyond those that each begins with.
+//! Memory for growing buffers, shared by all associations of an endpoint: it counts the bytes beyond those that each
+//! begins with.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that receive windows may still grow by. Associations take from it and give back; who sees that little is left does with less.
+/// Bytes by which receive windows may still grow. Associations take from it and give back, and use less when little
+/// is left.
 #[derive(Debug)]
 pub(crate) struct Budget {
     all: u64,
@@ -20,13 +22,14 @@ impl Budget {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// Whether less than a quarter is left: who does not need what he has gives back.
-    pub(crate) fn is_tight(&self) -> bool {
+    /// True if less than a quarter is left: associations then give back the part of their growth that they do not
+    /// need.
+    pub(crate) fn is_nearly_spent(&self) -> bool {
         self.left() < self.all / 4
     }
 }
 
-/// What one association has of it; given back when it is dropped.
+/// Part of the budget that one association has; given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Arc<Budget>,
@@ -38,7 +41,7 @@ impl Share {
         Self { budget: Arc::clone(budget), bytes: 0 }
     }
 
-    /// Asks for `bytes` in all, more or less than now; what there is.
+    /// Asks for `bytes` in all, more or less than now; returns the bytes granted.
     pub(crate) fn resize(&mut self, bytes: u64) -> u64 {
         let before = self.bytes;
         let _ = self.budget.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
@@ -65,10 +68,10 @@ mod tests {
         let budget = Budget::new(100);
         let (mut a, mut b) = (Share::new(&budget), Share::new(&budget));
         assert_eq!((a.resize(60), b.resize(60)), (60, 40));
-        assert!(budget.is_tight());
+        assert!(budget.is_nearly_spent());
         assert_eq!((a.resize(10), b.resize(200)), (10, 90));
         drop(b);
-        assert_eq!((budget.left(), budget.is_tight()), (90, false));
+        assert_eq!((budget.left(), budget.is_nearly_spent()), (90, false));
         drop(a);
         assert_eq!(budget.left(), 100);
     }

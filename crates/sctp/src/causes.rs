@@ -46,7 +46,7 @@ pub(crate) fn invalid_mandatory_parameter() -> Vec<u8> {
     encode(&Cause::InvalidMandatoryParameter(InvalidMandatoryParameter))
 }
 
-/// "Protocol Violation", with a sentence for whoever reads the capture.
+/// "Protocol Violation", with a sentence for people who read the capture.
 pub(crate) fn protocol_violation(what: &str) -> Vec<u8> {
     encode(&Cause::ProtocolViolation(ProtocolViolation { information: what.as_bytes() }))
 }
@@ -120,7 +120,7 @@ pub(crate) fn names_unknown_chunk(causes: Causes<'_>, kind: u8) -> bool {
     })
 }
 
-/// Whether the peer does not know a parameter of that type.
+/// True if the peer reports a parameter of that type as unrecognized.
 pub(crate) fn names_unknown_parameter(causes: Causes<'_>, kind: u16) -> bool {
     causes.iter().flatten().filter(|raw| raw.kind == cause::code::UNRECOGNIZED_PARAMETERS).any(|raw| {
         let mut listed = anabranch_wire::param::Params::new(raw.value).into_iter().map_while(Result::ok);
@@ -146,7 +146,7 @@ pub(crate) fn abort_reason(causes: Causes<'_>) -> Option<Box<AbortReason>> {
     (!said.is_empty()).then(|| Box::new(AbortReason(said.to_vec())))
 }
 
-/// Whether "Stale Cookie" is among the causes. By how much, the peer may say or not; nothing depends on it.
+/// True if "Stale Cookie" is among the causes. The measure of staleness in it is not read; nothing depends on it.
 pub(crate) fn names_stale_cookie(causes: Causes<'_>) -> bool {
     let mut read = causes.iter().map_while(Result::ok).take(MAX_CAUSES);
     read.any(|raw| raw.kind == cause::code::STALE_COOKIE && Cause::parse(raw).is_ok())

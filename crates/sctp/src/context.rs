@@ -1,5 +1,5 @@
-//! What the owners inside an association share while they work: the time, the configuration, the paths, and where
-//! counters, trace records and events go.
+//! The state that all owners inside an association share while they work: the time, the configuration, the paths, and
+//! the receivers of counters, trace records and events.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use crate::room;
 use crate::state::State;
 use crate::stats::{Counters, StreamTable};
 
-/// Events beyond which what a peer did is not told: the user is not reading.
+/// Number of events beyond which actions of the peer are not told: the user is not reading.
 const MAX_WAITING_EVENTS: usize = 256;
 
 /// One argument of every call from the association to its sender, its receiver and its paths.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// Of the call that is being served: set where it enters the association, with [`Context::set_now`].
+    /// Time of the call that is being served: set where it enters the association, with [`Context::set_now`].
     pub(crate) now: Instant,
     /// The latest time that it has been: timers that run may have been set then, if the clock was set back since.
     #[cfg(any(debug_assertions, feature = "watched"))]
     latest: Instant,
     pub(crate) config: Arc<Config>,
-    /// Where the association stands; the association alone changes it.
+    /// State of the association (RFC 9260, 4); the association alone changes it.
     pub(crate) state: State,
     pub(crate) paths: Paths,
     pub(crate) stats: Counters,
@@ -36,9 +36,9 @@ pub(crate) struct Context {
     pub(crate) events: VecDeque<Event>,
     pub(crate) trace: Trace,
     pub(crate) rng: SecretRng,
-    /// What windows may grow by, all of the endpoint together.
+    /// Budget from which windows grow, one for all associations of the endpoint.
     pub(crate) budget: Option<Arc<Budget>>,
-    /// What packets with new data leave as, where both sides are ECN capable; Not-ECT: they are not.
+    /// ECN codepoint of packets with new data; Not-ECT unless both sides are ECN capable.
     pub(crate) ect: Ecn,
     /// Number of the association, as trace records carry it.
     pub(crate) association: u32,
@@ -74,7 +74,7 @@ impl Context {
         }
     }
 
-    /// The latest time that it has been; where nobody watches, what it is.
+    /// The latest time that it has been; in builds that do not check themselves, the present time.
     pub(crate) fn latest(&self) -> Instant {
         #[cfg(any(debug_assertions, feature = "watched"))]
         let latest = self.latest.max(self.now);
@@ -100,7 +100,7 @@ impl Context {
         room::push(&mut self.events, event);
     }
 
-    /// Takes a restart back that the user has not heard of, with what was told of the association that it began: another one has
+    /// Takes a restart back that the user has not heard of, with the events of the association that it began: another one has
     /// followed, and one event tells of both. Its counts.
     #[cold]
     pub(crate) fn take_unheard_restart(&mut self) -> (usize, usize, u64) {

@@ -56,7 +56,7 @@ struct Rare {
 }
 
 impl Control {
-    /// Nothing must leave; `path` is any, of what never did.
+    /// Nothing must leave; `path` fills the places of chunks that never did.
     pub(crate) fn new(path: PathId) -> Self {
         Self { due: 0, paths: [path; Kind::ALL.len()], rare: None }
     }
@@ -66,7 +66,7 @@ impl Control {
         (self.due, self.rare) = (0, None);
     }
 
-    /// Whether anything must leave.
+    /// True if any chunk must leave.
     #[inline]
     pub(crate) fn any(&self) -> bool {
         self.due != 0 || self.rare.is_some()
@@ -83,13 +83,13 @@ impl Control {
         self.due &= !kind.bit();
     }
 
-    /// Whether a chunk must leave, on whatever path.
+    /// True if a chunk of this kind must leave, on whatever path.
     #[inline]
     pub(crate) fn is_due(&self, kind: Kind) -> bool {
         self.due & kind.bit() != 0
     }
 
-    /// Whether a chunk must leave on a path; then it does now.
+    /// Takes the chunk of this kind out of the queue if it must leave on `path`; true if it must.
     pub(crate) fn take(&mut self, kind: Kind, path: PathId) -> bool {
         let leaves = self.is_due(kind) && self.paths[kind as usize] == path;
         if leaves {
@@ -98,7 +98,7 @@ impl Control {
         leaves
     }
 
-    /// The path of what goes first.
+    /// The path of the chunk that goes first.
     pub(crate) fn first_path(&self) -> Option<PathId> {
         let first = |kinds: &[Kind]| {
             let due = kinds.iter().find(|kind| self.is_due(**kind));
@@ -169,7 +169,7 @@ impl Control {
         next
     }
 
-    /// How many answers wait: errors to report, heartbeats to answer.
+    /// Numbers of answers that wait: errors to report, heartbeats to answer.
     #[inline]
     pub(crate) fn answers(&self) -> (usize, usize) {
         self.rare.as_ref().map_or((0, 0), |rare| (rare.errors.len(), rare.heartbeat_acks.len()))

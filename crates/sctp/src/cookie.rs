@@ -16,7 +16,7 @@ const MAC_LEN: usize = 32;
 const FILLING_LEN: usize = 2;
 const FIXED_LEN: usize = 8 + 8 + 4 * 7 + 2 * 4 + 1;
 const ADDRESS_LEN: usize = 17;
-/// Where the number of addresses stands, behind what has a fixed length.
+/// Offset of the number of addresses: the last byte of the part that has a fixed length.
 const COUNT_AT: usize = FIXED_LEN - 1;
 /// In the number of addresses: a UDP port follows. Without UDP encapsulation there is none, and no byte for it.
 const WITH_UDP_PORT: u8 = 0x80;
@@ -25,7 +25,7 @@ const KEY_NUMBER: u8 = 0x60;
 const KEY_NUMBER_SHIFT: u32 = KEY_NUMBER.trailing_zeros();
 const _: () = assert!(MAX_PEER_ADDRESSES < 1 << KEY_NUMBER_SHIFT);
 
-/// What a cookie says.
+/// Contents of a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cookie {
     pub(crate) created: Instant,
@@ -46,7 +46,7 @@ pub(crate) struct Cookie {
     pub(crate) addresses: Vec<IpAddr>,
     /// UDP port that the INIT ACK goes to under UDP encapsulation (RFC 6951), else 0.
     pub(crate) udp_port: u16,
-    /// What was agreed beyond RFC 9260: answering an INIT keeps no other memory of it.
+    /// Extensions that were agreed on: answering an INIT keeps no other memory of them.
     pub(crate) extensions: Extensions,
 }
 
@@ -60,22 +60,22 @@ impl std::fmt::Debug for CookieKey {
     }
 }
 
-/// Which of the keys of an endpoint signed a cookie. It stands in a byte that a cookie has anyway, and tells no more than how often keys
-/// were replaced, modulo how many there may be.
+/// Number of the key of an endpoint that signed a cookie. It stands in a byte that a cookie has anyway, and reveals
+/// only the number of key replacements, modulo the number of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyNumber(u8);
 
 impl KeyNumber {
     pub(crate) const FIRST: Self = Self(0);
-    /// How many there are.
+    /// Number of keys.
     pub(crate) const COUNT: usize = (KEY_NUMBER >> KEY_NUMBER_SHIFT) as usize + 1;
 
-    /// That of the next key.
+    /// The number of the next key.
     pub(crate) fn next(self) -> Self {
         Self((self.0 + 1) % Self::COUNT as u8)
     }
 
-    /// Which one a cookie names: nothing is known of the cookie yet, and it may be anybody's.
+    /// Key number in a cookie that is not verified: anybody may have written it.
     pub(crate) fn of(sealed: &[u8]) -> Option<Self> {
         sealed.get(COUNT_AT).map(|byte| Self((byte & KEY_NUMBER) >> KEY_NUMBER_SHIFT))
     }
@@ -139,8 +139,9 @@ impl CookieKey {
 }
 
 impl Cookie {
-    /// Where the INIT ACK went. Who echoes the cookie has been there: "For the receiver of the COOKIE ECHO chunk, the only
-    /// CONFIRMED address is the address to which the packet containing the INIT ACK chunk was sent" (5.4).
+    /// The address to which the INIT ACK was sent, which the echo of the cookie confirms: "For the receiver of the
+    /// COOKIE ECHO chunk, the only CONFIRMED address is the address to which the packet containing the INIT ACK chunk
+    /// was sent" (5.4).
     pub(crate) fn shown(&self) -> Option<SocketAddr> {
         self.addresses.first().map(|address| SocketAddr::new(*address, self.udp_port))
     }

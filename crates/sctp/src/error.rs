@@ -1,6 +1,6 @@
-//! Why a command was refused.
+//! Reasons for which commands are refused.
 
-/// Why `connect` was refused.
+/// Reason why `connect` was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// RFC 9260, 3.1: port 0 is not allowed.
@@ -25,7 +25,7 @@ pub enum ConnectError {
     PrivateEncodings,
 }
 
-/// Why a path cannot be asked or told what was wanted.
+/// Reason why a path does not take a command or answer a question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// The peer has no such address.
@@ -47,7 +47,7 @@ pub enum PathError {
     NotUp,
 }
 
-/// Why `send` was refused.
+/// Reason why `send` was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The send buffer is full; `Event::Writable` tells when to try again.
@@ -70,7 +70,7 @@ pub enum SendError {
     /// ```
     #[error("stream {stream} has its share of the send buffer filled")]
     StreamFull {
-        /// Which.
+        /// The stream.
         stream: u16,
     },
     /// The association is shutting down or closed.
@@ -99,7 +99,7 @@ pub enum SendError {
     /// reliably then.
     #[error("a message cannot be given up: {why}")]
     Reliable {
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
     /// The message asks for a code point that its stream does not have, and others of that stream are under way: they would wait for
@@ -146,12 +146,12 @@ pub enum SendError {
     NoSubflow {
         /// Asked for.
         asked: u8,
-        /// Why not.
+        /// The reason.
         why: SubflowError,
     },
 }
 
-/// Why a change of subflows was refused.
+/// Reason why a change of subflows was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubflowError {
     /// The association is shutting down or closed.
@@ -160,19 +160,19 @@ pub enum SubflowError {
     /// `Config::max_subflows` are in use, or still have data in flight.
     #[error("no more subflows: {limit} are allowed at once")]
     TooMany {
-        /// How many are allowed.
+        /// Number allowed.
         limit: u8,
     },
     /// There is no such subflow, or it was removed.
     #[error("subflow {index} is not open")]
     NotOpen {
-        /// Which one.
+        /// The subflow.
         index: u8,
     },
     /// A subflow cannot be moved into itself.
     #[error("subflow {index} cannot be moved into itself")]
     Same {
-        /// Which one.
+        /// The subflow.
         index: u8,
     },
     /// Not a stream of this association.
@@ -185,7 +185,7 @@ pub enum SubflowError {
     },
 }
 
-/// Why a re-configuration (RFC 6525) cannot be asked for.
+/// Reason why a re-configuration (RFC 6525) cannot be asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReconfigError {
     /// The handshake is still running.
@@ -202,21 +202,21 @@ pub enum ReconfigError {
     NoSuchStream {
         /// Asked for.
         stream: u16,
-        /// How many there are.
+        /// Number of streams there are.
         streams: u16,
     },
     /// A request must fit a packet.
     #[error("{listed} streams are too many for one request: {limit} fit; list none to reset all")]
     TooManyListed {
-        /// How many.
+        /// Number of streams listed.
         listed: usize,
-        /// How many fit.
+        /// Number that fits.
         limit: usize,
     },
     /// More streams than there can be.
     #[error("so many streams are too many: the limit is {limit}")]
     TooManyStreams {
-        /// How many there may be.
+        /// Number of streams allowed.
         limit: u16,
     },
     /// "Only one SSN/TSN Reset Request SHOULD be sent within 30 seconds" (RFC 6525, 5.1.4).
@@ -230,7 +230,7 @@ pub enum ReconfigError {
     TooManyRequests,
 }
 
-/// Why a path MTU is not taken.
+/// Reason why a path MTU is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a path MTU of {mtu} bytes is too small: the least is {}", PathMtuError::LEAST)]
 pub struct PathMtuError {
@@ -239,6 +239,6 @@ pub struct PathMtuError {
 }
 
 impl PathMtuError {
-    /// The least path MTU, bytes: what every host takes (RFC 1122, 3.3.2).
+    /// The least path MTU, bytes: the size that every host takes (RFC 1122, 3.3.2).
     pub const LEAST: u16 = 576;
 }

@@ -1,4 +1,4 @@
-//! What an endpoint tells its user.
+//! Events of an endpoint for its user.
 
 mod words;
 
@@ -21,7 +21,7 @@ impl AssociationId {
     }
 }
 
-/// Why an association ended.
+/// Reason why an association ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {
     /// SHUTDOWN COMPLETE was sent or received: everything was delivered.
@@ -32,7 +32,7 @@ pub enum CloseReason {
     AbortedByPeer {
         /// Cause codes (RFC 9260, 3.3.10).
         causes: Vec<u16>,
-        /// What its user said, if it was its user who aborted and gave a reason.
+        /// Reason given by the peer's user, if that user aborted and gave one.
         reason: Option<Box<AbortReason>>,
     },
     /// ICMP has said that no process takes packets at the UDP port of the peer (RFC 6951, 5.5).
@@ -41,12 +41,12 @@ pub enum CloseReason {
     ProtocolUnreachable,
     /// Nothing came back: a retransmission limit was exceeded.
     Unreachable {
-        /// Which limit, as the RFC names it.
+        /// Name of the limit in the RFC.
         limit: &'static str,
     },
     /// The peer broke the protocol; we aborted.
     ProtocolViolation {
-        /// What it did.
+        /// The violation.
         what: &'static str,
     },
     /// T5-shutdown-guard expired.
@@ -56,11 +56,11 @@ pub enum CloseReason {
     ShutdownDeadline,
 }
 
-/// What the peer's user said of an abort: "Upper Layer Abort Reason" (RFC 9260, 3.3.10.12), the first 1,024 bytes.
+/// Reason of the peer's user for an abort: "Upper Layer Abort Reason" (RFC 9260, 3.3.10.12), the first 1,024 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AbortReason(pub Vec<u8>);
 
-/// Whose streams.
+/// Direction of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Ours.
@@ -71,7 +71,7 @@ pub enum Direction {
     Both,
 }
 
-/// What became of a re-configuration (RFC 6525, table 3).
+/// Outcome of a re-configuration (RFC 6525, table 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconfigured {
     /// The request was performed.
@@ -98,12 +98,12 @@ impl Reconfigured {
     }
 }
 
-/// What happened to an association.
+/// Event of an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A peer has set up an association with us. [`Event::Established`] follows.
     Accepted {
-        /// Where the peer is; the port is the UDP port (RFC 6951), or 0.
+        /// Address of the peer; the port is the UDP port (RFC 6951), or 0.
         address: SocketAddr,
         /// Streams we may send on: ids 0 to this - 1.
         outbound_streams: u16,
@@ -117,8 +117,8 @@ pub enum Event {
         /// Streams the peer may send on.
         inbound_streams: u16,
     },
-    /// What the layer above the peer said in the handshake: Adaptation Layer Indication (RFC 5061, 4.2.6). It comes right behind
-    /// [`Event::Established`].
+    /// Code point that the layer above the peer sent in the handshake: Adaptation Layer Indication (RFC 5061, 4.2.6).
+    /// It comes right behind [`Event::Established`].
     AdaptationIndication {
         /// The adaptation code point.
         code_point: u32,
@@ -130,42 +130,42 @@ pub enum Event {
     /// [`AssociationHandle::receive_unsent`]: crate::AssociationHandle::receive_unsent
     /// [`AssociationHandle::receive_unacknowledged`]: crate::AssociationHandle::receive_unacknowledged
     SendFailed {
-        /// Of which nothing was sent.
+        /// Number of messages of which nothing was sent.
         unsent: usize,
-        /// Of which at least a part was sent.
+        /// Number of messages of which at least a part was sent.
         unacknowledged: usize,
     },
     /// Messages that were handed back before, by [`Event::SendFailed`] or [`Event::Restarted`], and not taken, are gone: the oldest, as a
     /// peer restarts again and again and all together would have more than two send buffers and a receive window.
     ReturnedForgotten {
-        /// How many.
+        /// Number of messages.
         messages: usize,
     },
-    /// Every byte of a message whose fate was asked for has been acknowledged for good: the peer has it. Whether its user has read it,
-    /// nobody says.
+    /// Every byte of a message whose fate was asked for has been acknowledged for good: the peer has it. Nothing
+    /// shows that its user has read it.
     Delivered {
-        /// Which.
+        /// The message.
         message: MessageId,
         /// Its context.
         context: u32,
     },
     /// A message whose fate was asked for was given up, as its options or its stream have it ([`Reliability`](crate::Reliability)).
     Abandoned {
-        /// Which.
+        /// The message.
         message: MessageId,
         /// Its context.
         context: u32,
-        /// Whether a part of it was sent: then the peer may have it all the same.
+        /// True if a part of it was sent: then the peer may have it all the same.
         sent: bool,
     },
     /// A message whose fate was asked for cannot be delivered any more: the association has ended, the peer has restarted, or it does
     /// not have the stream or the reliability asked for. The message is among those that can be taken back.
     Failed {
-        /// Which.
+        /// The message.
         message: MessageId,
         /// Its context.
         context: u32,
-        /// Whether a part of it was sent: then the peer may have it all the same.
+        /// True if a part of it was sent: then the peer may have it all the same.
         sent: bool,
     },
     /// Nothing waits to be sent or acknowledged any more (RFC 6458, 6.1.9), where
@@ -174,7 +174,7 @@ pub enum Event {
     /// The peer granted fewer streams than messages were queued on: those messages are handed back as unsent
     /// ([`AssociationHandle::receive_unsent`](crate::AssociationHandle::receive_unsent)).
     StreamsReduced {
-        /// How many.
+        /// Number of messages.
         messages_dropped: usize,
     },
     /// A message can be received where there was none: of the association, or, once the user has read a stream alone
@@ -190,13 +190,13 @@ pub enum Event {
     /// subflow has a send buffer, which `Full` does not name: where several
     /// were full it is told for each, and one of them may be full still.
     Writable {
-        /// Which stream; `None`: the association.
+        /// The stream; `None`: the association.
         stream: Option<u16>,
     },
-    /// What is buffered has fallen to the threshold that the user has set, or below
+    /// The amount of buffered data has fallen to the threshold that the user has set, or below
     /// ([`AssociationHandle::set_low_threshold`](crate::AssociationHandle::set_low_threshold)).
     BufferedLow {
-        /// Which stream; `None`: all of them together.
+        /// The stream; `None`: all of them together.
         stream: Option<u16>,
     },
     /// The peer restarted: sequence spaces began anew (RFC 9260, 5.2.4 A). Messages that it had not acknowledged are handed back, with
@@ -214,24 +214,24 @@ pub enum Event {
     PeerShutdown,
     /// A path stopped answering.
     PathDown {
-        /// Which.
+        /// The path.
         path: u8,
     },
     /// A path answers again.
     PathUp {
-        /// Which.
+        /// The path.
         path: u8,
     },
     /// ICMP says that a path leads nowhere (RFC 9260, ICMP9). It may be wrong or pass: nothing else has changed.
     Unreachable {
-        /// Which.
+        /// The path.
         path: u8,
         /// The code of "Destination Unreachable" (ICMP or ICMPv6).
         code: u8,
     },
     /// The MTU of a path has changed.
     PathMtu {
-        /// Which.
+        /// The path.
         path: u8,
         /// Largest IP packet, bytes.
         mtu: u16,
@@ -244,16 +244,16 @@ pub enum Event {
     /// Streams began anew, or a request for it has ended otherwise (RFC 6525, 6.1.1). Of incoming streams: messages received
     /// later are numbered anew.
     StreamsReset {
-        /// Whose streams; never both at once.
+        /// Direction of the streams; never both at once.
         direction: Direction,
-        /// Which; none listed: all.
+        /// The streams; none listed: all.
         streams: Vec<u16>,
-        /// What became of it.
+        /// Outcome.
         outcome: Reconfigured,
     },
     /// All streams and TSNs of both sides began anew, or our request for it has ended otherwise (RFC 6525, 6.1.2).
     AssociationReset {
-        /// What became of it.
+        /// Outcome.
         outcome: Reconfigured,
     },
     /// Streams were added, or a request of ours for more has ended otherwise (RFC 6525, 6.1.3).
@@ -262,7 +262,7 @@ pub enum Event {
         outbound_streams: u16,
         /// Streams that the peer may send on now.
         inbound_streams: u16,
-        /// What became of it.
+        /// Outcome.
         outcome: Reconfigured,
     },
     /// A message whose first parts were handed over will never end: the peer gave it up, reset its stream or the association,
@@ -270,16 +270,16 @@ pub enum Event {
     PartialDeliveryAborted {
         /// Stream id.
         stream: u16,
-        /// Whether it was sent unordered.
+        /// True if it was sent unordered.
         unordered: bool,
-        /// Which message: [`Part::message`](crate::Part::message).
+        /// The message: [`Part::message`](crate::Part::message).
         message: u32,
     },
-    /// The end. What was received stays readable until the association is released.
+    /// The end. Received messages stay readable until the association is released.
     Closed(CloseReason),
 }
 
-/// Why a timer runs.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// Waiting for INIT ACK.
@@ -292,7 +292,7 @@ pub enum Timer {
     ControlProbe,
     /// Waiting for a SACK.
     T3Rtx,
-    /// A probe of the tail is due, or what may only be late is lost by then.
+    /// A probe of the tail is due, or chunks that may only be late are lost by then.
     Lane,
     /// Bound on the whole shutdown.
     T5ShutdownGuard,

@@ -5,29 +5,29 @@ use crate::event::Event;
 use crate::sender::Sender;
 use crate::undelivered::{Returned, Undelivered};
 
-/// What the user may take back; only where there is something.
+/// Messages that the user may take back; allocated only when there are any.
 #[derive(Debug, Default)]
 pub(crate) struct HandedBack {
     kept: Option<Box<Returned>>,
 }
 
 impl HandedBack {
-    /// What cannot be delivered any more is kept for the user, who is told (SEND FAILURE, 11.2.2). Gives how many messages these are
-    /// now: of which nothing was sent, and others.
+    /// Keeps messages that cannot be delivered any more for the user, who gets an event (SEND FAILURE, 11.2.2).
+    /// Returns the numbers of new ones: those of which nothing was sent, and the others.
     pub(crate) fn take_undelivered(&mut self, cx: &mut Context, sender: &mut Sender) -> (usize, usize) {
         if sender.has_nothing_outstanding() {
             return (0, 0);
         }
         let returned = self.kept.get_or_insert_default();
         let before = (returned.unsent.len(), returned.unacknowledged.len());
-        sender.take_undelivered(cx, returned);
+        sender.messages().take_undelivered(cx, returned);
         if returned.is_empty() {
-            // What was given up only waited for the peer to skip it.
+            // All there were had been given up and only waited for the peer to skip them.
             self.kept = None;
             return (0, 0);
         }
         let now = (returned.unsent.len(), returned.unacknowledged.len());
-        // A peer that restarts again and again must not fill our memory with what the user does not take back.
+        // A peer that restarts again and again must not fill our memory with messages that the user does not take back.
         returned.most = sender.most_undelivered(cx);
         let forgotten = returned.forget_oldest(before, usize::try_from(returned.most).unwrap_or(usize::MAX));
         if forgotten > 0 {
@@ -44,9 +44,9 @@ impl HandedBack {
         }
     }
 
-    /// The peer does not skip what is given up: what may not be sent reliably is handed back, and the user told.
+    /// The peer does not skip messages that are given up: those that may not be sent reliably are handed back, and the user is told.
     pub(crate) fn settle_reliability(&mut self, cx: &mut Context, sender: &mut Sender) {
-        let refused = sender.settle_reliability(cx);
+        let refused = sender.messages().settle_reliability(cx);
         if !refused.is_empty() {
             self.keep_unsent(refused);
             self.tell(cx);
@@ -73,18 +73,18 @@ impl HandedBack {
         message
     }
 
-    /// How many messages can be taken back.
+    /// Number of messages that can be taken back.
     pub(crate) fn len(&self) -> usize {
         self.kept.as_ref().map_or(0, |returned| returned.unsent.len() + returned.unacknowledged.len())
     }
 
-    /// Whether nothing can be taken back.
+    /// True if nothing can be taken back.
     pub(crate) fn is_empty(&self) -> bool {
         self.kept.is_none()
     }
 
-    /// What it holds, and the most that may have been undelivered when the last of it was handed back, bytes of user data; `None` where
-    /// there is nothing.
+    /// Bytes of user data kept, and the most that may have been undelivered when the last of it was handed back;
+    /// `None` where nothing is kept.
     pub(crate) fn holdings(&self) -> Option<(u64, u64)> {
         self.kept.as_ref().map(|returned| (returned.bytes() as u64, returned.most))
     }

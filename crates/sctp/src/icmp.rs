@@ -1,4 +1,4 @@
-//! What ICMP says of packets of ours (RFC 9260, 10): read from the message, believed by nobody yet.
+//! ICMP messages about packets of ours (RFC 9260, 10): read, and not yet checked against any association.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,15 +7,15 @@ const SCTP: u8 = 132;
 const UDP: u8 = 17;
 /// Bytes of a UDP header (RFC 6951: SCTP may ride in UDP).
 const UDP_HEADER: usize = 8;
-/// Extension headers of IPv6 that are looked behind; who quotes more is not listened to.
+/// Extension headers of IPv6 that are skipped; a message that quotes more is ignored.
 const MAX_EXTENSIONS: usize = 4;
 
 /// An ICMP error, as [`Endpoint::handle_icmp`](crate::Endpoint::handle_icmp) takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpError<'a> {
-    /// What has happened.
+    /// The kind of error.
     pub kind: IcmpKind,
-    /// Where the packet that it quotes was going.
+    /// Destination of the packet that it quotes.
     pub destination: IpAddr,
     /// That packet, from the common header of SCTP on, as much of it as came back.
     pub quoted: &'a [u8],
@@ -23,7 +23,7 @@ pub struct IcmpError<'a> {
     pub udp_port: Option<u16>,
 }
 
-/// What ICMP says has happened to a packet.
+/// Error that an ICMP message reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpKind {
     /// The packet was too big for a link: "Fragmentation Needed" (RFC 1191), "Packet Too Big" (RFC 4443).

@@ -2,13 +2,13 @@
 
 use std::marker::PhantomData;
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 
 /// The number of a row.
 pub(crate) trait Id: Copy + Eq {
     /// The row in a table.
     fn at(row: usize) -> Self;
-    /// Which row.
+    /// The number of the row.
     fn row(self) -> usize;
 }
 
@@ -41,7 +41,8 @@ macro_rules! id {
 }
 
 id! {
-    /// One address of the peer. Which one something uses is for [`Paths`](crate::path::Paths) to say: none is the first by nature.
+    /// One address of the peer. [`Paths`](crate::path::Paths) chooses the path for each purpose: none is the first by
+    /// nature.
     PathId(u8)
 }
 id! {
@@ -103,7 +104,7 @@ impl<I, T> Default for Table<I, T> {
 }
 
 impl<I: Id, T> Table<I, T> {
-    /// With one row.
+    /// A table with one row.
     pub(crate) fn of(first: T) -> Self {
         let mut table = Self::default();
         table.push(first);
@@ -190,20 +191,20 @@ impl<I: Id, T> Table<I, T> {
         match self.rows.as_slice() {
             [one] => see(I::at(0), one),
             all => {
-                rare();
+                cold_path();
                 all.iter().enumerate().for_each(|(row, value)| see(I::at(row), value));
             }
         }
     }
 }
 
-/// Whether something `holds` for one of all: as a rule there is only one, and then there is no loop.
+/// True if something `holds` for one of all: as a rule there is only one, and then there is no loop.
 #[inline]
 pub(crate) fn any_of<T>(all: &[T], holds: impl Fn(&T) -> bool) -> bool {
     match all {
         [one] => holds(one),
         all => {
-            rare();
+            cold_path();
             all.iter().any(holds)
         }
     }

@@ -1,4 +1,4 @@
-//! Who asks for an association, for a user who decides himself whom to let in.
+//! Requests for an association, for a user who decides about each.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,22 +8,25 @@ use crate::config::SubflowLevel;
 use crate::cookie::Cookie;
 use crate::event::AssociationId;
 
-/// How an endpoint lets associations in. The limits count for what peers ask for; who restarts, and who was let in, is not counted again.
+/// Admission of associations to an endpoint. The limits count the requests of peers; a restart, and a request that
+/// was accepted, is not counted again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptConfig {
-    /// Whether the user is asked: [`EndpointEvent::Incoming`] tells of each, and it waits until
+    /// True if the user decides: [`EndpointEvent::Incoming`] announces each request, and it waits until
     /// [`Endpoint::accept`](crate::Endpoint::accept), [`refuse`](crate::Endpoint::refuse) or
     /// [`ignore`](crate::Endpoint::ignore). Otherwise each is accepted with the configuration of
     /// [`Endpoint::listen`](crate::Endpoint::listen).
     pub ask: bool,
-    /// How many may wait for the user. Beyond that INIT and COOKIE ECHO are answered with an ABORT, "Out of Resource" (RFC
-    /// 9260, 5.1).
+    /// Number of requests that may wait for the user. Beyond that INIT and COOKIE ECHO are answered with an ABORT,
+    /// "Out of Resource" (RFC 9260, 5.1).
     pub backlog: usize,
-    /// How many of one source may wait for the user: an IPv4 address, or 64 bits of an IPv6 address. Beyond that as for `backlog`.
+    /// Number of requests from one source that may wait for the user: an IPv4 address, or 64 bits of an IPv6 address.
+    /// Beyond that as for `backlog`.
     pub backlog_per_source: usize,
-    /// How many associations one source may have, those that wait included, and those that count for
-    /// [`max_associations`](crate::EndpointConfig::max_associations) though they have closed; what we have opened counts, too. Beyond that INIT and COOKIE
-    /// ECHO are answered with an ABORT, "Out of Resource" (RFC 9260, 5.1). Under UDP encapsulation all hosts behind a NAT are one source.
+    /// Number of associations that one source may have, including those that wait, those opened from this side, and
+    /// closed ones that still count for [`max_associations`](crate::EndpointConfig::max_associations). Beyond that
+    /// INIT and COOKIE ECHO are answered with an ABORT, "Out of Resource" (RFC 9260, 5.1). Under UDP encapsulation
+    /// all hosts behind a NAT are one source.
     pub max_per_source: usize,
 }
 
@@ -41,15 +44,15 @@ pub struct IncomingId(pub(crate) u64);
 /// association exists yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// What to call it.
+    /// Its number, by which commands name it.
     pub id: IncomingId,
-    /// Where it is; the port is the UDP port (RFC 6951), or 0.
+    /// Its address; the port is the UDP port (RFC 6951), or 0.
     pub source: SocketAddr,
-    /// Which address of ours it has asked.
+    /// The local address that it was sent to.
     pub destination: SocketAddr,
     /// Its SCTP port.
     pub port: u16,
-    /// Which SCTP port of ours it has asked.
+    /// The local SCTP port that it was sent to.
     pub local_port: u16,
     /// The addresses that it lists; `source` comes first. Nothing shows yet that the others are its own (RFC 9260, 5.4).
     pub addresses: Vec<IpAddr>,
@@ -57,14 +60,15 @@ pub struct Incoming {
     pub streams: (u16, u16),
     /// Room in the peer's receive buffer, bytes.
     pub peer_window: u32,
-    /// What both sides have, by the peer's offer and the configuration of [`Endpoint::listen`](crate::Endpoint::listen).
+    /// Extensions that both sides support, by the peer's offer and the configuration of
+    /// [`Endpoint::listen`](crate::Endpoint::listen).
     pub offers: Offered,
-    /// When its cookie becomes stale: it is gone then, if nobody has decided.
+    /// Time at which its cookie becomes stale: the request is gone then, if nobody has decided.
     pub until: Instant,
 }
 
-/// What both sides have of what the peer offers, as the INIT ACK has promised it: what `listen` was not given is not there, whatever the
-/// peer offers, and `accept` cannot add it.
+/// Extensions that both sides support, as the INIT ACK has promised them: those that were off in the configuration of
+/// `listen` are missing, whatever the peer offers, and `accept` cannot add them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offered {
     /// I-DATA (RFC 8260).
@@ -77,7 +81,7 @@ pub struct Offered {
     pub zero_checksum: bool,
     /// ECN (RFC 3168; RFC 4960, appendix A).
     pub ecn: bool,
-    /// How the two ends know of subflows.
+    /// Signalling of subflows between the two ends.
     pub subflow_level: SubflowLevel,
     /// Adaptation Layer Indication of the peer (RFC 5061, 4.2.6).
     pub adaptation: Option<u32>,
@@ -114,7 +118,7 @@ impl Incoming {
     }
 }
 
-/// Why somebody whom the user was told of does not wait any more.
+/// Reason why an announced request does not wait any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Withdrawn {
     /// The peer's cookie has become stale before the user has decided.
@@ -127,31 +131,31 @@ pub enum Withdrawn {
     Refused,
 }
 
-/// What happened to an endpoint.
+/// Event of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndpointEvent {
     /// Somebody asks for an association, where [`AcceptConfig::ask`] is set.
     Incoming(Incoming),
     /// Somebody does not wait any more, and cannot be accepted.
     IncomingWithdrawn {
-        /// Who.
+        /// The request.
         id: IncomingId,
-        /// Why.
+        /// The reason.
         why: Withdrawn,
     },
     /// Messages that a closed association handed back, and nobody has taken, are gone with it: those of sixteen others that have
     /// closed since are kept.
     ClosedForgotten {
-        /// Which association it was.
+        /// The association.
         id: AssociationId,
-        /// How many messages.
+        /// Number of messages.
         messages: usize,
     },
     /// After [`Endpoint::drain`](crate::Endpoint::drain): every association has ended, and its last packet has left.
     Drained,
 }
 
-/// Why somebody who waits was not accepted.
+/// Reason why a request was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcceptError {
     /// The request was decided on before, or its sender has gone.
@@ -168,11 +172,11 @@ pub enum AcceptError {
         "SCTP option `{key}` is `{value}`, but the INIT ACK has told the peer `{told}`: it cannot differ from what `listen` was given"
     )]
     Promised {
-        /// Which option.
+        /// The option.
         key: &'static str,
-        /// What it was to be.
+        /// The value asked for.
         value: String,
-        /// What `listen` was given.
+        /// The value given to `listen`.
         told: String,
     },
 }

@@ -7,7 +7,7 @@
 //! answers without one (`endpoint`). `association::input` walks the chunks. DATA goes to the `receiver`: the receive map
 //! of its space, reassembly, its stream, and becomes an [`Event::Readable`]. A SACK goes to the `sender`: the flight says
 //! what is newly acknowledged, the lane takes its round-trip sample, its controller grows or shrinks the window,
-//! `sender::lane::loss` marks what is missing.
+//! `sender::lane::loss` marks missing chunks.
 //!
 //! **Out.** [`AssociationHandle::send`] puts a message into the queue of its stream (`stream::outbound`). When
 //! [`Endpoint::poll_transmit`] is asked, `association::output` bundles control chunks, a SACK that is due, marked

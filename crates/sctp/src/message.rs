@@ -1,12 +1,12 @@
 //! Messages: one that a user hands in, and one that has arrived.
 
-use anabranch_base::{Dscp, Duration, Instant, rare};
+use anabranch_base::{Dscp, Duration, Instant, cold_path};
 use bytes::{Bytes, BytesMut};
 
 use crate::ids::SpaceId;
 use crate::options::{MessageOptions, Reliability};
 
-/// What a message can be made of: bytes or text, owned or borrowed. What is borrowed is copied; [`Bytes::from_static`] is not.
+/// Payload of a message: bytes or text, owned or borrowed. Borrowed data is copied; [`Bytes::from_static`] is not.
 ///
 /// ```
 /// use anabranch_sctp::Message;
@@ -21,7 +21,7 @@ pub trait IntoPayload {
     fn into_payload(self) -> Bytes;
 }
 
-/// What gives its memory away.
+/// Payload types that give their memory away.
 macro_rules! taken {
     ($($owned:ty),*) => {
         $(impl IntoPayload for $owned {
@@ -33,7 +33,7 @@ macro_rules! taken {
 }
 taken!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, String);
 
-/// What keeps it.
+/// Payload types that keep their memory: the bytes are copied.
 macro_rules! copied {
     ($($borrowed:ty),*) => {
         $(impl IntoPayload for &$borrowed {
@@ -82,13 +82,13 @@ pub struct Message {
     pub stream: u16,
     /// Payload protocol identifier: opaque to SCTP.
     pub ppid: u32,
-    /// Whether it may overtake others of its stream.
+    /// True if it may overtake others of its stream.
     pub unordered: bool,
     /// Asks the peer to acknowledge at once (I bit).
     pub immediate: bool,
     /// User data; at least one byte. Kept, not copied, until it is acknowledged.
     pub payload: Bytes,
-    /// What few messages have.
+    /// Options that few messages have.
     pub options: Option<Box<MessageOptions>>,
 }
 
@@ -153,7 +153,7 @@ impl Message {
     /// let now = two.now;
     /// let a_film = Message::new(0, vec![7; 20_000]).priority(9).tell_fate();
     /// let message = two.a().send(now, a_film)?;
-    /// // The send buffer is full, and still takes what counts for more.
+    /// // The send buffer is full, and still takes messages that count for more.
     /// two.a().send(now, Message::new(1, "a call").priority(1))?;
     /// two.exchange();
     /// assert!(two.told_a().contains(&Event::Abandoned { message, context: 0, sent: false }));
@@ -165,14 +165,14 @@ impl Message {
         self.reliability(Reliability::Priority(value))
     }
 
-    /// How long it is worth sending, whatever its stream says.
+    /// Limit of its lifetime or retransmissions, in place of the one of its stream.
     #[must_use]
     pub fn reliability(mut self, reliability: Reliability) -> Self {
         self.options.get_or_insert_default().reliability = Some(reliability);
         self
     }
 
-    /// The message is sent reliably where the peer does not skip what is given up (RFC 3758). Without this `send` refuses it there.
+    /// The message is sent reliably where the peer does not skip messages that are given up (RFC 3758). Without this `send` refuses it there.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -253,12 +253,13 @@ impl Message {
     }
 }
 
-/// Which part of a message, where it is handed over before its end has come.
+/// Position of a part in a message that is handed over before its end has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     /// Tells apart messages that are handed over in parts at the same time, of one stream even where they are unordered.
     pub message: u32,
-    /// Whether more of it follows; if it never does, [`Event::PartialDeliveryAborted`](crate::Event::PartialDeliveryAborted) says so.
+    /// True if more of it follows; if it never does,
+    /// [`Event::PartialDeliveryAborted`](crate::Event::PartialDeliveryAborted) says so.
     pub more: bool,
 }
 
@@ -287,18 +288,18 @@ pub struct Received {
     pub stream: u16,
     /// Payload protocol identifier.
     pub ppid: u32,
-    /// Whether it was sent unordered.
+    /// True if it was sent unordered.
     pub unordered: bool,
-    /// Whether the peer has asked for a SACK at once with one of its chunks (I bit, RFC 7053).
+    /// True if the peer has asked for a SACK at once with one of its chunks (I bit, RFC 7053).
     pub immediate: bool,
-    /// Path that its last chunk came on, of what is handed over here.
+    /// Path that its last chunk came on; of a part, that of the part.
     pub path: u8,
     /// Its number in its stream, as the wire has it: the stream sequence number of DATA (it means nothing where the message is
     /// unordered), the message identifier of I-DATA.
     pub number: u32,
     /// TSN of its first chunk; under a FID of its own (level 1, sf2007) the subflow's number.
     pub tsn: u32,
-    /// When its last chunk came, of what is handed over here.
+    /// Time at which its last chunk came; of a part, that of the part.
     pub at: Instant,
     /// `None`: the message is whole, as it is unless it is longer than `partial_delivery_bytes`, or messages in the making fill
     /// `partial_delivery_point` percent of the receive window. Parts of an ordered message come one after the other among
@@ -335,7 +336,7 @@ impl Received {
     /// ```
     ///
     /// # Errors
-    /// Gives back what is not the next part of this message.
+    /// Gives back a message that is not the next part of this one.
     pub fn join(&mut self, next: Self) -> Result<(), Self> {
         match (self.part, next.part) {
             (Some(ours), Some(theirs)) if ours.more && ours.message == theirs.message => {}
@@ -350,7 +351,7 @@ impl Received {
         Ok(())
     }
 
-    /// Whether nothing follows: a whole message, or the last part of one.
+    /// True if nothing follows: a whole message, or the last part of one.
     #[must_use]
     pub fn is_end(&self) -> bool {
         self.part.is_none_or(|part| !part.more)
@@ -362,7 +363,7 @@ impl Received {
         std::iter::once(&self.first).chain(self.rest.iter().flat_map(|rest| &rest.0))
     }
 
-    /// How many pieces there are.
+    /// Number of pieces.
     pub(crate) fn count(&self) -> usize {
         1 + self.rest.as_ref().map_or(0, |rest| rest.0.len())
     }
@@ -371,7 +372,7 @@ impl Received {
     #[must_use]
     pub fn len(&self) -> usize {
         let sum = |rest: &Rest| {
-            rare();
+            cold_path();
             rest.0.iter().map(Bytes::len).sum()
         };
         let rest = self.rest.as_deref().map_or(0, sum);

@@ -1,4 +1,4 @@
-//! What a user may ask for a message besides its delivery, and what is told of its fate.
+//! Options of a message besides its delivery, and reports of its fate.
 
 use anabranch_base::{Dscp, Duration};
 
@@ -6,8 +6,8 @@ use anabranch_base::{Dscp, Duration};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(pub u64);
 
-/// How long a message is worth sending (RFC 3758, 4; RFC 7496, 3 and 4.1). What is given up needs a peer that skips it: option
-/// `partial_reliability`.
+/// Limit of a message's lifetime or retransmissions (RFC 3758, 4; RFC 7496, 3 and 4.1). Giving a message up needs a
+/// peer that skips it: option `partial_reliability`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reliability {
     /// Until it is acknowledged.
@@ -43,7 +43,7 @@ pub struct Abandonments {
     pub sent: u64,
 }
 
-/// What a message is given beyond stream, order and payload. Most have none of it, and pay nothing for it.
+/// Options of a message beyond stream, order and payload. Most messages have none, and pay nothing for them.
 ///
 /// ```
 /// use anabranch_base::{Duration, Instant, Rng};
@@ -97,13 +97,14 @@ pub struct Abandonments {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageOptions {
-    /// How long it is worth sending; `None`: as its stream has it.
+    /// Limit of its lifetime or retransmissions; `None`: as its stream has it.
     pub reliability: Option<Reliability>,
-    /// Whether the message is sent reliably where the peer does not skip what is given up; otherwise `send` refuses it there.
+    /// True if the message is sent reliably where the peer does not skip messages that are given up; otherwise `send`
+    /// refuses it there.
     pub or_reliable: bool,
     /// The user's own mark, given back with whatever is told of the message (RFC 6458, 5.3.2: `sinfo_context`).
     pub context: u32,
-    /// Whether its fate is told: exactly one of [`Event::Delivered`], [`Event::Abandoned`] and [`Event::Failed`].
+    /// True if its fate is reported: exactly one of [`Event::Delivered`], [`Event::Abandoned`] and [`Event::Failed`].
     /// `None`: as [`AssociationHandle::tell_fates`] has it.
     ///
     /// [`Event::Delivered`]: crate::Event::Delivered

@@ -1,5 +1,5 @@
-//! What is kept for each stream, in room that follows the streams that are used: of 65,535 streams most stay silent, and a peer that
-//! sends on the last one only must not cost a table of all.
+//! A table with a value for each stream, in room that follows the streams that are used: of 65,535 streams most stay
+//! silent, and a peer that sends on the last one only must not cost a table of all.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl<T> Default for PerStream<T> {
 }
 
 impl<T: Default> PerStream<T> {
-    /// What is kept for a stream; `None` when it was not used and has no place by chance.
+    /// The value of a stream; `None` when it was not used and has no place by chance.
     #[inline]
     pub(crate) fn get(&self, stream: u16) -> Option<&T> {
         match self {
@@ -41,7 +41,7 @@ impl<T: Default> PerStream<T> {
         }
     }
 
-    /// What is kept for a stream, to be changed.
+    /// The value of a stream, to be changed.
     #[inline]
     pub(crate) fn get_mut(&mut self, stream: u16) -> Option<&mut T> {
         match self {
@@ -50,7 +50,7 @@ impl<T: Default> PerStream<T> {
         }
     }
 
-    /// What is kept for a stream; it gets a place, if it has none.
+    /// The value of a stream; it gets a place, if it has none.
     #[inline]
     pub(crate) fn at(&mut self, stream: u16) -> &mut T {
         self.make(stream);
@@ -102,7 +102,7 @@ impl<T: Default> PerStream<T> {
         }
     }
 
-    /// What is kept, with the number of its stream, ascending.
+    /// All values, with the number of the stream, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u16, &T)> {
         let (listed, others) = match self {
             Self::Listed(list) => (list, None),
@@ -112,7 +112,7 @@ impl<T: Default> PerStream<T> {
         listed.iter().enumerate().map(|(stream, value)| (stream as u16, value)).chain(others)
     }
 
-    /// Every stream that has a place and what is kept for it, to be changed.
+    /// Every stream that has a place, with its value, to be changed.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u16, &mut T)> {
         let (listed, others) = match self {
             Self::Listed(list) => (list, None),
@@ -122,7 +122,7 @@ impl<T: Default> PerStream<T> {
         listed.iter_mut().enumerate().map(|(stream, value)| (stream as u16, value)).chain(others)
     }
 
-    /// What is kept, stream by stream, ascending.
+    /// All values, stream by stream, ascending.
     pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
         self.iter().map(|(_, value)| value)
     }
@@ -158,7 +158,8 @@ mod tests {
         assert_eq!(list.capacity(), 1);
     }
 
-    /// Places made for streams in any order: at most so many more than were asked for, and the far ones cost what the near ones do.
+    /// Places made for streams in any order: at most so many more than were asked for, and the far ones cost as much
+    /// as the near ones.
     #[test]
     fn room_follows_the_streams_that_are_used() {
         let room = |order: &[u16]| {
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(room(&[15, 65_535]), 17);
         let every_second: Vec<u16> = (0..1000).map(|id| id * 2).collect();
         assert_eq!(room(&every_second), 1999);
-        // Whoever wants to be expensive: as far as the list still follows, each time.
+        // An attacker's order of streams, which costs most: each time as far as the list still follows.
         let greedy: Vec<u16> = (0..65_536 / STEP).map(|n| (n * STEP + STEP - 1) as u16).collect();
         assert!(room(&greedy[..1000]) <= LOW + 1000 * STEP);
     }

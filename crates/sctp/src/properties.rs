@@ -1,4 +1,5 @@
-//! The formal properties of an association's life, as a table of what may follow what and of what must run while somebody waits.
+//! The formal properties of an association's life, as a table of the states that may follow each other and of the
+//! timers that must run while an end waits.
 //!
 //! They are P1 to P10 and the demands on a client of an evil server, ES1 to ES4, of "A Formal Analysis of SCTP: Attack Synthesis
 //! and Patch Verification" (USENIX Security 2024), in their intended forms, those about liveness with a bound. `docs/reference/properties.md`
@@ -9,34 +10,34 @@ use anabranch_base::{Duration, Instant};
 
 use crate::state::State;
 
-/// Whether associations watch themselves in this build.
+/// True if associations check themselves in this build.
 pub const WATCHED: bool = cfg!(any(debug_assertions, feature = "watched"));
 
-/// What is seen of an association at a moment in which it has nothing more to send.
+/// State and timers of an association at a moment in which it has nothing more to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sight {
-    /// Where it stands.
+    /// Its state.
     pub state: State,
-    /// Since when.
+    /// Time at which it entered that state.
     pub since: Instant,
     /// The latest time that it has been: a timer may have been set then, if the clock was set back since.
     pub latest: Instant,
-    /// When T1-init or T1-cookie expires.
+    /// Time at which T1-init or T1-cookie expires.
     pub t1: Option<Instant>,
-    /// When T2-shutdown expires.
+    /// Time at which T2-shutdown expires.
     pub t2: Option<Instant>,
-    /// When T5-shutdown-guard expires.
+    /// Time at which T5-shutdown-guard expires.
     pub t5: Option<Instant>,
-    /// When any timer expires that may send something.
+    /// Time at which the first timer expires that may send something.
     pub next: Option<Instant>,
-    /// Whether data waits, or is not acknowledged cumulatively.
+    /// True if data waits, or is not acknowledged cumulatively.
     pub owes: bool,
-    /// Whether data waits with nothing before it, or not even a gap block acknowledges it. A peer whose gap blocks cover all, the first
-    /// chunk included, says what cannot be, and may wait for ever.
+    /// True if data waits with nothing before it, or not even a gap block acknowledges it. Gap blocks that cover all,
+    /// the first chunk included, are a lie: a peer that sends them may wait for ever.
     pub waits: bool,
 }
 
-/// How long things may take.
+/// Longest allowed times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Longest time to the next timer of somebody who waits.
@@ -47,17 +48,17 @@ pub struct Bounds {
     pub guard: Duration,
 }
 
-/// What is seen of a FORWARD-TSN (RFC 3758; I-FORWARD-TSN and SF-FORWARD likewise) that leaves. Numbers are those of a sequence space,
-/// unwrapped.
+/// Numbers of a FORWARD-TSN (RFC 3758; I-FORWARD-TSN and SF-FORWARD likewise) that leaves. They belong to a sequence
+/// space and are unwrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForwardSight {
-    /// One past what the last one named; 0: this is the first.
+    /// One past the last number that the previous FORWARD-TSN named; 0: this is the first.
     pub before: u64,
-    /// One past what it names.
+    /// One past the last number that it names.
     pub point: u64,
-    /// Whether the chunk has a packet to itself, and names as much as that holds.
+    /// True if the chunk has a packet to itself, and names as much as that holds.
     pub alone: bool,
-    /// One past what is acknowledged cumulatively.
+    /// One past the last number acknowledged cumulatively.
     pub acknowledged: u64,
     /// One past the last number that was given to a chunk.
     pub sent: u64,
@@ -65,7 +66,7 @@ pub struct ForwardSight {
     pub kept: Option<u64>,
 }
 
-/// Whether a FORWARD-TSN says what it may.
+/// Checks the numbers of a FORWARD-TSN.
 ///
 /// # Errors
 /// Names the property that is broken.
@@ -86,8 +87,8 @@ pub fn forward(sight: &ForwardSight) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether a state may follow another, `None` being no association. `restart`: the peer has restarted, so that a new association
-/// takes the place of the old one (RFC 9260, 5.2.4 A).
+/// Checks that a state may follow another, `None` being no association. `restart`: the peer has restarted, so that a
+/// new association takes the place of the old one (RFC 9260, 5.2.4 A).
 ///
 /// # Errors
 /// Names the property that is broken.
@@ -133,7 +134,7 @@ pub fn transition(from: Option<State>, to: State, restart: bool) -> Result<(), &
     if fine { Ok(()) } else { Err(property) }
 }
 
-/// Whether somebody who waits has a timer, and has not waited too long.
+/// Checks that a timer runs for each answer or acknowledgement awaited, and that none is awaited for too long.
 ///
 /// # Errors
 /// Names the property that is broken.
@@ -172,14 +173,15 @@ pub fn at_rest(now: Instant, sight: &Sight, bounds: &Bounds) -> Result<(), &'sta
     Ok(())
 }
 
-/// Whether [`both`] has something to say of an end that stands so; the other need not be asked for otherwise.
+/// True if [`both`] has a rule for an end in this state; otherwise the state of the other end need not be looked up.
 #[must_use]
 pub fn depends_on_peer(state: State) -> bool {
     matches!(state, State::ShutdownReceived | State::CookieEchoed)
 }
 
-/// Whether the two ends of one association may stand so at the same time, if nobody but them knows their tags. Ends of two associations may
-/// stand in any way: who has aborted the first and begun a second one meets a peer that knows of the first only (RFC 9260, 5.2.2).
+/// Checks that the two ends of one association may have these states at the same time, if nobody but them knows their
+/// tags. Ends of two associations may have any: an end that has aborted the first and begun a second one meets a peer
+/// that knows of the first only (RFC 9260, 5.2.2).
 ///
 /// # Errors
 /// Names the property that is broken.
@@ -277,7 +279,7 @@ mod tests {
         assert_eq!(rest(ShutdownReceived, |s| s.owes = false), "P5");
         assert_eq!(rest(Established, |s| s.next = None), "P5");
         assert_eq!(rest(Established, |s| (s.next, s.waits) = (None, false)), "");
-        // A clock that was set back: what was set before waits for the time of before, and no longer.
+        // A clock that was set back: a timer set before waits for the earlier time, and no longer.
         fn set_back(s: &mut Sight, wait: u64) {
             s.latest += Duration::from_secs(3600);
             s.next = Some(s.latest + Duration::from_secs(wait));

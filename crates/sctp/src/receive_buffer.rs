@@ -1,7 +1,7 @@
-//! Who may fill the receive buffer, where subflows have sequence spaces of their own.
+//! Division of the receive buffer between subflows that have sequence spaces of their own.
 //!
-//! There are two limits, as in QUIC: what all subflows together have outstanding stays within a_rwnd, what one has
-//! outstanding within its a_fwnd. The second exists because of the first: a subflow that has stalled, with a hole
+//! There are two limits, as in QUIC: the outstanding data of all subflows together stays within a_rwnd, that of one
+//! within its a_fwnd. The second exists because of the first: a subflow that has stalled, with a hole
 //! that is not filled, holds everything it sent after it. If that could be the whole buffer, no other subflow could
 //! send a byte until the hole is filled. Therefore each open subflow has a floor that nobody else is given.
 
@@ -33,23 +33,24 @@ impl Buffer {
         Use { floor: self.floor, free: self.size.saturating_sub(total), kept }
     }
 
-    /// a_fwnd of one subflow: `held` is what each open subflow holds, and `own` the one asked about.
+    /// a_fwnd of one subflow: `held` has the bytes that each open subflow holds, and `own` those of the subflow asked
+    /// about.
     pub(crate) fn credit(&self, held: impl Iterator<Item = u64>, own: u64) -> u64 {
         self.in_use(held).credit(own)
     }
 }
 
-/// What is in use of a receive buffer: looked up once, whomever it is asked for.
+/// Free and reserved bytes of a receive buffer: computed once, then asked for each subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Use {
     floor: u64,
     free: u64,
-    /// What all open subflows still have to themselves.
+    /// Bytes of the floors that open subflows have not filled yet.
     kept: u64,
 }
 
 impl Use {
-    /// a_fwnd of a subflow that holds `own` bytes: what is free, less what the others still have to themselves.
+    /// a_fwnd of a subflow that holds `own` bytes: the free bytes, less the floors that the others have not filled.
     pub(crate) fn credit(&self, own: u64) -> u64 {
         let own_floor = self.floor.saturating_sub(own);
         // `kept` counts the subflow's own floor too: that one is free for it.
@@ -85,8 +86,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is held, every subflow can send, and what one is given with what all hold fits the buffer beside
-        /// the floors.
+        /// Every subflow can send, whatever the subflows hold; and the credit of one, with the bytes that all hold,
+        /// fits the buffer beside the floors.
         #[test]
         fn floors_hold(
             size in 1500_u32..1 << 20,

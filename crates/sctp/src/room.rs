@@ -22,7 +22,7 @@ fn grow_slowly<T: Default>(list: &mut Vec<T>, len: usize) {
 /// Queues up to this length have room for just as many, or twice as many.
 const SHORT: usize = 4;
 
-/// Longer queues have room for a quarter more: what is charged for each value must hold that room, too.
+/// Longer queues have room for a quarter more: the charge of each value must cover that room, too.
 const LONG: usize = 256;
 
 /// Appends to a queue, which has room for one at first, then for two, and so on.

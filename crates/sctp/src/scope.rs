@@ -60,7 +60,7 @@ impl Scope<'_> {
     /// We may send under a FID.
     pub(crate) fn open_sending(&mut self, fid: u8, epoch: u8, initial: Tsn) {
         let at = self.make_space(fid);
-        self.sender.open_space(at, epoch, initial);
+        self.sender.subflow_changes().open_space(at, epoch, initial);
     }
 
     /// The peer may send under a FID.

@@ -1,7 +1,7 @@
-//! Several endpoints behind the same addresses, each on a thread of its own: which of them a packet is for.
+//! Several endpoints behind the same addresses, each on a thread of its own: choice of the endpoint for a packet.
 
-/// One of several endpoints that share addresses and ports. A verification tag that one of them draws is its number modulo how many
-/// there are, so whatever hands out packets needs no table.
+/// One of several endpoints that share addresses and ports. A verification tag that one of them draws is its index modulo `count`,
+/// so that the distributor of packets needs no table.
 ///
 /// ```
 /// use anabranch_sctp::Shard;
@@ -17,7 +17,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// The only one.
+    /// The only endpoint at its addresses and ports.
     pub const ALONE: Self = Self { index: 0, count: 1 };
 
     /// Number `index` of `count`, counted from 0; `None` when there is no such.
@@ -32,13 +32,13 @@ impl Shard {
         self.index
     }
 
-    /// How many there are.
+    /// Number of shards.
     #[must_use]
     pub fn count(self) -> u16 {
         self.count
     }
 
-    /// Whose tag that is, of so many.
+    /// Number of the shard, of `count`, that a tag belongs to.
     #[must_use]
     pub fn of_tag(tag: u32, count: u16) -> u16 {
         (tag % u32::from(count.max(1))) as u16

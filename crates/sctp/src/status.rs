@@ -1,4 +1,4 @@
-//! What STATUS tells of an association (RFC 9260, 11.1.8).
+//! Status of an association, as the primitive STATUS returns it (RFC 9260, 11.1.8).
 
 use std::net::SocketAddr;
 
@@ -6,16 +6,16 @@ use anabranch_base::Duration;
 
 use crate::state::State;
 
-/// Where an association stands.
+/// Status of an association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// "association connection state".
     pub state: State,
     /// "destination transport address list", with "reachability states", windows, SRTT and RTO of each.
     pub paths: Vec<PathStatus>,
-    /// "current receiver window size": the peer's, less what is on its way there, bytes.
+    /// "current receiver window size": the peer's, less the bytes on their way there.
     pub peer_window: u64,
-    /// Our own: what is free of the receive buffer, bytes.
+    /// Our own: free bytes of the receive buffer.
     pub receive_window: u32,
     /// "number of unacknowledged DATA chunks".
     pub unacknowledged: usize,
@@ -38,15 +38,15 @@ impl Status {
 /// One address of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathStatus {
-    /// Where: the port is the UDP port (RFC 6951), or 0.
+    /// Its address: the port is the UDP port (RFC 6951), or 0.
     pub address: SocketAddr,
     /// Data goes there.
     pub primary: bool,
-    /// Whether it answers.
+    /// True if it answers.
     pub active: bool,
-    /// Whether the peer is known to be there (5.4).
+    /// True if the address is CONFIRMED to be the peer's (5.4).
     pub confirmed: bool,
-    /// Whether heartbeats are sent when it is idle.
+    /// True if heartbeats are sent when it is idle.
     pub heartbeats: bool,
     /// Congestion window of all subflows on it, bytes.
     pub cwnd: u64,

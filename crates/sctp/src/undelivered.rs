@@ -15,20 +15,21 @@ pub struct Undelivered {
     pub stream: u16,
     /// Payload protocol identifier.
     pub ppid: u32,
-    /// Whether it was to be delivered unordered.
+    /// True if it was to be delivered unordered.
     pub unordered: bool,
     /// Its number in its stream, if a part of it was sent: the low 16 bits are its Stream Sequence Number.
     pub number: Option<u32>,
-    /// Whether the payload is whole. If not, the beginning was acknowledged for good, and what is here is the rest.
+    /// True if the payload is whole. If not, its beginning was acknowledged for good, and the rest is here.
     pub whole: bool,
-    /// Gap blocks have acknowledged all that is here. A peer may take that back (6.2.1), and may not have given to its user what it
-    /// holds behind a hole.
+    /// True if gap blocks have acknowledged all of the payload here. A peer may take that back (6.2.1), and may not
+    /// have given data that it holds behind a hole to its user.
     pub gap_acknowledged: bool,
-    /// Which message, if its fate or any other option was asked for; others are not told apart, which costs them nothing.
+    /// Number of the message, if its fate or any other option was asked for; other messages have no number, which
+    /// costs them nothing.
     pub id: Option<MessageId>,
     /// The user's own mark ([`Message::context`](crate::Message::context)).
     pub context: u32,
-    /// What knows it by: see `sender::tickets`.
+    /// Ticket of the message in the sender: see `sender::tickets`.
     pub(crate) ticket: u32,
     pieces: Vec<Bytes>,
 }
@@ -60,7 +61,7 @@ impl Undelivered {
         self.pieces.concat().into()
     }
 
-    /// One that was never sent.
+    /// A message that was never sent.
     pub(crate) fn unsent(message: Queued) -> Self {
         Self {
             stream: message.stream,
@@ -76,12 +77,12 @@ impl Undelivered {
         }
     }
 
-    /// One that has begun to leave, and waits with the rest of it.
+    /// The rest, not sent, of a message that has begun to leave.
     pub(crate) fn begun(message: Queued, number: u32) -> Self {
         Self { number: Some(number), ..Self::unsent(message) }
     }
 
-    /// One of which this fragment is the first that is not acknowledged for good.
+    /// A message of which this fragment is the first that is not acknowledged for good.
     pub(crate) fn sent(fragment: &Fragment, gap_acknowledged: bool) -> Self {
         Self {
             stream: fragment.stream,
@@ -104,7 +105,7 @@ impl Undelivered {
     }
 }
 
-/// What a user may take back.
+/// Messages that a user may take back.
 #[derive(Debug, Default)]
 pub(crate) struct Returned {
     pub(crate) unsent: VecDeque<Undelivered>,
@@ -125,7 +126,7 @@ impl Returned {
         let (mut unsent, mut unacknowledged) = before;
         let mut bytes = if before == (0, 0) { 0 } else { self.bytes() };
         while bytes > most && (unsent, unacknowledged) != (0, 0) {
-            // What was sent is older.
+            // Messages of which a part was sent are older.
             let (from, left) = if unacknowledged > 0 {
                 (&mut self.unacknowledged, &mut unacknowledged)
             } else {

@@ -3,10 +3,10 @@
 use anabranch_wire::Tsn;
 use anabranch_wire::cause::SfReason;
 
-/// What is said of the fragments of one message on two subflows.
+/// Description of the violation: the fragments of one message came on two subflows.
 pub(crate) const SPLIT_MESSAGE: &str = "the fragments of a message came on two subflows";
 
-/// What the ABORT says.
+/// Violation of the protocol that the ABORT reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
     /// "it SHOULD send an ABORT chunk with a 'No User Data' error cause" (RFC 9260, 6.2).

@@ -1,4 +1,5 @@
-//! What must not leave again does not, whatever has found it lost: not only T3-rtx and SACKs (RFC 3758, 4.1; RFC 7496, 3.1).
+//! A message that must not leave again does not, by whatever means its loss was found: not only by T3-rtx and SACKs
+//! (RFC 3758, 4.1; RFC 7496, 3.1).
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -71,7 +72,7 @@ fn what_rode_with_a_cookie_echo_that_was_lost() {
     }
 }
 
-/// ICMP says that a packet was too big (RFC 8899, 4.6.1): its chunks leave again at once, but for what must not.
+/// ICMP says that a packet was too big (RFC 8899, 4.6.1): its chunks leave again at once, except for messages that must not.
 #[test]
 fn what_was_too_big_for_the_path() {
     for most in [0, 1] {
@@ -110,7 +111,7 @@ fn what_rode_with_a_stale_cookie() {
     }
 }
 
-/// The peer does not know SF-DATA after all: what was sent under other FIDs leaves again on subflow 0, but for what must not.
+/// The peer does not know SF-DATA after all: data sent under other FIDs leaves again on subflow 0, except for messages that must not.
 #[test]
 fn what_was_sent_under_fids_that_end() {
     let config = subflow_config(SubflowLevel::One, 3).with(|c| c.extensions.partial_reliability = true);

@@ -56,7 +56,8 @@ fn accept(net: &mut Network, host: usize, id: IncomingId) -> Result<AssociationI
     net.hosts[host].endpoint.accept(now, id, Arc::new(Config::rfc9260()))
 }
 
-/// What the INIT ACK has told is what `listen` had been given then, whatever it is given while the user thinks.
+/// The INIT ACK promises the configuration given to `listen` at that time, and the promise is kept whatever `listen`
+/// is given while the user thinks.
 #[test]
 fn a_promise_is_kept_though_listen_is_called_again() {
     let (mut net, a, z) = asking();
@@ -96,7 +97,7 @@ fn aborted(packets: &[Datagram]) -> Option<(u32, Vec<u16>)> {
 const OUT_OF_RESOURCE: u16 = 4;
 const USER_ABORT: u16 = 12;
 
-/// What a peer asks for waits for the user, with the data that came along; then it is like any other association.
+/// A peer's request waits for the user, with the data that came along; then it is like any other association.
 #[test]
 fn who_asks_waits_until_the_user_has_decided() {
     let (mut net, a, z) = asking();
@@ -178,7 +179,7 @@ fn who_is_ignored_hears_nothing() {
     }
     assert_eq!(net.take(ip(X)).len(), 0);
     assert_eq!(next(&mut net, z), None);
-    // It may ask again: the verdict was on what it asked then.
+    // It may ask again: the verdict was on its first request.
     let again = ask(&mut net, X, 78).unwrap();
     net.throw(ip(X), ip(Z), echo(&again, 78, b"x"));
     net.run_for(ms(25));
@@ -270,7 +271,7 @@ fn a_full_backlog_answers_cookies_with_out_of_resource() {
         let expected = (n >= 2).then(|| (100 + u32::from(n), vec![OUT_OF_RESOURCE]));
         assert_eq!(answer, expected, "{n}");
     }
-    // Who waits is not refused for being there.
+    // A peer that waits is not refused because it waits.
     net.throw(ip(X), ip(Z), echo(&offers[0], 100, b"x"));
     net.run_for(ms(25));
     assert_eq!(aborted(&net.take(ip(X))), None);
@@ -306,7 +307,7 @@ fn a_peer_that_begins_anew_takes_its_own_place() {
     assert_eq!(net.received_from(z, ip(X)), [b"new"]);
 }
 
-/// The peer gives up: with the tag of either side, as 8.5.1 has it, and nobody else can end what it waits for.
+/// The peer gives up: with the tag of either side, as 8.5.1 has it, and nobody else can withdraw its request.
 #[test]
 fn a_peer_that_aborts_waits_no_more() {
     for reflected_tag in [false, true] {
@@ -321,7 +322,7 @@ fn a_peer_that_aborts_waits_no_more() {
         net.throw(ip(X + 1), ip(Z), abort(offer.tag, false));
         net.run_for(ms(25));
         assert_eq!(net.hosts[z].endpoint.waiting(), 1);
-        // What is no ABORT is not answered: an ABORT for a packet out of the blue would end the peer's side.
+        // A packet without an ABORT is not answered: an ABORT for a packet out of the blue would end the peer's side.
         net.throw(ip(X), ip(Z), packet(offer.tag, |out| data(77, b"y").emit(out)));
         net.run_for(ms(25));
         assert_eq!((net.take(ip(X)).len(), net.hosts[z].endpoint.waiting()), (0, 1));
@@ -333,7 +334,7 @@ fn a_peer_that_aborts_waits_no_more() {
     }
 }
 
-/// What is held of a packet is bounded: behind a cookie that came with too much data only the cookie is kept.
+/// The bytes kept of a packet are bounded: behind a cookie that came with too much data only the cookie is kept.
 #[test]
 fn data_that_comes_along_is_bounded() {
     let (mut net, _, z) = asking();
@@ -454,7 +455,7 @@ fn a_user_who_accepts_at_once_changes_no_packet() {
     assert_eq!(run(false), run(true));
 }
 
-/// What a refusal says in the end fits one packet.
+/// The reason of a refusal is cut so that it fits one packet.
 #[test]
 fn a_long_reason_is_cut() {
     let (mut net, _, z) = asking();

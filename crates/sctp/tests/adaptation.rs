@@ -41,7 +41,8 @@ fn each_side_hears_what_the_other_says() {
     }
 }
 
-/// The INIT is forgotten when it is answered: what it said comes back in the cookie. Who restarts says it anew.
+/// The INIT is forgotten when it is answered: its adaptation indication comes back in the cookie. A peer that
+/// restarts sends it anew.
 #[test]
 fn a_restarted_peer_says_it_anew() {
     let (mut pair, ..) = Pair::between(2, &says(Some(1)), &says(Some(2)));

@@ -12,7 +12,8 @@ use common::script::{STATES, Script, TSN_Z, data, packet};
 
 const WINDOW: u32 = 100_000;
 
-/// What every packet may come to: the state stays, or the association ends with an ABORT; there are few answers, each fits a packet.
+/// Limits on the effect of any packet: the state stays, or the association ends with an ABORT; there are few answers,
+/// each fits a packet.
 #[track_caller]
 fn is_harmless(script: &Script, before: State, told: &str) {
     let ended = script.state() == State::Closed;
@@ -85,7 +86,7 @@ fn chunks_of_extensions_that_were_not_agreed() {
     }
 }
 
-/// C4. Acknowledgements of what was never sent, and blocks that make no sense, end the association (6.2.1 says nothing of them; 3.3.10.13
+/// C4. Acknowledgements of chunks that were never sent, and blocks that make no sense, end the association (6.2.1 says nothing of them; 3.3.10.13
 /// has the cause). Old ones, blocks that overlap, and windows that open and close change nothing that counts.
 #[test]
 fn lies_of_acknowledgements() {
@@ -299,7 +300,7 @@ fn anything_at_all_in_every_state() {
             assert!(script.pair.log.len() <= 20, "{:?}", script.pair.names());
             assert!(script.pair.log.iter().all(|p| p.bytes.len() <= 1480));
             script.pair.a.view(script.a).unwrap().audit().unwrap();
-            // Whatever it was, nothing goes on for ever.
+            // For every attack, nothing goes on for ever.
             script.pair.run_for(Duration::from_secs(3000));
             if state != State::Established {
                 assert_eq!(script.state(), State::Closed, "{state:?}, seed {seed}");

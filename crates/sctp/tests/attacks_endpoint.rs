@@ -1,4 +1,4 @@
-//! Attacks on what an endpoint keeps and whom it writes to: users who sleep, peers that restart without end, addresses that somebody
+//! Attacks on the memory of an endpoint and on the addresses it writes to: users who sleep, peers that restart without end, addresses that somebody
 //! else has (docs/explanation/attacks.md, groups A and B).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -60,7 +60,7 @@ impl Sleeper {
         Self { now, endpoint, polls: true, ids: Vec::new(), events: Vec::new() }
     }
 
-    /// Hands in a packet; what it is answered with.
+    /// Hands in a packet; returns the answer to it.
     fn hear(&mut self, client: Client, tag: u32, write: impl FnOnce(&mut Vec<u8>)) -> Vec<Vec<u8>> {
         let mut bytes = Vec::new();
         let header = CommonHeader { source_port: client.port, destination_port: PORT, verification_tag: tag };
@@ -153,7 +153,7 @@ fn unread_messages_of_closed_associations_take_a_place() {
     }
 }
 
-/// A peer that restarts without end, while its user reads no events: they are bounded, and what they say is right in sum.
+/// A peer that restarts without end, while its user reads no events: they are bounded, and their counts are right in sum.
 #[test]
 fn a_peer_that_restarts_without_end() {
     let mut z = Sleeper::new(|_| {});
@@ -263,7 +263,7 @@ fn nothing_is_reflected_to_an_address_that_was_only_listed() {
         let id = net.association_with(z, ip(X)).unwrap();
         assert_eq!(net.state(z, id), State::Established);
         for n in 0..200 {
-            // Out of the blue V hears what anybody hears (8.4).
+            // Out of the blue V gets the answer that anybody gets (8.4).
             if net.state(z, id) == State::Closed {
                 break;
             }

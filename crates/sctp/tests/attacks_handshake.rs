@@ -123,7 +123,7 @@ fn stale_cookie_errors_of_any_length() {
     }
 }
 
-/// B9. INIT ACKs in COOKIE-WAIT: what each is answered with, and what becomes of the association (3.3.3, 5.1.2). With another
+/// B9. INIT ACKs in COOKIE-WAIT: the answer to each, and the state of the association (3.3.3, 5.1.2). With another
 /// verification tag than ours none has any effect, so nobody who has not seen the INIT can end the attempt.
 #[test]
 fn init_acks_in_cookie_wait() {
@@ -280,8 +280,9 @@ fn an_init_in_every_state() {
     }
 }
 
-/// B6. The peer asks anew in every state, echoes its cookie, and echoes it again: while we ask it is a collision, later a restart (5.2.4, A
-/// and B), and the second copy gets one COOKIE ACK and changes nothing (D). What had the old tags is dead.
+/// B6. The peer asks anew in every state, echoes its cookie, and echoes it again: while we ask it is a collision,
+/// later a restart (5.2.4, A and B), and the second copy gets one COOKIE ACK and changes nothing (D). Packets with
+/// the old tags have no effect.
 #[test]
 fn a_restart_in_every_state() {
     // In SHUTDOWN-ACK-SENT the INIT gets no cookie: that is in another test.
@@ -321,7 +322,7 @@ fn a_restart_in_every_state() {
 }
 
 /// B11. Parameters of an INIT that are too many, cut, or of another length than their type has: an answer that fits a packet and is not
-/// much longer than the question; what cannot be read is answered with ABORT (RFC 9260, 5.1).
+/// much longer than the question; an INIT that cannot be read is answered with ABORT (RFC 9260, 5.1).
 #[test]
 fn parameters_of_an_init() {
     let unknown = |kind: u16, count: usize| parameter(kind, b"1234").repeat(count);

@@ -39,7 +39,7 @@ fn extensions(interleaving: bool) -> [Param<'static>; 2] {
     ]
 }
 
-/// A peer that skips what is given up.
+/// A peer that skips messages that are given up.
 fn established(config: &Config) -> Script {
     let script = Script::established_with(config, &extensions(config.extensions.interleaving));
     assert!(script.pair.a.view(script.a).unwrap().is_partially_reliable());
@@ -64,7 +64,7 @@ fn audit(script: &Script) {
     script.pair.a.view(script.a).unwrap().audit().unwrap();
 }
 
-/// What was told of each message, in order; none has two fates.
+/// The fate reported of each message, in order; none has two fates.
 #[track_caller]
 fn fates(script: &Script) -> BTreeMap<u64, &'static str> {
     let mut all = BTreeMap::new();
@@ -139,7 +139,7 @@ fn a_restart_while_messages_are_given_up() {
             sent.push(send(&mut script, message(5, 100)));
             match moment {
                 0 => {}
-                // T3-rtx has given up what was lost, and the FORWARD-TSN gets no answer.
+                // T3-rtx has given up the lost messages, and the FORWARD-TSN gets no answer.
                 1 => script.pair.run_for(ms(1100)),
                 2 => script.pair.run_for(ms(10_000)),
                 // The window is closed, and lifetimes have ended behind it.
@@ -207,9 +207,10 @@ fn unrecognized(script: &mut Script, kind: u16) {
     script.send(|out| ErrorChunk { causes: Causes::new(&causes) }.emit(out));
 }
 
-/// RFC 3758, 3.3.3: after an ERROR that does not recognize Forward-TSN-Supported "the endpoint MUST just mark the association as not
-/// supporting partial reliability": from then on nothing more is given up, as the peer would wait for it for ever. What has left is sent
-/// reliably, what has not and may not be is handed back.
+/// RFC 3758, 3.3.3: after an ERROR that does not recognize Forward-TSN-Supported "the endpoint MUST just mark the
+/// association as not supporting partial reliability": from then on nothing more is given up, as the peer would wait
+/// for it for ever. Messages that have left are sent reliably; messages that have not, and may not be sent reliably,
+/// are handed back.
 // rfc3758:3.3.3-3
 #[test]
 fn a_peer_that_takes_partial_reliability_back() {
@@ -231,7 +232,7 @@ fn a_peer_that_takes_partial_reliability_back() {
         script.sack(0, WINDOW, &[]);
         let mut got = BTreeSet::new();
         if interleaving {
-            // The script acknowledges what has left, whatever it is.
+            // The script acknowledges every chunk that has left.
             for _ in 0..200 {
                 script.pair.run_for(ms(100));
                 let numbers = sent_tsns(&script);
@@ -268,7 +269,7 @@ fn sent_tsns(script: &Script) -> Vec<u32> {
     all
 }
 
-/// The peer opens its window by one byte, now and then, drops every probe, and skips what it is told to. No message fits.
+/// The peer opens its window by one byte, now and then, drops every probe, and skips the messages that it is told to. No message fits.
 /// Lifetimes end behind the window: each message has one fate, packets stay few, and once the window opens everything flows.
 #[test]
 fn windows_of_one_byte_and_lifetimes() {

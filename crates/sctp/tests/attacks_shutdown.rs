@@ -100,8 +100,9 @@ fn a_shutdown_goes_last_in_every_encoding() {
     }
 }
 
-/// 8.5.1 E and 8.4, rule 5: who asks anew and hears SHUTDOWN ACK under a tag that it does not have answers with SHUTDOWN COMPLETE,
-/// wherever the chunk stands: who refuses the cookie of a restart sends an ERROR besides (5.2.4 A).
+/// 8.5.1 E and 8.4, rule 5: a peer that asks anew and gets SHUTDOWN ACK under a tag that it does not have answers
+/// with SHUTDOWN COMPLETE, wherever the chunk stands: a peer that refuses the cookie of a restart sends an ERROR
+/// besides (5.2.4 A).
 #[test]
 fn a_shutdown_ack_behind_an_error_ends_the_old_association() {
     for state in [State::CookieWait, State::CookieEchoed] {
@@ -158,8 +159,9 @@ fn the_cookie_of_a_restart_in_shutdown_ack_sent() {
     assert_eq!(script.state(), State::ShutdownAckSent);
 }
 
-/// A peer that has our SHUTDOWN ACK and never answers it is given up after Association.Max.Retrans (9.2). That it works on a request of
-/// ours is no answer: said again and again it would keep an association for ever that our user may have closed.
+/// A peer that has our SHUTDOWN ACK and never answers it is given up after Association.Max.Retrans (9.2). Its report
+/// that it works on a request of ours is no answer: repeated again and again it would keep an association for ever
+/// that our user may have closed.
 #[test]
 fn a_request_in_progress_does_not_keep_shutdown_ack_sent() {
     let config = Config::rfc9260().with(|c| c.extensions.reconfiguration = true);
@@ -239,8 +241,8 @@ fn a_shutdown_through_a_window_of_a_byte() {
     }
 }
 
-/// Who has closed and sleeps still reads: the window that it opens in SHUTDOWN-SENT is told, and everything that the peer had accepted
-/// comes.
+/// A user who has closed and sleeps still reads: the window that opens in SHUTDOWN-SENT is told, and everything that
+/// the peer had accepted comes.
 #[test]
 fn a_reader_who_sleeps_in_shutdown_sent() {
     for (window, len) in [(1500, 1), (4000, 1), (1500, 1000), (4000, 1000), (4000, 3000), (100_000, 3000)] {

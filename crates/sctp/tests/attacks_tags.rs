@@ -73,8 +73,8 @@ fn a_wrong_tag_in_every_state() {
     }
 }
 
-/// A3 and A4. Which tag and which T bit end an association, and when (8.5.1 B and C): our own tag without the T bit, the peer's with it;
-/// the peer's is not known in COOKIE-WAIT. Neither chunk is ever answered.
+/// A3 and A4. The tag and the T bit with which a chunk ends an association (8.5.1 B and C): our own tag without the T
+/// bit, the peer's with it; the peer's is not known in COOKIE-WAIT. Neither chunk is ever answered.
 #[test]
 fn the_t_bit_in_every_state() {
     for state in STATES {

@@ -1,5 +1,5 @@
-//! What a user is told of the send buffer: how much is in it, when a stream is full, when little is left (docs/explanation/engines.md,
-//! "The send buffer").
+//! Reports to a user about the send buffer: the amount in it, a stream that is full, little that is left
+//! (docs/explanation/engines.md, "The send buffer").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -117,7 +117,8 @@ fn every_stream_has_its_minimum_in_a_full_buffer() {
                 }
             }
         }
-        // What the first stream has counts as a minimum, too, and so does what is kept of each message besides its payload.
+        // The bytes of the first stream count as a minimum, too, and so does the memory that each message takes
+        // besides its payload.
         assert_eq!(accepted, [39, 3, 3, 3, 3, 3, 2, 0, 0, 0], "{counts:?}");
         pair.run_for(SECOND);
         assert_eq!(writables(&pair), [None], "{counts:?}");
@@ -156,7 +157,7 @@ fn a_large_message_stops_no_other_stream_by_default() {
     }
 }
 
-/// What is less important makes room first (RFC 7496, 3.2); where nothing is, a stream has its minimum.
+/// Less important messages make room first (RFC 7496, 3.2); where there are none, a stream has its minimum.
 #[test]
 fn what_is_less_important_goes_before_a_minimum_is_used() {
     for counts in [SendBufferCounts::Unsent, SendBufferCounts::Unacknowledged] {
@@ -185,7 +186,7 @@ fn what_is_less_important_goes_before_a_minimum_is_used() {
     }
 }
 
-/// The association's buffer is full before the stream's: that is what `send` says.
+/// The association's buffer is full before the stream's: `send` says that.
 #[test]
 fn the_buffer_of_all_is_a_limit_of_its_own() {
     let config = Config::rfc9260().with(|c| {
@@ -235,14 +236,14 @@ fn low_thresholds_are_crossed_downwards() {
     send(&mut pair, a, 1, 30_000).unwrap();
     pair.run_for(SECOND);
     assert_eq!(lows(&pair), [None, Some(1), Some(2), None]);
-    // What is above when the threshold is set counts as having risen.
+    // A stream that is above its threshold when it is set counts as having risen.
     send(&mut pair, a, 3, 30_000).unwrap();
     handle(&mut pair, a).set_low_threshold(Some(3), Some(10)).unwrap();
     pair.run_for(SECOND);
     assert_eq!(lows(&pair)[4..], [None, Some(3)]);
 }
 
-/// SO_SNDBUF: what has left stays in the buffer until it is acknowledged.
+/// SO_SNDBUF: data that has left stays in the buffer until it is acknowledged.
 #[test]
 fn the_send_buffer_counts_what_is_not_acknowledged_if_told_to() {
     for counts in [SendBufferCounts::Unsent, SendBufferCounts::Unacknowledged] {
@@ -252,7 +253,7 @@ fn the_send_buffer_counts_what_is_not_acknowledged_if_told_to() {
         });
         let (mut pair, a, _) = Pair::established(4, &config);
         let mut accepted = 0;
-        // What may leave leaves as soon as it is written; nothing is acknowledged yet.
+        // Messages that may leave do so as soon as they are written; nothing is acknowledged yet.
         while send(&mut pair, a, 0, 1000).is_ok() {
             accepted += 1;
             pair.pump();
@@ -324,7 +325,7 @@ fn what_waits_for_a_reset_is_buffered() {
     assert_eq!(pair.received.len(), 10);
 }
 
-/// The peer grants fewer streams than were written to: what goes back to the user is not buffered any more.
+/// The peer grants fewer streams than were written to: messages that go back to the user are not buffered any more.
 #[test]
 fn streams_that_the_peer_does_not_grant_are_not_buffered() {
     let ask = Config::rfc9260().with(|c| c.streams.outbound = 20);

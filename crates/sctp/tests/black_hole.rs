@@ -29,7 +29,8 @@ fn talk(pair: &mut Pair, a: AssociationId, stream: u16, len: usize, numbers: Ran
     }
 }
 
-/// What subflow B loses is found though subflow A has answers on the same path all the time; so it is where what A sends is half as long.
+/// Losses of subflow B show a black hole though subflow A has answers on the same path all the time; also where A's
+/// packets are half as long.
 #[test]
 fn another_subflow_that_gets_through_hides_no_black_hole() {
     for (level, small) in [SubflowLevel::Zero, SubflowLevel::One, SubflowLevel::Sf2007]
@@ -79,7 +80,7 @@ fn what_rack_finds_lost_again_and_again_is_a_black_hole() {
 }
 
 /// "Black hole" leads from Search and Search Complete to Base also where the base is what was used, and from there to Error (RFC 8899,
-/// figure 5): what is smaller than the base is tried.
+/// figure 5): a size smaller than the base is tried.
 #[test]
 fn a_black_hole_at_the_base() {
     for (carries, then) in [(1200, 1000), (1000, 700), (1500, 1000)] {
@@ -87,7 +88,7 @@ fn a_black_hole_at_the_base() {
         pair.send_numbered(Side::A, a, 0, 0, then - 32);
         pair.run_for(Duration::from_secs(60));
         pair.check_all(Side::Z, 1, 1);
-        // The search goes on; what it finds is used.
+        // The search goes on; its result is used.
         pair.run_for(Duration::from_secs(120));
         let view = pair.a.view(a).unwrap();
         assert_eq!(
@@ -130,7 +131,7 @@ fn losses_are_no_black_hole() {
     }
 }
 
-/// The same where what is lost is a packet full of short messages, each of which would get through by itself.
+/// The same where the lost packet is full of short messages, each of which would get through by itself.
 #[test]
 fn what_rack_finds_lost_again_may_be_many_short_messages() {
     let rack = Config::rfc9260().with(|c| c.congestion.loss_detection = LossDetection::Rack);

@@ -56,7 +56,7 @@ fn closed(pair: &Pair, side: Side) -> bool {
     pair.saw(side, |e| *e == Event::Closed(CloseReason::Graceful))
 }
 
-/// How long it takes from the user's wish until each side has closed, A's first; the whole ladder is in the pair.
+/// Time from the user's wish until each side has closed, A's first; the whole ladder is in the pair.
 fn close(pair: &mut Pair, a: AssociationId) -> [Duration; 2] {
     let start = pair.now;
     pair.a.association(a).unwrap().shutdown(start);
@@ -84,7 +84,7 @@ fn close_with_loss(config: &Config, lost: Option<u8>) -> ([Duration; 2], Pair) {
     (took, pair)
 }
 
-/// What the loss of each chunk of a shutdown costs: two round trips, where it was a second.
+/// The loss of each chunk of a shutdown costs two round trips, instead of a second.
 #[test]
 fn a_lost_chunk_of_a_shutdown_costs_two_round_trips() {
     for (off, on) in [(rfc9260(false), rfc9260(true)), (modern(false), modern(true))] {
@@ -150,13 +150,14 @@ fn shutdown_ack_is_probed_for_once() {
     let start = pair.now;
     pair.a.association(a).unwrap().shutdown(start);
     pair.run_for(ms(990));
-    // Z answers what A sends: SHUTDOWN, and once more as A probes. Its own wait begins anew with the second.
+    // Z answers A's SHUTDOWN, and once more as A probes. Its own wait begins anew with the second.
     let answered = [ms(LATENCY), ms(LATENCY) + ROUND_TRIP * 2, ms(LATENCY) + ROUND_TRIP * 4];
     let sent = times(&pair, Side::Z, kind::SHUTDOWN_ACK);
     assert_eq!(sent.iter().map(|at| *at - start).collect::<Vec<_>>(), answered, "{:#?}", pair.ladder());
 }
 
-/// What a peer still sends in SHUTDOWN-SENT restarts T2-shutdown (9.2), and the wait for the probe with it: the peer lives.
+/// A packet that the peer still sends in SHUTDOWN-SENT restarts T2-shutdown (9.2), and the wait for the probe with
+/// it: the peer lives.
 #[test]
 fn every_packet_of_the_peer_begins_the_wait_anew() {
     let (mut pair, a, z) = Pair::established(1, &rfc9260(true));
@@ -271,7 +272,7 @@ fn no_round_trip_no_probe() {
     assert_eq!(gaps(&times(&pair, Side::A, kind::COOKIE_ECHO)), [secs(1)], "{:?}", pair.ladder());
 }
 
-/// Two round trips are longer than the timer: that is what repeats the chunk, once.
+/// Two round trips are longer than the timer: the timer repeats the chunk, once.
 #[test]
 fn a_timer_that_is_due_sooner_takes_its_place() {
     let (mut pair, _) = Pair::connecting(1, &modern(true));
@@ -298,7 +299,7 @@ fn a_probe_waits_for_ten_milliseconds() {
     assert_eq!(gaps(&times(&pair, Side::A, kind::SHUTDOWN)), [ms(10)], "{:?}", pair.ladder());
 }
 
-/// Who has only received goes by the round trip of the handshake.
+/// An end that has only received uses the round trip of the handshake.
 #[test]
 fn who_only_receives_goes_by_the_handshake() {
     let (mut pair, _, z) = Pair::established(1, &modern(true));
@@ -333,11 +334,12 @@ fn data_behind_a_lost_cookie_ack_is_probed_for() {
     let none = run(true, 0);
     assert!((none - run(false, 0)).abs() < 1e-9);
     let (with, without) = (run(true, 2) - none, run(false, 2) - none);
-    // What was discarded counts as lost: a round trip in which one packet leaves, two, four, and the rest.
+    // Discarded packets count as lost: a round trip in which one packet leaves, two, four, and the rest.
     assert!(without > 1.2 && with < 0.65, "{without} {with}");
 }
 
-/// Who has overheard a COOKIE ECHO sends it again and again: one probe, until its answer comes, and none when anything has been acknowledged.
+/// An attacker who has overheard a COOKIE ECHO sends it again and again: one probe, until its answer comes, and none
+/// when anything has been acknowledged.
 #[test]
 fn a_cookie_echo_that_is_repeated_gets_one_probe() {
     let (mut pair, _) = Pair::connecting(1, &modern(true));

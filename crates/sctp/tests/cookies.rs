@@ -1,5 +1,5 @@
-//! What a State Cookie tells and is good for (RFC 9260, 5.1.3, 5.1.5, 5.2.2, 5.2.4): it betrays no tag, and makes one association,
-//! once. Third parties see packets, and the network delivers packets twice and late.
+//! Secrecy and validity of State Cookies (RFC 9260, 5.1.3, 5.1.5, 5.2.2, 5.2.4): a cookie betrays no tag, and makes
+//! one association, once. Third parties see packets, and the network delivers packets twice and late.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 #![allow(dead_code, reason = "the harness has more than this file needs")]
@@ -35,9 +35,9 @@ fn two(seed: u64) -> (Network, usize, usize) {
     (net, a, z)
 }
 
-/// Tie-Tags are "two 32-bit random numbers that together make a 64-bit nonce" (2), and "populated with a random value other than
-/// 0" (5.2.2). Whoever reads the INIT ACK of a restart that never was (behind the same NAT, say) finds no tag there that ends the
-/// association.
+/// Tie-Tags are "two 32-bit random numbers that together make a 64-bit nonce" (2), and "populated with a random value
+/// other than 0" (5.2.2). A reader of the INIT ACK of a restart that never was (behind the same NAT, say) finds no
+/// tag there that ends the association.
 // rfc9260:5.1.3-6
 #[test]
 fn a_cookie_betrays_no_tag_of_an_association() {
@@ -159,7 +159,7 @@ fn the_cookies_of_a_collision_die_with_the_association() {
             if let Ok(from_z) = asked {
                 net.send(z, from_z, b"from z");
             }
-            // One packet is lost, and its copy is what comes late.
+            // One packet is lost, and its copy comes late.
             while net.log.len() < lose {
                 net.run_for(ms(1));
             }
@@ -267,7 +267,7 @@ fn a_cookie_of_before_we_asked_changes_nothing() {
 }
 
 /// A connects to Z, which answers by hand. Z's INIT under another tag comes before or after the INIT ACK; A has sent a COOKIE ECHO to the
-/// peer of the INIT ACK. Its tag, and what the other INIT was answered with.
+/// peer of the INIT ACK. Returns its tag, and the answer to the other INIT.
 fn echoed_beside_another_init(net: &mut Network, a: usize, before: bool) -> (AssociationId, u32, Offer) {
     let id = net.connect(a, ip(Z));
     net.run_for(ms(25));
@@ -315,8 +315,8 @@ fn up_beside_another_init(net: &mut Network, a: usize, before: bool) -> (Associa
 }
 
 /// The peer restarts after its INIT ACK, and asks before the COOKIE ACK of before comes: its cookie has our tag, which 5.2.1 repeats, and
-/// we are up with the peer that is gone. It has to ask again, and then it is a restart: what the old one had is handed back, and
-/// what the old one acknowledged says nothing any more.
+/// we are up with the peer that is gone. It has to ask again, and then it is a restart: messages for the old one are handed back, and
+/// acknowledgements of the old one have no meaning any more.
 // rfc9260:5.2.4-3
 #[test]
 fn a_peer_that_restarts_in_mid_handshake_begins_anew() {
@@ -348,7 +348,7 @@ fn a_peer_that_restarts_in_mid_handshake_begins_anew() {
     net.run_for(ms(25));
     let sent = net.take(ip(Z));
     assert!(!sent.is_empty() && sent.iter().all(|d| d.tag() == NEW), "{sent:x?}");
-    // What the old one acknowledged comes late; so do copies of the cookies.
+    // An acknowledgement of the old incarnation comes late; so do copies of the cookies.
     net.throw(ip(Z), ip(A), packet(before.tag, |out| sack::emit(out, before.tsn, 1_000_000, &[], &[])));
     net.throw(ip(Z), ip(A), echo(&before, NEW, b"of the new one"));
     net.throw(ip(Z), ip(A), echo(&offer, NEW, b"of the new one"));
@@ -458,8 +458,8 @@ fn a_collision_that_we_give_up_is_asked_for_again() {
     }
 }
 
-/// Any number of associations of the two, one after the other or one upon the other; any packet may come again at any time. Whether
-/// all of them had ended at the end, so that all that came could come once more.
+/// Any number of associations of the two, one after the other or one upon the other; any packet may come again at any
+/// time. True if all of them had ended at the end, so that every packet could come once more.
 fn life(seed: u64) -> bool {
     let mut dice = Rng::stream(seed, "test", "cookies");
     let (mut net, _, _) = two(seed);
@@ -524,7 +524,7 @@ fn life(seed: u64) -> bool {
     }
     net.run_for(Duration::from_secs(1));
     let open = |net: &Network| net.hosts.iter().map(|h| h.endpoint.associations()).sum::<usize>();
-    // What one user does not know of (its answer was lost), the other may.
+    // An association that one user does not know of (its answer was lost) may be known to the other.
     net.run_for(Duration::from_secs(400));
     if open(&net) > 0 {
         return false;
@@ -554,7 +554,7 @@ fn a_cookie_preservative_asks_for_a_second_beyond_the_round_trip() {
         net.run_for(ms(5));
         assert_eq!(net.state(a, id), State::CookieEchoed);
         net.unreachable.clear();
-        // The COOKIE ECHO left at 20 ms; what follows takes 10 ms on the wire.
+        // The COOKIE ECHO left at 20 ms; the packets that follow take 10 ms on the wire.
         net.run_for(ms(waits));
         let tag = net.log.iter().find(|d| d.from == ip(Z)).unwrap().tag();
         let mut cause = Vec::new();
@@ -665,8 +665,8 @@ fn a_key_that_changes_ends_no_handshake() {
     assert_eq!(net.state(a, id), State::Established);
 }
 
-/// The same: ten minutes after it was first used a key is replaced, and forgotten as soon as the last cookie under it is stale. Who finds
-/// it later finds nothing that it opens.
+/// The same: ten minutes after it was first used a key is replaced, and forgotten as soon as the last cookie under it
+/// is stale. A key found later opens nothing.
 // rfc9260:5.1.3-5
 #[test]
 fn a_key_that_was_replaced_opens_nothing() {
@@ -688,8 +688,8 @@ fn a_key_that_was_replaced_opens_nothing() {
     }
 }
 
-/// Z has answered an INIT two hours after its start; then its clock jumps, and the cookie comes back. What it is answered with: the staleness
-/// of an ERROR, if there is one, and how many associations Z has.
+/// Z has answered an INIT two hours after its start; then its clock jumps, and the cookie comes back. Returns the
+/// staleness in each ERROR of the answer, and the number of Z's associations.
 fn echoed_after_a_jump(jump: impl Fn(Instant) -> Instant) -> (Network, Vec<u32>, usize) {
     let mut net = Network::default();
     let z = net.add(5, "z", &[Z]);

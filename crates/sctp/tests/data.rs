@@ -407,7 +407,7 @@ fn reordered_packets() {
     }
     let mut held: Vec<Vec<u8>> = Vec::new();
     for _ in 0..4000 {
-        // Whatever A sends at a time is handed over in reverse.
+        // Packets that A sends at one time are handed over in reverse.
         let mut buf = Vec::new();
         let now = pair.now;
         while pair.a.poll_transmit(now, 1, &mut buf).is_some() {
@@ -472,8 +472,9 @@ fn an_invalid_stream_is_acknowledged_and_reported() {
     assert_eq!(pair.received.len(), 1);
 }
 
-/// RFC 9260, 6.1 D: Max.Burst limits how many packets leave at once. Where one SACK speaks of many packets, `acknowledged N` lets as many
-/// follow as have left the network, and twice as many at most; after a pause it is as strict as `clamp N`.
+/// RFC 9260, 6.1 D: Max.Burst limits the packets that leave at once. Where one SACK acknowledges many packets,
+/// `acknowledged N` lets as many follow as have left the network, and twice as many at most; after a pause it is as
+/// strict as `clamp N`.
 #[test]
 fn a_burst_follows_what_was_acknowledged_at_once() {
     use anabranch_sctp::config::MaxBurst;
@@ -505,7 +506,7 @@ fn a_burst_follows_what_was_acknowledged_at_once() {
     assert!(longest.is_some_and(|longest| longest > 32), "{conserving:?}");
 }
 
-/// How many packets with data left at one time, in order.
+/// Numbers of packets with data that left at one time, in order.
 fn bursts_of(pair: &Pair, when: impl Fn(anabranch_base::Instant) -> bool) -> Vec<u32> {
     let mut sizes: Vec<(_, u32)> = Vec::new();
     for packet in pair.log.iter().filter(|p| p.from == Side::A && p.has("DATA") && when(p.at)) {

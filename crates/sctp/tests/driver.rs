@@ -20,7 +20,7 @@ use bytes::Bytes;
 const PORT: u16 = 5000;
 const MESSAGES: u32 = 400;
 
-/// A user that sends `MESSAGES` numbered messages, reads what comes, and closes once it has sent all and has all.
+/// A user that sends `MESSAGES` numbered messages, reads the messages that come, and closes once it has sent all and has all.
 #[derive(Default)]
 struct User {
     id: Option<AssociationId>,
@@ -113,7 +113,7 @@ impl End {
         self.due = driver::run(now, &mut self.endpoint, &mut self.host);
     }
 
-    /// Takes what is there. False when there was nothing.
+    /// Takes the messages that are there. False when there was none.
     fn step(&mut self, now: Instant) -> bool {
         let mut moved = false;
         let mut packet = [0; 2048];

@@ -31,7 +31,7 @@ fn carries_data(p: &Logged) -> bool {
     p.kinds().iter().any(|kind| [kind::DATA, kind::I_DATA, kind::SF_DATA].contains(kind))
 }
 
-/// Whether it is a packet with data from A whose number among these is one of them.
+/// Selects the packets with data from A whose number among these is one of `numbers`.
 fn nth(numbers: &'static [u32]) -> impl FnMut(&Logged) -> bool {
     let mut count = 0;
     move |p| {
@@ -102,7 +102,7 @@ fn who_does_not() {
     assert!(model.clone().set("congestion_control", "bbr").is_err(), "no scalable response");
 }
 
-/// Data that rides with COOKIE ECHO, what is sent again and window probes are not ECN-capable.
+/// Data that rides with COOKIE ECHO, retransmissions and window probes are not ECN-capable.
 #[test]
 fn what_is_never_marked() {
     let (mut pair, a) = Pair::connecting(2, &with(EcnMode::Classic));
@@ -156,7 +156,8 @@ fn one_mark() {
     assert_eq!(pair.z.view(z).unwrap().stats().packets_marked, 1);
 }
 
-/// What a mark leaves: half, as of a loss; with RFC 8511 0.8, with CUBIC 0.7 and 0.85. In slow start always as much as a loss.
+/// Window left by a mark: half, as by a loss; with RFC 8511 0.8, with CUBIC 0.7 and 0.85. In slow start always as
+/// much as after a loss.
 #[test]
 fn what_is_left() {
     for (control, backoff, slow_start, left) in [
@@ -269,7 +270,7 @@ fn grow(script: &mut Script, chunks: u32) -> Tsn {
     Tsn::new(tsn_a.wrapping_add(chunks))
 }
 
-/// ECNE about what was never sent, and about what is long past: neither cut nor CWR.
+/// ECNE about a chunk that was never sent, and about one that is long past: neither cut nor CWR.
 #[test]
 fn forged_and_stale_reports() {
     let mut script = call(EcnMode::Classic);
@@ -348,7 +349,7 @@ fn the_chunk_of_rfc_4960() {
     assert_eq!(words(&script.pair, Side::A, "CWR").collect::<Vec<_>>(), [format!("CWR {next}")]);
 }
 
-/// Where the peer does not say how many packets are marked there is no scalable response: packets leave as ECT(0).
+/// Without the peer's number of marked packets there is no scalable response: packets leave as ECT(0).
 #[test]
 fn l4s_needs_numbers() {
     let mut script = call(EcnMode::L4s);
@@ -363,7 +364,7 @@ fn l4s_needs_numbers() {
     assert!(data.len() > 10 && data.iter().all(|field| *field == Ecn::Ect0), "{data:?}");
 }
 
-/// T3-rtx ends what a mark has begun: the window grows from one packet on, as ever.
+/// T3-rtx ends the reduction by a mark: the window grows from one packet on, as ever.
 #[test]
 fn a_mark_and_then_a_timeout() {
     let windows = |marks: &'static [u32]| {
@@ -450,7 +451,7 @@ fn counters_of_subflows() {
     assert!(stats(&pair, a).ecn_reductions > 0);
 }
 
-/// Somebody drops what is ECN-capable: after the first T3-rtx packets leave without, and all arrives.
+/// Somebody drops packets that are ECN-capable: after the first T3-rtx packets leave without, and all arrives.
 #[test]
 fn a_path_that_drops_it() {
     let (mut pair, a, _) = Pair::established(11, &with(EcnMode::Classic));

@@ -15,7 +15,7 @@ use anabranch_wire::{Checksum, ChecksumOut, CommonHeader, Packet, PacketBuilder,
 use bytes::Bytes;
 
 const SCTP_PORT: u16 = 5000;
-/// Where Z listens, and what A's packets come from as Z sees them, at first.
+/// UDP port at which Z listens, and the port from which A's packets come at first, as Z sees them.
 const UDP: u16 = 9899;
 const FIRST: u16 = 40_000;
 
@@ -35,7 +35,7 @@ fn endpoint(seed: u64, name: &str, at: SocketAddr) -> Endpoint {
     )
 }
 
-/// A, behind a NAT, and Z. Packets need no time; strangers see what is sent to their port.
+/// A, behind a NAT, and Z. Packets need no time; strangers see packets sent to their port.
 struct Net {
     now: Instant,
     a: Endpoint,
@@ -169,7 +169,7 @@ impl Net {
         self.received.iter().filter(|(a, _)| *a == of_a).map(|(_, bytes)| &bytes[..]).collect()
     }
 
-    /// Kinds of chunks in what Z has sent to a port.
+    /// Kinds of chunks that Z has sent to a port.
     fn sent_to(&self, port: u16) -> Vec<u8> {
         let to = self.sent.iter().filter(|(to, ..)| *to == nat(port));
         to.map(|(.., bytes)| bytes[CommonHeader::LEN]).collect()
@@ -307,7 +307,7 @@ fn a_copy_of_the_init_of_a_restart_from_another_port_ends_nothing() {
     net.throw(41_000, &init(0x4321));
     assert_eq!(net.sent.len(), before, "nothing is answered");
     assert_eq!(net.remote(z), nat(FIRST));
-    // What comes after that was sent again, from where its sender is now, who wants to know.
+    // The packets after that were sent again, from the present port of their sender, who wants to know.
     net.now += Duration::from_secs(1);
     net.throw(41_000, &init(0x4321));
     let (to, _, bytes) = net.sent.last().unwrap().clone();
@@ -384,7 +384,7 @@ fn out_of_the_blue_is_answered_where_it_came_from() {
     );
 }
 
-/// A restart is answered where it came from; what moves the port is the COOKIE ECHO, not the INIT.
+/// A restart is answered where it came from; the COOKIE ECHO moves the port, not the INIT.
 #[test]
 fn a_restart_is_answered_where_it_came_from() {
     for moves in [None, Some(50_000)] {

@@ -1,4 +1,4 @@
-//! How associations end for their user: with a deadline, all of an endpoint at once, and freed without being asked.
+//! Ends of associations for their user: with a deadline, all of an endpoint at once, and freed without being asked.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 #![allow(dead_code, reason = "the harness has more than this file needs")]
@@ -27,7 +27,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A and Z; both listen, and free what has closed if `free`.
+/// A and Z; both listen, and free closed associations if `free`.
 fn two(free: bool) -> (Network, usize, usize) {
     let mut net = Network::default();
     let (a, z) = (net.add(1, "a", &[A]), net.add(1, "z", &[Z]));
@@ -57,7 +57,7 @@ fn shutdown_within(net: &mut Network, host: usize, id: AssociationId, patience: 
     net.hosts[host].endpoint.association(id).unwrap().shutdown_within(now, patience);
 }
 
-/// A peer that does not answer: the end comes when the user wants it, and what was not delivered is his again.
+/// A peer that does not answer: the end comes when the user wants it, and messages that were not delivered are handed back.
 #[test]
 fn a_shutdown_takes_no_longer_than_the_user_waits() {
     let (mut net, a, z) = two(false);
@@ -136,7 +136,7 @@ fn the_deadline_outlives_a_restart_of_the_peer() {
     assert_eq!(closed(&net, z, back), Some(CloseReason::ShutdownDeadline));
 }
 
-/// A peer restarts again and again, and the user takes nothing back: memory is bounded, and what is forgotten is told.
+/// A peer restarts again and again, and the user takes nothing back: memory is bounded, and the user is told of messages that are forgotten.
 #[test]
 fn what_is_forgotten_after_many_restarts_is_told() {
     let (mut net, a, z) = two(false);
@@ -227,7 +227,7 @@ fn draining_waits_for_the_last_packet() {
     assert_eq!(endpoint.poll_endpoint_event(), Some(EndpointEvent::Drained));
 }
 
-/// What has closed is gone as soon as its user had the chance to look at it, without `release`.
+/// A closed association is gone as soon as its user had the chance to look at it, without `release`.
 #[test]
 fn closed_associations_are_freed_without_being_asked() {
     for free in [true, false] {
@@ -249,7 +249,7 @@ fn closed_associations_are_freed_without_being_asked() {
     }
 }
 
-/// What was received and not read keeps it: nothing vanishes because the peer has closed.
+/// Messages that were received and not read keep it: nothing vanishes because the peer has closed.
 #[test]
 fn unread_messages_keep_a_closed_association() {
     let (mut net, a, z) = two(true);

@@ -2,7 +2,7 @@
 //! down and abort, timers, losses, and an attacker with 14 packets under a right tag, a wrong one and zero.
 //!
 //! The real state machine is searched breadth first. A step is repeated from the beginning of the life, as an endpoint cannot be
-//! copied; situations that are equal but for what was drawn are visited once. In each the properties of
+//! copied; situations that are equal but for drawn numbers are visited once. In each the properties of
 //! `anabranch_sctp::properties` hold, packets with a wrong tag change nothing, and if nothing more is lost both ends come to rest:
 //! closed, or up and heard by the other.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
@@ -24,7 +24,7 @@ use std::sync::{Mutex, PoisonError};
 
 use world::{Action, Broken, Budget, World};
 
-/// How far a search goes.
+/// Extent of a search.
 #[derive(Clone, Copy, Debug)]
 struct Scope {
     depth: usize,
@@ -34,7 +34,7 @@ struct Scope {
     workers: usize,
 }
 
-/// What a search came to.
+/// Result of a search.
 #[derive(Debug, Default)]
 struct Found {
     situations: usize,
@@ -54,7 +54,7 @@ fn hash(text: &str) -> u128 {
     half(1) << 64 | half(2)
 }
 
-/// Where a life comes from, and its last step.
+/// Predecessor of a life, and its last step.
 type Node = (u32, Action);
 
 fn steps_to(nodes: &[Node], mut at: u32) -> Vec<Action> {
@@ -75,7 +75,8 @@ fn replay(scope: &Scope, steps: &[Action]) -> World {
     world
 }
 
-/// What follows from some situations of a layer in one step: what was not seen before, and how many steps were tried.
+/// Situations that follow from some situations of a layer in one step and were not seen before, and the number of
+/// steps tried.
 fn follow(
     scope: &Scope,
     nodes: &[Node],

@@ -1,6 +1,7 @@
-//! Each option at its least and its greatest allowed value, alone and several at once: two endpoints talk in virtual time. Debug
-//! assertions and overflow checks are on, so a sum of sizes that does not fit its type, or a time that runs over, ends the test. What the
-//! option allows is delivered; what it does not is refused or ends the association, and says so.
+//! Each option at its least and its greatest allowed value, alone and several at once: two endpoints talk in virtual
+//! time. Debug assertions and overflow checks are on, so a sum of sizes that does not fit its type, or a time that
+//! runs over, ends the test. Messages that the option allows are delivered; others are refused or end the
+//! association, with an error.
 
 use crate::common;
 
@@ -14,7 +15,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(3600);
 /// Lengths of the messages that each side sends, bytes.
 const LENGTHS: [usize; 7] = [1, 3, 1000, 1453, 9000, 66_000, 140_000];
-/// How values are written: a number in one of these.
+/// Notations of a value: a number in one of these.
 const SHAPES: [&str; 9] =
     ["#", "# B", "# ns", "clamp #", "acknowledged #", "after-recovery #", "fcc(#)", "#=65535", "0=#"];
 
@@ -91,7 +92,7 @@ struct Life {
     /// Payloads that each side was let send, A first.
     sent: [Vec<Vec<u8>>; 2],
     refused: usize,
-    /// Whether the user was told that it began, and how it ended.
+    /// True if the user was told that the association began; and the reason for which it ended.
     up: bool,
     ended: [Option<CloseReason>; 2],
     got: [Vec<Vec<u8>>; 2],
@@ -213,7 +214,7 @@ fn the_edges_of_an_option_are_found() {
     assert!(edges("rto_min").iter().any(|text| text == "0 ns") && edges("dscp").contains(&"63".to_owned()));
 }
 
-/// What an option takes away at an edge, so that a life may end early, or never begin.
+/// Effect of an option at an edge of its range, so that a life may end early, or never begin.
 const TAKEN: &[(&str, &str)] = &[
     ("association_max_retrans", "the first loss ends it"),
     (

@@ -33,7 +33,7 @@ enum End {
     Silence,
 }
 
-/// One life: who sends, what was sent, and what was told of it.
+/// One life: its sender, the messages sent, and the fates reported.
 struct Life {
     pair: Pair,
     rng: Rng,
@@ -144,7 +144,7 @@ impl Life {
         let (from, to) = (subflow(a), subflow(b));
         let mut association = self.pair.endpoint(self.side).association(self.id).unwrap();
         let stream = a as u16 % STREAMS;
-        // Whatever is refused is refused.
+        // A command may be refused.
         match which {
             0 if from != to && association.remove_subflow(now, from, to).is_ok() => {
                 self.subflows.retain(|subflow| *subflow != from);
@@ -200,7 +200,7 @@ impl Life {
         self.run(Duration::from_secs(600));
     }
 
-    /// Why the association has ended for its sender.
+    /// Reason for which the association has ended for its sender.
     fn closed(&self) -> Option<CloseReason> {
         self.pair.events.iter().rev().find_map(|(side, _, event)| match event {
             Event::Closed(reason) if *side == self.side => Some(reason.clone()),
@@ -208,7 +208,7 @@ impl Life {
         })
     }
 
-    /// How many were delivered, given up unsent, given up when sent, and failed.
+    /// Numbers of messages delivered, given up unsent, given up when sent, and failed.
     fn check(&self, seed: u64, end: End) -> [u32; 4] {
         let graceful = matches!(end, End::Shutdown | End::PeerShutdown);
         let mut fates: BTreeMap<u64, &Event> = BTreeMap::new();

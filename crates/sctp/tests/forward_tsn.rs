@@ -1,4 +1,5 @@
-//! What a peer gives up, and what it claims to give up: FORWARD-TSN (RFC 3758, 3.6) and the abuse of it (docs/explanation/attacks.md, C3).
+//! Messages that a peer gives up, or claims to give up: FORWARD-TSN (RFC 3758, 3.6) and the abuse of it
+//! (docs/explanation/attacks.md, C3).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -63,7 +64,7 @@ impl Giver {
         self.0.send(|out| forward_tsn::emit(out, Tsn::new(TSN_Z.wrapping_add(n)), &skipped));
     }
 
-    /// What the user has got since the last call.
+    /// Messages that the user has got since the last call.
     fn got(&mut self) -> Vec<Vec<u8>> {
         self.0.pair.received.drain(..).map(|(_, message)| message.into_bytes().to_vec()).collect()
     }
@@ -328,8 +329,9 @@ fn as_many_entries_as_fit() {
     }
 }
 
-/// 3.3.1: "It MUST instead act as if it does NOT support the FORWARD TSN chunk, returning an ERROR to the peer upon receipt of any
-/// FORWARD TSN", whichever side did not say that it knows it. What follows in the packet is read (0xC0).
+/// 3.3.1: "It MUST instead act as if it does NOT support the FORWARD TSN chunk, returning an ERROR to the peer upon
+/// receipt of any FORWARD TSN", whichever side did not say that it knows it. The chunks that follow in the packet are
+/// read (0xC0).
 // rfc3758:3.3.1-1 rfc3758:3.3.2-3
 #[test]
 fn without_negotiation() {

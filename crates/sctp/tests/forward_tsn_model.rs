@@ -128,7 +128,8 @@ impl World {
         self.step();
     }
 
-    /// What a sender says that knows of everything before `known`: the advanced point of RFC 3758, 3.5, C2, or, as C4 allows, less.
+    /// FORWARD-TSN of a sender that knows of everything before `known`: the advanced point of RFC 3758, 3.5, C2, or,
+    /// as C4 allows, less.
     fn forward(&mut self, rng: &mut Rng, known: u32) {
         let mut floor = known;
         while floor < self.end && self.message_of(floor).1.given_up {
@@ -205,7 +206,7 @@ impl World {
 fn run(seed: u64, interleaved: bool) {
     let mut rng = Rng::stream(seed, "test", "forward");
     let mut world = World::new(&mut rng, interleaved);
-    // What is given up may still get through, sooner or later; what is not must, in a while.
+    // Messages that are given up may still get through, sooner or later; others must, in a while.
     let mut waiting: Vec<u32> = (0..world.end).collect();
     waiting.retain(|n| !world.message_of(*n).1.given_up || rng.below(2) == 0);
     while !waiting.is_empty() || world.cumulative < world.end {
@@ -219,7 +220,7 @@ fn run(seed: u64, interleaved: bool) {
             // The sender may not have heard of all that was acknowledged.
             let late = rng.below(u64::from(world.cumulative).min(6) + 1) as u32;
             let mut known = world.cumulative - late * u32::from(rng.below(3) == 0);
-            // Somewhere among what it has given up, or at its beginning.
+            // Somewhere among the numbers that it has given up, or at their beginning.
             while known > 0 && world.message_of(known.min(world.end - 1)).1.given_up && rng.below(3) > 0 {
                 known -= 1;
             }
@@ -229,7 +230,7 @@ fn run(seed: u64, interleaved: bool) {
     for (index, message) in world.messages.iter().enumerate() {
         assert!(message.given_up || world.delivered.contains(&index), "message {index} is missing");
     }
-    // Nothing of what was given up is left.
+    // Nothing of the messages given up is left.
     world.script.send(|out| {
         let last = World::tsn(0);
         if interleaved { i_forward_tsn::emit(out, last, &[]) } else { forward_tsn::emit(out, last, &[]) }

@@ -1,5 +1,5 @@
-//! Which fragments may stand beside each other (RFC 9260, 3.3.1 and 6.9): a peer that breaks the order of B and E bits is told
-//! so, in whatever order its chunks arrive.
+//! Fragments that may stand beside each other (RFC 9260, 3.3.1 and 6.9): a peer that breaks the order of B and E bits
+//! is told so, in whatever order its chunks arrive.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -29,8 +29,8 @@ fn packet_of_a(pair: &mut Pair, a: AssociationId) -> Vec<u8> {
     sent.unwrap().bytes.clone()
 }
 
-/// Whether the chunks can be messages: behind one that is not the last of its message comes a further fragment, and behind
-/// a last one a beginning.
+/// True if the chunks can be messages: behind one that is not the last of its message comes a further fragment, and
+/// behind a last one a beginning.
 fn is_sound(chunks: [usize; 3]) -> bool {
     let mut unfinished = false;
     chunks.iter().all(|which| {

@@ -2,15 +2,15 @@
 //!
 //! Networks lose, duplicate, reorder, replay and forge; users write, pause, reset streams, change subflows, close and abort. Each
 //! life has a line in `golden/hashes.txt`: name, packets, time of the last one, number of events, then two hashes. The first is of
-//! every packet: when, by whom, to whom, code point, ECN field, bytes. The second is of every event and what came of the users'
-//! wishes, in debug form. Behind them stand the number of trace records and two hashes of what nobody sees on the wire: of these
-//! records, and of all counters of both associations at the end. When a timer asks to be woken is in none of them: it may be early. What
-//! chance does not bring, such as restarts, is in `golden/scripts.rs`.
+//! every packet: when, by whom, to whom, code point, ECN field, bytes. The second is of every event and the outcome of the users'
+//! wishes, in debug form. Behind them stand the number of trace records and two hashes of values that nobody sees on the wire: of these
+//! records, and of all counters of both associations at the end. The times at which timers ask to be woken are in
+//! none of them: they may be early. Lives that chance does not bring, such as restarts, are in `golden/scripts.rs`.
 //!
 //! A counter that is added to `Snapshot` changes the last hash of each life, and nothing else.
 //!
-//! How to accept changes, and to write the packets of a life out, says `crates/sim/tests/golden.rs`; here it is `cargo test -p
-//! anabranch-sctp --test golden`.
+//! Accepting changes, and writing the packets of a life out, is described in `crates/sim/tests/golden.rs`; here it is
+//! `cargo test -p anabranch-sctp --test golden`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 #[path = "../../sim/tests/golden/book.rs"]
@@ -186,8 +186,8 @@ fn without_time(snapshot: &Snapshot) -> String {
     format!("{:?}", Snapshot { at: Instant::ZERO, ..snapshot.clone() })
 }
 
-/// What is hashed: packets with their text for a dump, events, and what is inside.
-struct Told {
+/// Content that is hashed: packets with their text for a dump, events, and the state inside.
+struct Recorded {
     packets: Vec<Sent>,
     events: Vec<(Instant, Side, String)>,
     trace: Vec<(Side, TraceRecord)>,
@@ -195,7 +195,7 @@ struct Told {
     counters: Vec<(Side, usize, Snapshot)>,
 }
 
-impl Told {
+impl Recorded {
     fn line(&self) -> String {
         let (mut packets, mut events) = (Fnv::default(), Fnv::default());
         for sent in &self.packets {
@@ -253,13 +253,13 @@ impl Told {
     }
 }
 
-fn live(life: Life, idle_wake_ups: bool) -> (Told, u64) {
+fn live(life: Life, idle_wake_ups: bool) -> (Recorded, u64) {
     let mut world = World::new(life.seed, life.plan, life.rng);
     world.idle_wake_ups = idle_wake_ups.then(|| Rng::stream(life.seed, "test", "idle wake-ups"));
     world.record_trace();
     world.run(Duration::from_secs(60));
     let (trace, counters) = (world.trace(), world.counters());
-    (Told { packets: world.seen, events: world.told, trace, counters }, world.steps)
+    (Recorded { packets: world.seen, events: world.told, trace, counters }, world.steps)
 }
 
 #[test]
@@ -282,7 +282,8 @@ fn packets_and_events_are_those_of_the_golden_set() {
     book::check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/hashes.txt"), &today);
 }
 
-/// A timer may ask to be woken too early. Whoever is woken without a reason sends nothing that it would not have sent.
+/// A timer may ask to be woken too early. An endpoint that is woken without a reason sends nothing that it would not
+/// have sent.
 #[test]
 fn idle_wake_ups_change_nothing() {
     let mut differ = Vec::new();

@@ -1,4 +1,4 @@
-//! Heartbeats as RFC 9260, 8.3 has them: when an answer is overdue, what makes a path busy, and what is returned.
+//! Heartbeats as RFC 9260, 8.3 has them: overdue answers, busy paths, and the information returned.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -126,8 +126,9 @@ fn each_missed_heartbeat_counts_once() {
     }
 }
 
-/// 8.3: a path is idle "if no new chunk that can be used for updating path RTT ... has been sent to it within the current heartbeat
-/// period". What is sent again cannot be used for that (6.3.1, C5): a path on which only T3-rtx sends is probed.
+/// 8.3: a path is idle "if no new chunk that can be used for updating path RTT ... has been sent to it within the
+/// current heartbeat period". Retransmitted chunks cannot be used for that (6.3.1, C5): a path on which only T3-rtx
+/// sends is probed.
 #[test]
 fn what_is_sent_again_does_not_make_a_path_busy() {
     let config = config().with(|c| {

@@ -192,7 +192,7 @@ fn an_init_flood_keeps_no_state() {
     assert_eq!(pair.a.view(id).unwrap().state(), State::Established);
 }
 
-/// The answers to a flood are as many as the user allows; who asks when it is over is let in.
+/// The answers to a flood are as many as the user allows; a peer that asks when it is over is let in.
 #[test]
 fn an_init_flood_is_answered_so_often() {
     let mut pair = Pair::new(6);
@@ -337,7 +337,7 @@ fn lies_in_sacks_and_data() {
         ppid: 0,
         payload,
     };
-    // A SACK for what was never sent ends the association with a Protocol Violation.
+    // A SACK for chunks that were never sent ends the association with a Protocol Violation.
     let (mut pair, a, z) = Pair::established(8, &Config::rfc9260());
     let (_, tag_z) = tags(&mut pair, a, z);
     pair.inject(Side::A, &packet(tag_z, |o| sack::emit(o, Tsn::new(0x7000_0000), 0, &[], &[])));
@@ -353,7 +353,7 @@ fn lies_in_sacks_and_data() {
     assert!(pair.saw(Side::Z, |e| matches!(e, Event::Closed(_))));
 }
 
-/// A receiver that never reads: what a peer can make us hold stays near what we advertise, however small the pieces.
+/// A receiver that never reads: the memory that a peer can make us hold stays near the window we advertise, however small the pieces.
 #[test]
 fn tiny_messages_cannot_exhaust_memory() {
     let mut config = Config::rfc9260();

@@ -81,7 +81,7 @@ fn packet_of_a_before(pair: &Pair) -> Vec<u8> {
     twin.a.connect(twin.now, address(Side::Z), PORT, std::sync::Arc::new(Config::rfc9260())).unwrap();
     twin.pump();
     let init = packet_of_a(&twin, kind::INIT);
-    // The same seed draws the same tag: what comes back to A carries it.
+    // The same seed draws the same tag: packets that come back to A carry it.
     let to_a = pair.log.iter().find(|p| p.from == Side::Z).unwrap();
     assert_eq!(init[16..20], to_a.bytes[4..8]);
     init
@@ -127,7 +127,7 @@ fn fragmentation_needed_lowers_the_mtu() {
     assert_eq!(pair.a.view(a).unwrap().path_mtu(), 576);
     pair.run_for(Duration::from_secs(2));
     assert_eq!(pair.a.view(a).unwrap().path_mtu(), 1500);
-    // Who has said what the path carries is not contradicted.
+    // The path MTU that a user has set is not changed by ICMP.
     let now = pair.now;
     pair.a.association(a).unwrap().set_path_mtu(now, 1480).unwrap();
     assert_eq!(say(&mut pair, 1000), 1480);
@@ -136,7 +136,7 @@ fn fragmentation_needed_lowers_the_mtu() {
     assert_eq!(say(&mut pair, 1000), 1000);
 }
 
-/// What was too big leaves again at once, and no window is cut: the network has said what was wrong.
+/// Packets that were too big leave again at once, and no window is cut: the network has told the reason.
 #[test]
 fn what_was_too_big_leaves_again_without_a_cut() {
     let (mut pair, a, _) = Pair::established(3, &Config::rfc9260());
@@ -269,7 +269,7 @@ fn port_unreachable_of_encapsulated_packets() {
     assert!(pair.saw(Side::A, |e| *e == Event::Closed(CloseReason::PortUnreachable)));
 }
 
-/// Who wants a fixed MTU has one.
+/// With discovery off the MTU is fixed.
 #[test]
 fn no_discovery_no_change() {
     let config = Config::rfc9260().with(|c| c.path_mtu.discovery = MtuDiscovery::Off);
@@ -324,7 +324,8 @@ impl Asking {
         }
     }
 
-    /// What has come of it: the state, the MTU, how many messages were ignored, and why the association has ended.
+    /// Outcome: the state, the MTU, the number of messages ignored, and the reason for which the association has
+    /// ended.
     fn outcome(&mut self) -> (State, u16, u64, Option<CloseReason>) {
         let ended = std::iter::from_fn(|| self.endpoint.poll_event()).find_map(|(_, event)| match event {
             Event::Closed(reason) => Some(reason),

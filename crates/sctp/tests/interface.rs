@@ -1,4 +1,4 @@
-//! What a user may ask of an association that lives (RFC 9260, 11.1), and what an association tells (11.2).
+//! Commands and questions of a user to a living association (RFC 9260, 11.1), and its events (11.2).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -222,7 +222,7 @@ fn other_parameters_count_at_once() {
     }
 }
 
-/// What was agreed with the peer cannot be changed: the error names it, and what can.
+/// Options that were agreed on with the peer cannot be changed: the error names the option, and those that can.
 #[test]
 fn what_only_counts_from_the_beginning_is_refused() {
     let (mut pair, a, _) = up(9);
@@ -252,7 +252,7 @@ fn what_only_counts_from_the_beginning_is_refused() {
             assert!(matches!(error, Err(ChangeError::Config(_))), "{error:?}");
         }
     }
-    // Every one can be set to what it is, and only one of the two ends changes.
+    // Every option can be set to its present value, and only one of the two ends changes.
     for key in Config::changeable() {
         let value = pair.a(a).configuration().get(key).unwrap();
         pair.a(a).set(now, key, &value).unwrap();
@@ -323,7 +323,7 @@ fn failed(pair: &Pair) -> Option<(usize, usize)> {
     })
 }
 
-/// 11.1.14, 11.1.15 and 11.2.2: what was sent comes back as sent, what was not as unsent; without a copy.
+/// 11.1.14, 11.1.15 and 11.2.2: sent messages come back as sent, others as unsent; without a copy.
 #[test]
 fn an_abort_gives_back_what_was_not_delivered() {
     let (mut pair, a, _) = up(14);
@@ -396,7 +396,7 @@ fn what_no_association_came_of_comes_back() {
     assert_eq!(pair.received.len(), 2);
 }
 
-/// A peer that restarts has forgotten what it had not acknowledged (5.2.4.1): its sender gets it back.
+/// A peer that restarts has forgotten the messages that it had not acknowledged (5.2.4.1): their sender gets them back.
 #[test]
 fn what_a_restarted_peer_had_not_acknowledged_comes_back() {
     let (mut pair, a, _) = up(18);

@@ -98,13 +98,13 @@ fn a_peer_without_it_gets_plain_bytes() {
     let ours = life(&both(true, true), &both(false, false));
     assert_eq!(ours[0].len(), plain[0].len() + 8, "the list of extensions");
     assert!(ours[1..] == plain[1..]);
-    // Who answers says what was agreed on, and so does the cookie: nothing.
+    // The side that answers says in the INIT ACK and in the cookie that nothing was agreed on.
     let theirs = life(&both(false, false), &both(true, true));
     assert!(theirs == plain);
 }
 
-/// Something on the way takes the Supported Extensions out of the INIT, so only the side that asks can know of the other's. What
-/// the INIT ACK lists is what was agreed on: both speak plain SCTP, and nobody aborts.
+/// Something on the way takes the Supported Extensions out of the INIT, so only the side that asks can know of the
+/// other's. The INIT ACK lists the extensions agreed on: both speak plain SCTP, and nobody aborts.
 #[test]
 fn a_list_of_extensions_that_is_lost_on_the_way() {
     for (level, reconfiguration) in
@@ -162,7 +162,7 @@ fn delay_of_small(interleaving: bool, scheduling: StreamScheduling, values: &[(u
     panic!("never")
 }
 
-/// What the extension is for: "sender-side head-of-line blocking".
+/// The purpose of the extension: no "sender-side head-of-line blocking".
 #[test]
 fn a_large_message_does_not_hold_up_a_small_one() {
     use StreamScheduling::{FairCapacity, Fcfs, Priority, RoundRobin, RoundRobinPacket, WeightedFair};
@@ -500,9 +500,9 @@ fn as_many_skipped_as_a_chunk_holds() {
     }
 }
 
-/// Linux numbers the fragments of I-DATA from 0 with the second of a message; RFC 8260, 2.1 has them start with the first: "the FSN is
-/// implicitly considered to be 0". So a Linux that is asked to send back what it gets sends back what was not fragmented, and nothing
-/// more. Who talks to one sets the quirk, and all arrives.
+/// Linux numbers the fragments of I-DATA from 0 with the second of a message; RFC 8260, 2.1 has them start with the
+/// first: "the FSN is implicitly considered to be 0". So a Linux that is asked to echo every message echoes only
+/// those that were not fragmented. A peer of such a Linux sets the quirk, and all arrives.
 #[test]
 fn fragments_of_linux() {
     let linux = Config::named("linux-6.1").unwrap().with(|c| c.extensions.interleaving = true);

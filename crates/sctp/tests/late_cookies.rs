@@ -1,5 +1,5 @@
-//! Who comes back late with a cookie, or whose answer does (RFC 9260, 5.1.5, 5.2.4, 5.2.6): after an outage, after another attempt, after an
-//! incarnation that is gone.
+//! Peers that come back late with a cookie, and answers that come late (RFC 9260, 5.1.5, 5.2.4, 5.2.6): after an
+//! outage, after another attempt, after an incarnation that is gone.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 #![allow(dead_code, reason = "the harness has more than this file needs")]
@@ -25,17 +25,18 @@ fn s(s: u64) -> Duration {
     Duration::from_secs(s)
 }
 
-/// What an outage swallows.
+/// Packets that an outage swallows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outage {
     /// Everything.
     Whole,
-    /// What the server sends: it has the association, and its COOKIE ACKs are lost.
+    /// Packets of the server: it has the association, and its COOKIE ACKs are lost.
     Answers,
 }
 
-/// A busy server that replaces its key as INITs come, one each ten seconds; somebody calls when it is `age` seconds old, and behind the INIT ACK
-/// the path is broken for so many seconds. Whether both are up when the caller has had its time, and talk.
+/// A busy server that replaces its key as INITs come, one each ten seconds; somebody calls when it is `age` seconds
+/// old, and behind the INIT ACK the path is broken for so many seconds. True if both are up when the caller has had
+/// its time, and talk.
 fn called_before_an_outage(key_life: Duration, age: u64, outage: Outage, seconds: u64) -> bool {
     let mut net = Network::default();
     let a = net.add(age, "a", &[A]);
@@ -98,7 +99,8 @@ fn keys_outlive_whoever_comes_back() {
     assert!(!called_before_an_outage(s(600), 300, Outage::Whole, 190), "nobody asked any more");
 }
 
-/// Which key it is says the cookie; no other opens it, whoever changes the number, and what none opens is met with silence.
+/// The cookie names its key; no other opens it, whoever changes the number, and a cookie that none opens is met with
+/// silence.
 // rfc9260:5.1.5-1 rfc9260:5.1.5-2
 #[test]
 fn the_number_of_a_key_is_signed_too() {
@@ -130,7 +132,7 @@ fn the_number_of_a_key_is_signed_too() {
     assert_eq!(net.hosts[z].endpoint.associations(), 0);
 }
 
-/// Z, which is a script, answers the INIT that A has sent last. What it said of its tag.
+/// Z, which is a script, answers the INIT that A has sent last. Returns the tag in that INIT.
 fn answer_init(net: &mut Network, tag: u32) -> u32 {
     let mut ours = 0;
     net.take(ip(Z)).last().unwrap().each(|chunk| {
@@ -222,7 +224,7 @@ fn a_late_stale_cookie_error_makes_no_restart() {
     }
 }
 
-/// What Z has for an INIT of the peer.
+/// Z's INIT ACK for an INIT of the peer.
 fn offer_for(net: &mut Network, tag: u32) -> Offer {
     net.throw(ip(A), ip(Z), init(tag, &[]));
     net.run_for(ms(25));
@@ -259,7 +261,7 @@ fn the_cookie_of_an_incarnation_that_is_gone_holds_nobody_up() {
         let received = net.received_from(z, ip(A));
         assert_eq!(received.last(), Some(&&b"of the one that is here"[..]));
         assert!(!received.contains(&&b"too early"[..]));
-        // What is there now is not disturbed by copies: errors go to tags that nobody has.
+        // The association that is there is not disturbed by copies: errors go to tags that nobody has.
         net.take(ip(A));
         for offer in [&gone, &here] {
             net.throw(ip(A), ip(Z), echo(offer, TAGS[1], b"once more"));

@@ -1,6 +1,7 @@
-//! Chunks that lie about their message: somebody on the way, or the peer itself, gives a TSN to another stream, message number, fragment or
-//! flag than the sender did. What should have come under that TSN never comes, what waits for it fills the buffer, and the association
-//! ends (docs/explanation/engines.md, "A hole that nobody fills"). Honest peers are never ended so, however slow, unlucky and forgetful.
+//! Chunks that lie about their message: somebody on the way, or the peer itself, gives a TSN to another stream,
+//! message number, fragment or flag than the sender did. The chunk that belongs to that TSN never comes, data that
+//! waits for it fills the buffer, and the association ends (docs/explanation/engines.md, "A hole that nobody fills").
+//! Honest peers are never ended so, however slow, unlucky and forgetful.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -17,7 +18,7 @@ use anabranch_wire::chunk::kind;
 use bytes::Bytes;
 use common::{Pair, Side, subflow_config};
 
-/// What is changed of one chunk.
+/// Field of one chunk that is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lie {
     /// The SSN or MID, by so much.
@@ -80,7 +81,7 @@ fn chunks(packet: &mut [u8], mut visit: impl FnMut(&mut [u8])) {
     }
 }
 
-/// How data travels.
+/// Encoding of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Data,
@@ -92,12 +93,12 @@ enum Encoding {
 const WINDOW: u32 = 20_000;
 
 impl Encoding {
-    /// Whether messages and their fragments have numbers of their own.
+    /// True if messages and their fragments have numbers of their own.
     fn is_numbered(self) -> bool {
         matches!(self, Self::Interleaved | Self::Sf)
     }
 
-    /// Where the number of the stream stands.
+    /// Offset of the stream number in the chunk, bytes.
     fn stream_at(self) -> usize {
         if self == Self::Sf2007 { 12 } else { 8 }
     }
@@ -235,7 +236,7 @@ fn a_lie_about_i_data() {
     ends(Encoding::Interleaved, Duration::from_secs(30));
 }
 
-/// What is missing might have been sent on another subflow, and be under way still: that is waited for.
+/// The missing fragment might have been sent on another subflow, and be under way still: the receiver waits for it.
 #[test]
 fn a_lie_about_sf_data() {
     ends(Encoding::Sf, Duration::from_secs(2000));
@@ -263,8 +264,8 @@ fn a_lie_inside_an_unordered_message() {
     }
 }
 
-/// The stream that waits has nothing more to send once the buffer is full; others have. What they send is delivered, one chunk for each
-/// probe of a window that is closed for ever: that is no life either.
+/// The stream that waits has nothing more to send once the buffer is full; others have. Their messages are delivered,
+/// one chunk for each probe of a window that is closed for ever: that is no life either.
 #[test]
 fn a_lie_that_others_survive() {
     for encoding in [Encoding::Data, Encoding::Interleaved] {
@@ -302,9 +303,9 @@ fn what_can_be_read_is_read_first() {
     }
 }
 
-/// A message of a stream is lost again and again, as the network carries nothing with its code point; the stream moves to another
-/// subflow meanwhile, and what follows fills the buffer there. That is no lie: after ten minutes the code point gets through again, and everything
-/// is delivered.
+/// A message of a stream is lost again and again, as the network carries nothing with its code point; the stream
+/// moves to another subflow meanwhile, and the messages that follow fill the buffer there. That is no lie: after ten
+/// minutes the code point gets through again, and everything is delivered.
 #[test]
 fn what_another_subflow_has_under_way_is_waited_for() {
     for encoding in [Encoding::Sf, Encoding::Sf2007] {
@@ -329,7 +330,7 @@ fn what_another_subflow_has_under_way_is_waited_for() {
     }
 }
 
-/// What an honest pair does: how data travels, how large the window is, and how unkind the network and the reader are.
+/// An honest pair: the encoding of data, the size of the window, and the faults of the network and of the reader.
 struct Honest {
     dice: Rng,
     pair: Pair,
@@ -409,7 +410,7 @@ impl Honest {
         let changes =
             self.dice.chance(0.05).then(|| (self.dice.below(4), self.dice.below(u64::from(self.subflows))));
         let mut a = self.pair.a.association(self.a).unwrap();
-        // It may be full, and what cannot be changed now is not.
+        // It may be full, and an option that cannot be changed now is not.
         let _said = a.send(now, message);
         match changes {
             Some((0, _)) => drop(a.reset_streams(now, Direction::Outgoing, &[stream])),

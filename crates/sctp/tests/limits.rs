@@ -29,9 +29,10 @@ fn wide(interleaving: bool) -> Config {
     })
 }
 
-/// RFC 9260, 1.6 has stream sequence numbers compared with serial arithmetic of 16 bits, and 6.5 has them wrap: of the ordered
-/// messages of a stream that a peer has not acknowledged no two may have numbers that it cannot tell apart, or would take for the
-/// wrong order. What is sent beyond waits; other streams, unordered messages and messages that go on do not.
+/// RFC 9260, 1.6 has stream sequence numbers compared with serial arithmetic of 16 bits, and 6.5 has them wrap: of
+/// the ordered messages of a stream that a peer has not acknowledged no two may have numbers that it cannot tell
+/// apart, or would take for the wrong order. Messages beyond that wait; other streams, unordered messages and
+/// messages that go on do not.
 // rfc9260:6.1-23
 #[test]
 fn no_stream_sequence_number_is_used_twice_in_a_window() {
@@ -98,8 +99,9 @@ fn seventy_thousand_messages_behind_a_hole() {
     pair.check_all(Side::Z, 1, 70_000);
 }
 
-/// Some stacks put a number of their own into a SHUTDOWN. What was never sent cannot have arrived: the number is not believed, and the
-/// SHUTDOWN is obeyed: "discontinue sending" and finish (9.2). What is outstanding is acknowledged by SACKs.
+/// Some stacks put a number of their own into a SHUTDOWN. Chunks that were never sent cannot have arrived: the number
+/// is not believed, and the SHUTDOWN is obeyed: "discontinue sending" and finish (9.2). Outstanding data is
+/// acknowledged by SACKs.
 #[test]
 fn an_impossible_number_in_a_shutdown_is_ignored() {
     for wrong in [1, 1000, 1 << 20, 1 << 30, (1 << 31) - 5] {
@@ -124,7 +126,7 @@ fn an_impossible_number_in_a_shutdown_is_ignored() {
     }
 }
 
-/// What an ended association says of itself: nothing is under way any more, and its books are in order.
+/// Figures of an ended association: nothing is under way any more, and its books are in order.
 #[test]
 fn the_books_of_an_association_that_has_ended() {
     for ends in 0..3 {

@@ -8,9 +8,10 @@ use anabranch_base::{Duration, Instant};
 use anabranch_sctp::Config;
 use common::single_loss::SingleLoss;
 
-/// Where the kernel and we differ, as its packet log shows: the first SACK reached the server 0.5 ms later than the link
-/// explains (the emulator's own delay), a tick more in the first sample (33, not 32), so the RTO was 1.76 s and not 1.79 s; on
-/// the wheel that is a step of 80 ms, and T3-rtx expired before the SACK of the fast retransmit was there.
+/// Cases in which the kernel and we differ, as its packet log shows: the first SACK reached the server 0.5 ms later
+/// than the link explains (the emulator's own delay), a tick more in the first sample (33, not 32), so the RTO was
+/// 1.76 s and not 1.79 s; on the wheel that is a step of 80 ms, and T3-rtx expired before the SACK of the fast
+/// retransmit was there.
 const EXCEPTIONS: [(&str, &str, u64); 1] = [("rto_min 200 ms", "Low", 11)];
 
 /// One line of `data/linux61_loss_position.csv`.

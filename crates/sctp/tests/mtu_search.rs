@@ -36,7 +36,7 @@ fn between(seed: u64, carries: usize, answers: bool) -> (Pair, AssociationId, As
     connected(seed, carries, answers, &Config::rfc9260().with(|c| c.limits.send_buffer = 4 << 20))
 }
 
-/// The same, with what both ends can do.
+/// The same, with the extensions of both ends.
 fn connected(
     seed: u64,
     carries: usize,
@@ -66,14 +66,14 @@ fn the_common_path_takes_two_probes() {
     // "all probes are HEARTBEATs": those without PAD go on as ever, and the association lives.
     pair.run_for(Duration::from_secs(500));
     assert_eq!(probes(&pair, Side::A).len(), 2);
-    // PMTU_RAISE_TIMER: nothing is larger than what is used.
+    // PMTU_RAISE_TIMER: no size is larger than the one in use.
     pair.run_for(Duration::from_secs(200));
     assert_eq!(probes(&pair, Side::A).len(), 2);
     assert_eq!(pair.a.view(a).unwrap().state(), State::Established);
 }
 
-/// Who sends no data has no use for what probes find: an association that is only set up and ended takes seven packets, whoever may probe.
-/// They begin behind the first data, also of an end that only receives.
+/// An end that sends no data has no use for the result of probes: an association that is only set up and ended takes
+/// seven packets, whoever may probe. Probes begin behind the first data, also of an end that only receives.
 #[test]
 fn probes_that_wait_for_data() {
     let waiting = || with_probes(Config::rfc9260().with(|c| c.path_mtu.waits_for_data = true));
@@ -138,7 +138,7 @@ fn lost_probes_are_no_sign_of_anything() {
 }
 
 /// A path that shrinks in the middle of a transfer, silently or with ICMP, and grows again: everything arrives once and in order, in
-/// all encodings, and what the path carries is used (4.3: black holes; 4.6: PTB messages).
+/// all encodings, and the path MTU is used (4.3: black holes; 4.6: PTB messages).
 // rfc9260:7.3-1 rfc8899:3-21 rfc8899:3-24 rfc8899:8-4
 #[test]
 fn a_path_that_shrinks_and_grows_again() {
@@ -250,7 +250,8 @@ fn forged_answers() {
     assert_eq!(mtu(&pair, a), 1200);
 }
 
-/// HEARTBEAT with PAD is answered like any other, by who probes and who does not; PAD means nothing (RFC 4820, 3).
+/// HEARTBEAT with PAD is answered like any other, by ends that probe and ends that do not; PAD means nothing (RFC
+/// 4820, 3).
 #[test]
 fn both_ends_may_probe() {
     let (pair, a, z) = Pair::established(6, &probing());
@@ -315,7 +316,7 @@ fn random_lives() {
         pair.a.association(a).unwrap().shutdown(now);
         pair.run_for(Duration::from_secs(60));
         assert_eq!(pair.a.view(a).unwrap().state(), State::Closed, "seed {seed}");
-        // Who does not probe takes the largest size for granted again after a while in which nothing was sent.
+        // Without probes the largest size is taken for granted again after a while in which nothing was sent.
         if config.path_mtu.discovery == MtuDiscovery::Probes {
             assert!(mtu(&pair, a) <= 1004, "seed {seed}: {}", mtu(&pair, a));
         }
@@ -323,7 +324,7 @@ fn random_lives() {
 }
 
 /// A peer that answers no HEARTBEAT with a PAD chunk behind it: acknowledged data shows that the base arrives ("Probing using application
-/// data", 4.1), and what is larger is not used.
+/// data", 4.1), and a larger size is not used.
 #[test]
 fn data_confirms_the_base_of_a_peer_that_answers_no_probes() {
     for carries in [1500, 1100] {
@@ -341,7 +342,7 @@ fn data_confirms_the_base_of_a_peer_that_answers_no_probes() {
             pair.run_for(Duration::from_secs(5));
         }
         let used = usize::from(mtu(&pair, a));
-        // Where the base does not arrive nothing says that it does.
+        // Packets of the base size do not arrive here, and no report says that they do.
         assert_eq!(used, if carries == 1500 { 1200 } else { 576 });
         let data = pair.log.iter().filter(|p| p.kinds().contains(&kind::DATA));
         assert_eq!(data.map(size).max(), Some(1200));

@@ -100,8 +100,8 @@ fn tag_for(net: &Network, to: u8) -> u32 {
     net.log.iter().rev().find(|d| d.to == ip(to)).unwrap().tag()
 }
 
-/// "If the OOTB packet is to or from a non-unicast address, a receiver SHOULD silently discard the packet" (8.4, 1). What has the
-/// tag of an association is no exception: the answer would leave from the address of a group.
+/// "If the OOTB packet is to or from a non-unicast address, a receiver SHOULD silently discard the packet" (8.4, 1).
+/// A packet with the tag of an association is no exception: the answer would leave from the address of a group.
 // rfc9260:8.4-1
 #[test]
 fn nothing_that_went_to_a_group_is_answered() {
@@ -143,8 +143,9 @@ fn nothing_that_went_to_a_group_is_answered() {
     }
 }
 
-/// An INIT to a port where nobody is: "the Verification Tag of the packet containing the ABORT chunk MUST be the Initiate Tag of the
-/// received INIT chunk, and the T bit ... 0" (8.4, 3). Who calls hears at once; no INIT that is not alone, or has a tag, is answered so.
+/// An INIT to a port where nobody is: "the Verification Tag of the packet containing the ABORT chunk MUST be the
+/// Initiate Tag of the received INIT chunk, and the T bit ... 0" (8.4, 3). The caller hears at once; no INIT that is
+/// not alone, or has a tag, is answered so.
 // rfc9260:8.4-4
 #[test]
 fn an_init_to_another_port_is_refused() {

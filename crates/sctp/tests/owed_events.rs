@@ -38,7 +38,7 @@ struct Life {
     several: bool,
     /// Subflows that are open.
     open: Vec<u8>,
-    /// When each message was taken, and what it asked for.
+    /// Time at which each message was taken, and its options.
     taken: BTreeMap<u32, (Instant, Reliability)>,
     /// More than the threshold was buffered, and that it has fallen was not told since.
     low: BTreeSet<Option<u16>>,
@@ -177,7 +177,7 @@ impl Life {
         self.heard = self.pair.events.len();
     }
 
-    /// How often each message left, and when.
+    /// Times at which each message left.
     fn copies(&self) -> BTreeMap<u32, Vec<Instant>> {
         let mut all: BTreeMap<u32, Vec<Instant>> = BTreeMap::new();
         for packet in self.pair.log.iter().filter(|packet| packet.from == Side::A) {

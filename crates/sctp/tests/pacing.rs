@@ -8,7 +8,7 @@ use anabranch_sctp::config::{InitialWindow, MaxBurst, SubflowLevel};
 use anabranch_sctp::{AssociationId, Config, Timer};
 use common::{Logged, Pair, Side, subflow_config};
 
-/// Bytes of a full chunk, header included: what windows count a packet as.
+/// Bytes of a full chunk, header included: windows count a packet so.
 const PACKET: u64 = 1468;
 /// User data of it.
 const PAYLOAD: usize = 1452;
@@ -79,7 +79,7 @@ fn a_window_is_spread_over_the_round_trip() {
     assert_eq!(cwnd, 40 * PACKET);
     queue(&mut pair, id, 0, 40);
     let start = pair.now;
-    // Within one round trip nothing comes back: window and rate are what they were.
+    // Within one round trip nothing comes back: window and rate stay as they were.
     pair.run_for(Duration::from_millis(99));
     let left = departures(&pair, Dscp::DEFAULT);
     assert_eq!(left.len(), 40, "all of the window leaves within the round trip");

@@ -235,7 +235,7 @@ fn a_closed_window_is_probed_as_ever() {
     assert_eq!(probes, run(false));
 }
 
-/// What a short queue makes of a transfer in bursts: packets lost, and time until all has arrived.
+/// A transfer in bursts over a short queue: packets lost, and time until all has arrived.
 fn over_short_queue(config: &Config, room: u64, bursts: usize) -> (u64, Duration) {
     let rate = 10_000_000;
     let (mut pair, id) = up(7, config);

@@ -35,7 +35,7 @@ fn messages_that_take_turns_in_the_window() {
     }
 }
 
-/// What is sent, and must arrive: each once, those of a stream in order.
+/// Messages sent that must arrive: each once, those of a stream in order.
 #[derive(Debug, Default)]
 struct Expected {
     ordered: Vec<VecDeque<Vec<u8>>>,
@@ -147,7 +147,7 @@ fn windows_of_any_size_for_long() {
     println!("{longest:?}");
 }
 
-/// What a lying peer may do: chunks in the name of A, with its tag and the TSN behind the last.
+/// A lying peer: chunks in the name of A, with its tag and the TSN behind the last.
 struct Liar {
     pair: Pair,
     z: AssociationId,
@@ -165,7 +165,7 @@ impl Liar {
         pair.run_for(Duration::from_secs(1));
         pair.received.clear();
         pair.parts = true;
-        // A knows nothing of what is sent in its name.
+        // A knows nothing of the chunks sent in its name.
         pair.drop_if(|p| p.from == Side::Z);
         let sent = pair.log.iter().rev().filter(|p| p.from == Side::A);
         let found = sent.filter_map(|p| {
@@ -217,7 +217,7 @@ impl Liar {
         self.pair.z.view(self.z).unwrap().state() == State::Closed
     }
 
-    /// What the user has been given: unordered, message, more, bytes.
+    /// Parts that the user has been given: unordered, message, more, bytes.
     fn parts(&mut self) -> Vec<(bool, u32, bool, usize)> {
         let parts = self.pair.received.drain(..).map(|(_, m)| {
             let part = m.part.unwrap_or(Part { message: 0, more: false });
@@ -246,7 +246,7 @@ fn config(interleaved: bool, window: u32) -> Config {
     })
 }
 
-/// Nobody reads, or what comes cannot be read: never does the receiver hold more than its bound, which the audit knows.
+/// Nobody reads, or the data that comes cannot be read: never does the receiver hold more than its bound, which the audit knows.
 #[test]
 fn lies_are_bounded() {
     for case in 0..12 {
@@ -329,8 +329,8 @@ fn the_longest_message_counts_parts_and_orphans() {
     }
 }
 
-/// What the user sees: short messages whole, long ones in parts under a number, two of one stream side by side where they are
-/// unordered, and a word when one will not end.
+/// The user gets short messages whole, long ones in parts under a number, two of one stream side by side where they
+/// are unordered, and an event when one will not end.
 #[test]
 fn parts_and_their_numbers() {
     let window = 20_000;
@@ -373,7 +373,7 @@ fn parts_and_their_numbers() {
     let parts = liar.parts();
     assert_eq!(parts.iter().map(|part| part.1).collect::<std::collections::BTreeSet<_>>().len(), 2);
     assert!(parts.iter().all(|part| part.2), "{parts:?}");
-    // The peer gives one up; what is left of the other ends.
+    // The peer gives one up; the rest of the other ends.
     let skipped = [Skipped { stream: 1, unordered: true, mid: Mid::new(0) }];
     let last = Tsn::new(liar.next.wrapping_add(20));
     liar.raw(|out| i_forward_tsn::emit(out, last, &skipped));

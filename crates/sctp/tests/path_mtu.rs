@@ -46,7 +46,7 @@ fn set_mtu(pair: &mut Pair, a: AssociationId, mtu: u16) {
 
 /// "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP fragmentation MUST
 /// be used" (RFC 9260, 6.9). The MTU shrinks and grows with fragments of messages in flight, lost and yet to come; everything is
-/// delivered, and nothing but what was cut before is larger than the path.
+/// delivered, and only fragments cut before are larger than the path MTU.
 #[test]
 fn messages_leave_whole_while_the_path_mtu_changes() {
     let mut fragmented = BTreeMap::new();
@@ -94,8 +94,8 @@ fn messages_leave_whole_while_the_path_mtu_changes() {
     );
 }
 
-/// Where the user says what the path carries, nothing asks for packets that are not fragmented, and ICMP is not listened to; where
-/// ICMP says it, all packets must stay whole but those that are too long by now.
+/// With a path MTU set by the user no packet asks not to be fragmented, and ICMP is not listened to; with one learnt
+/// from ICMP all packets must stay whole but those that are too long by now.
 #[test]
 fn only_what_does_not_fit_may_be_fragmented() {
     for discovery in [MtuDiscovery::Off, MtuDiscovery::Icmp] {
@@ -155,7 +155,7 @@ fn a_chunk_that_fits_no_packet_waits_for_nothing() {
     pair.check_all(Side::Z, 1, 4);
 }
 
-/// What is not possible is refused.
+/// A path MTU that is too small is refused.
 #[test]
 fn the_least_path_mtu() {
     let (mut pair, a, _) = Pair::established(1, &Config::rfc9260());
@@ -167,15 +167,16 @@ fn the_least_path_mtu() {
     assert_eq!(pair.a.view(a).unwrap().path_mtu(), 576);
 }
 
-/// ICMP says to A that a packet of its was too big, and quotes what every message quotes.
+/// ICMP says to A that a packet of its was too big, and quotes as much as every message quotes.
 fn say_too_big(pair: &mut Pair, mtu: u16) {
     let sent = pair.log.iter().rev().find(|p| p.from == Side::A && p.bytes[4..8] != [0; 4]);
     let quoted = sent.unwrap().bytes[..8].to_vec();
     pair.inject_icmp(Side::A, &icmp_message(Side::A, 3, 4, mtu, &quoted));
 }
 
-/// What leaves again has left the flight, and "add the data size of those chunks to the rwnd" (RFC 9260, 6.2.1 C): the window is what the
-/// peer said less what is in flight, and never more than may still be kept of what was sent (a send buffer and a receive buffer).
+/// Chunks that leave again have left the flight, and "add the data size of those chunks to the rwnd" (RFC 9260, 6.2.1
+/// C): the window is the peer's last a_rwnd less the bytes in flight, and never more than may still be kept of the
+/// data sent (a send buffer and a receive buffer).
 #[test]
 fn what_was_too_big_gives_the_window_back_within_what_may_be_kept() {
     const A_RWND: u64 = 1 << 20;
@@ -191,7 +192,7 @@ fn what_was_too_big_gives_the_window_back_within_what_may_be_kept() {
         assert_eq!(empty, A_RWND.min(kept));
         pair.send_all(Side::A, a, 1, 3, 1400);
         pair.pump();
-        // What was in flight is kept all the same, each chunk with its bookkeeping.
+        // The chunks that were in flight are kept all the same, each with its bookkeeping.
         let after = window(&pair);
         let all = 3 * 1400;
         assert!(after <= empty - all, "{after}");
@@ -235,9 +236,9 @@ fn staircase() -> impl Iterator<Item = u16> {
     (1..=20).map(|step| 1500 - 16 * step)
 }
 
-/// An observer forges twenty messages in one round trip, a smaller size with each: 1,120 bytes. What is in flight leaves again once, for
-/// the first, and what has left again does not leave for the others; no more is in flight than before, which cwnd allowed
-/// (RFC 9260, 6.1 B).
+/// An observer forges twenty messages in one round trip, a smaller size with each: 1,120 bytes. The chunks in flight
+/// leave again once, for the first message, and do not leave again for the others; no more is in flight than before,
+/// which cwnd allowed (RFC 9260, 6.1 B).
 #[test]
 fn a_staircase_of_sizes_makes_the_flight_leave_again_once() {
     for (shape, config) in shapes() {
@@ -282,7 +283,7 @@ fn nothing_leaves_again_for_two_sizes_in_a_round_trip() {
             say_too_big(&mut pair, mtu);
             pair.run_for(Duration::from_nanos(round_trip.as_nanos() / 20));
         }
-        // What was in flight at the first message has left once before.
+        // Chunks in flight at the first message have left once before.
         let most = left_since(&pair, before).into_values().max();
         assert!(most <= Some(2), "{shape}: {most:?} times");
         pair.run_for(Duration::from_secs(120));
@@ -290,8 +291,9 @@ fn nothing_leaves_again_for_two_sizes_in_a_round_trip() {
     }
 }
 
-/// Where routers do not fragment, a second hop may carry less than the first (IPv6). Its message finds what has left again for the first:
-/// not at once, as that may have arrived, but a round trip later; and T3-rtx finds what no message comes for.
+/// Where routers do not fragment, a second hop may carry less than the first (IPv6). Its message arrives when the
+/// chunks have left again for the first: it takes effect not at once, as those may have arrived, but a round trip
+/// later; and T3-rtx finds the chunks for which no message comes.
 #[test]
 fn a_smaller_hop_behind_the_first_is_listened_to_a_round_trip_later() {
     let (mut pair, a, _) = Pair::established(1, &Config::rfc9260());

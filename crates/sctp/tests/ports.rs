@@ -20,7 +20,7 @@ struct Two {
     now: Instant,
     ends: [Endpoint; 2],
     events: Vec<(usize, AssociationId, Event)>,
-    /// What has crossed, oldest first.
+    /// Packets that have crossed, oldest first.
     crossed: Vec<(usize, Vec<u8>)>,
 }
 
@@ -134,7 +134,7 @@ fn nobody_is_let_in_at_a_port_that_is_not_open() {
     two.exchange();
     assert_eq!(two.closed(0, open), None);
     assert!(matches!(two.closed(0, shut), Some(CloseReason::AbortedByPeer { .. })));
-    // Nor where we have only asked from; and who was let in stays when the port is closed.
+    // Nor where we have only asked from; and an association that was accepted stays when the port is closed.
     assert_eq!(two.ends[1].open_port(0), Err(ConnectError::PortZero));
     two.ends[1].close_port(FIRST + 1);
     let late = two.connect(6001, FIRST + 1).unwrap();
@@ -163,7 +163,7 @@ fn a_cookie_is_good_for_the_port_that_was_asked_alone() {
     two.ends[1].open_port(FIRST + 1).unwrap();
     two.connect(6000, FIRST).unwrap();
     two.exchange();
-    // The first packet is the INIT, the third what echoes the cookie.
+    // The first packet is the INIT, the third echoes the cookie.
     let echo = two.crossed.iter().filter(|(end, _)| *end == 0).nth(1).unwrap().1.clone();
     assert_eq!(echo[CommonHeader::LEN], 10);
     let other = readdressed(&echo, FIRST + 1);

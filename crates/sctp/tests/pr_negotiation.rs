@@ -1,4 +1,4 @@
-//! Whether the two sides agree on partial reliability (RFC 3758, 3.3; RFC 8260, 2.3.1).
+//! Negotiation of partial reliability between the two sides (RFC 3758, 3.3; RFC 8260, 2.3.1).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -23,7 +23,7 @@ fn config(partial: bool, interleaving: bool) -> Config {
     })
 }
 
-/// Whether each side says that it was agreed on.
+/// For each side true if it says that partial reliability was agreed on.
 fn agreed(a: &Config, z: &Config) -> (Pair, bool, bool) {
     let mut pair = Pair::new(7);
     pair.z.listen(Arc::new(z.clone())).unwrap();
@@ -103,7 +103,7 @@ fn who_does_not_offer_it_says_so() {
     assert_eq!(init.params.iter().filter(|raw| returned(raw.unwrap())).count(), 0);
     let (pair, ..) = agreed(&config(false, false), &config(true, false));
     assert!(!pair.log.iter().any(|logged| logged.has("ERROR")), "{:?}", pair.names());
-    // A peer that answers what the INIT did not ask for, as RFC 3758, 3.3.2, allows.
+    // A peer that answers a parameter that the INIT did not have, as RFC 3758, 3.3.2, allows.
     let mut script = common::script::Script::calling(&config(false, false));
     script.pair.log.clear();
     script.init_ack_with(10, &[Param::ForwardTsnSupported(ForwardTsnSupported)]);

@@ -1,4 +1,5 @@
-//! What a sender gives up, and what it tells the peer of it (RFC 3758, 3.5), against a peer that is written down packet by packet.
+//! Messages that a sender gives up, and its reports of them to the peer (RFC 3758, 3.5), against a peer that is
+//! written down packet by packet.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -30,7 +31,7 @@ fn config() -> Config {
     })
 }
 
-/// A peer that skips what is given up.
+/// A peer that skips messages that are given up.
 fn established(config: &Config) -> Script {
     let types = if config.extensions.interleaving { &[0x40, 0xC0, 0xC2][..] } else { &[0xC0] };
     let extensions = [
@@ -85,7 +86,7 @@ fn forwards(script: &Script) -> Vec<(u32, Skipped)> {
     all
 }
 
-/// What became of messages, as numbers: delivered, given up before or after it was sent, failed.
+/// Fates of messages, as numbers: delivered, given up before or after it was sent, failed.
 #[derive(Debug, PartialEq, Eq)]
 enum Fate {
     Delivered(u64),
@@ -193,7 +194,8 @@ fn the_point_stops_before_what_is_not_given_up() {
     script.has_sent_all();
 }
 
-/// "A chunk ... before it was assigned a TSN": what never left uses up neither a TSN nor a stream sequence number.
+/// "A chunk ... before it was assigned a TSN": a message that never left uses up neither a TSN nor a stream sequence
+/// number.
 // rfc3758:4.1-3 rfc3758:4.1-4
 #[test]
 fn what_never_left_uses_no_number() {
@@ -233,8 +235,8 @@ fn lifetimes_of_zero_and_of_centuries() {
     assert_eq!(script.pair.a.poll_timeout(), None, "nothing waits for the end of a century");
 }
 
-/// A message of which a part has left: the peer may have all of that part, and can only be told by a TSN that it does not have. That
-/// one carries nothing, and is given to nothing else.
+/// A message of which a part has left: the peer may have all of that part, and can only be told by a TSN that it does
+/// not have. That TSN carries nothing, and is given to nothing else.
 // rfc3758:4.1-5 rfc3758:4.1-6 rfc3758:3.5-16
 #[test]
 fn half_a_message_is_given_up_with_a_number_of_its_own() {
@@ -259,7 +261,8 @@ fn half_a_message_is_given_up_with_a_number_of_its_own() {
     script.has_sent_all();
 }
 
-/// RFC 3758, 3.5, A2: "MUST NOT advance the cwnd based on this 'abandoned' data chunk", although it has arrived; but for who asks for it.
+/// RFC 3758, 3.5, A2: "MUST NOT advance the cwnd based on this 'abandoned' data chunk", although it has arrived; but
+/// where the option asks for it.
 // rfc3758:3.5-3
 #[test]
 fn what_was_given_up_and_has_arrived_is_credited_where_that_is_wanted() {
@@ -279,7 +282,7 @@ fn what_was_given_up_and_has_arrived_is_credited_where_that_is_wanted() {
     }
 }
 
-/// RFC 3758, 3.5, F5: what is given up in flight and turns out to be lost shrinks the window all the same.
+/// RFC 3758, 3.5, F5: a chunk that is given up in flight and turns out to be lost shrinks the window all the same.
 // rfc3758:3.5-20
 #[test]
 fn a_loss_of_what_was_given_up_in_flight_is_a_loss() {
@@ -419,7 +422,7 @@ fn a_peer_that_acknowledges_what_it_was_not_told() {
     assert_eq!(script.closed(), Some(CloseReason::ProtocolViolation { what }));
 }
 
-/// A shutdown waits until the peer has skipped what was given up.
+/// A shutdown waits until the peer has skipped the messages that were given up.
 #[test]
 fn a_shutdown_waits_for_what_is_skipped() {
     for sent in [true, false] {
@@ -487,7 +490,8 @@ fn a_peer_that_skips_nothing() {
     assert_eq!(fates(&mut early), [Fate::Delivered(1), Fate::Delivered(2)]);
 }
 
-/// RFC 7496, 3.2: where the send buffer is full, what matters least makes room, and nothing is given up in vain.
+/// RFC 7496, 3.2: where the send buffer is full, the message that matters least makes room, and nothing is given up
+/// in vain.
 #[test]
 fn priorities_decide_what_a_full_buffer_keeps() {
     let mut script = established(&config().with(|c| c.limits.send_buffer = 5000));
@@ -556,7 +560,7 @@ fn the_sender_is_dry() {
     script.sack(2, WINDOW, &[]);
     script.sack(2, WINDOW, &[]);
     assert_eq!(dry(&mut script), 1);
-    // What was given up is no data any more.
+    // A message that was given up is no outstanding data any more.
     send(&mut script, plain().max_retransmissions(0));
     script.pair.run_for(ms(1500));
     assert_eq!(dry(&mut script), 1);
@@ -567,7 +571,7 @@ fn the_sender_is_dry() {
     assert_eq!(dry(&mut script), 0);
 }
 
-/// An abort fails what is not acknowledged: each message has one fate, and comes back with its mark.
+/// An abort fails the messages that are not acknowledged: each has one fate, and comes back with its mark.
 #[test]
 fn an_abort_fails_what_is_left() {
     let mut script = established(&config());
@@ -657,8 +661,8 @@ fn a_message_chooses_the_subflow_of_its_stream() {
     audit(&script);
 }
 
-/// A stream that is about to move has the code point that it will have: nothing leaves with another than it asks for. What the peer
-/// cannot have moves nothing.
+/// A stream that is about to move has the code point of its new subflow: nothing leaves with another code point than
+/// it asks for. A message that the peer cannot have moves nothing.
 #[test]
 fn a_stream_that_moves_has_the_code_point_to_come() {
     let point = |dscp| Dscp::new(dscp).unwrap();

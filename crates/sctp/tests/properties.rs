@@ -13,7 +13,7 @@ use anabranch_sctp::Config;
 use anabranch_sctp::config::StreamScheduling;
 use life::{Plan, World};
 
-/// How unkind the network and the users are.
+/// Draws the faults of the network and the habits of the users.
 fn draw(rng: &mut Rng) -> Plan {
     // sf2007 has chunks of its own, which the monitor does not read.
     let profiles = Config::PROFILES.map(|name| if name == "sf2007" { "rfc2960" } else { name });

@@ -72,7 +72,8 @@ fn send(pair: &mut Pair, a: AssociationId, packets: usize) {
     }
 }
 
-/// A retransmission that is lost is found by what was sent after it: no T3-rtx. Missing reports cannot (7.2.4: "ineligible").
+/// A retransmission that is lost is found by a chunk sent after it: no T3-rtx. Missing reports cannot (7.2.4:
+/// "ineligible").
 #[test]
 fn a_lost_retransmission_is_sent_again_without_a_timeout() {
     for (config, timeouts) in [(rack(), 0), (Config::rfc9260(), 1)] {

@@ -31,7 +31,7 @@ fn ms(ms: u64) -> Duration {
 struct Greedy {
     pair: Pair,
     id: AssociationId,
-    /// How much waits, bytes.
+    /// Bytes that wait.
     waits: usize,
 }
 
@@ -101,7 +101,7 @@ impl Greedy {
     }
 }
 
-/// What `modern` and the rules of RFC 9260 deliver, MB, when `harm` comes after three seconds.
+/// Data delivered with `modern` and with the rules of RFC 9260, MB, when `harm` comes after three seconds.
 fn both(seconds: u64, harm: impl Fn(&mut Pair)) -> (f64, f64, Greedy) {
     against_reno(&modern(), seconds, harm)
 }
@@ -113,7 +113,7 @@ fn against_reno(ours: &Config, seconds: u64, harm: impl Fn(&mut Pair)) -> (f64, 
     (ours, reno, life)
 }
 
-/// What one configuration delivers, MB, in so many seconds after `harm`.
+/// Data delivered with one configuration, MB, in so many seconds after `harm`.
 fn harmed(config: &Config, seconds: u64, harm: impl Fn(&mut Pair)) -> (f64, Greedy) {
     let mut life = Greedy::new(config, RATE, ms(20));
     life.run(Duration::from_secs(3));
@@ -164,8 +164,9 @@ fn a_round_trip_that_jumps_by_ten_seconds() {
     assert!(ours >= 0.9 * reno, "{ours} MB, Reno {reno}");
 }
 
-/// Who only receives measures no round trip by data: HEARTBEATs tell that it has grown, and the window follows. With a window that is large enough from
-/// the start as the yardstick; and no more HEARTBEATs than one a second.
+/// An end that only receives measures no round trip by data: HEARTBEATs tell that it has grown, and the window
+/// follows. The yardstick is a window that is large enough from the start; and there are no more HEARTBEATs than one
+/// a second.
 #[test]
 fn a_receive_window_follows_a_round_trip_that_grows() {
     let of = |receive_window, max_receive_window| {
@@ -397,7 +398,8 @@ fn a_peer_that_lies_about_its_window() {
     assert!(most <= 600_000 + 1500, "{most} bytes");
 }
 
-/// What windows of an endpoint may grow by together is little: one takes no more than there is, and gives back what it does not need.
+/// The budget by which windows of an endpoint may grow together is small: a window takes no more than there is, and
+/// gives back the part that it does not need.
 #[test]
 fn a_window_shrinks_where_an_endpoint_has_little_left() {
     // The largest a_rwnd at full rate, and the last one after half a minute at a twentieth of it.
@@ -453,7 +455,7 @@ fn another_option_leaves_a_window_that_has_grown() {
     assert_eq!(status(&life), grown);
     assert_eq!(life.pair.z.view(z).unwrap().configuration().limits.receive_window, 50_000);
     life.run(Duration::from_secs(5));
-    // What has come and was not read yet is not offered.
+    // Bytes that have come and were not read yet are not offered.
     assert!(status(&life) > 200_000, "{} after {grown}", status(&life));
     let now = life.pair.now;
     life.pair.z.association(z).unwrap().set(now, "receive_window", "60 kB").unwrap();
@@ -477,9 +479,9 @@ fn a_window_that_flaps() {
     assert!(life.burst() <= MOST_AT_ONCE, "{}", life.burst());
 }
 
-/// Both halves of A at once: a user who never reads and always has more to send, and a peer that acknowledges all but the first of
-/// A's chunks of each sequence space and takes no notice of A's window. What A holds stays within the bound for both, and all of it
-/// leaves once the peer is honest and the user awake.
+/// Both halves of A at once: a user who never reads and always has more to send, and a peer that acknowledges all but
+/// the first of A's chunks of each sequence space and takes no notice of A's window. The memory that A holds stays
+/// within the bound for both, and all of it is freed once the peer is honest and the user awake.
 #[test]
 fn a_reader_that_sleeps_and_a_peer_that_withholds() {
     // A large window beside a small send buffer is where two halves that do not know of each other hold most: S + W and 2 W. The peer
@@ -520,7 +522,7 @@ fn withheld_and_not_read(config: &Config, len: usize, begins: u32) {
         else {
             return false;
         };
-        // What fills a hole is taken beyond the window, so Z's data comes with holes.
+        // Chunks that fill a hole are taken beyond the window, so Z's data comes with holes.
         if p.from == Side::A { number == *first.entry(fid).or_insert(number) } else { dice.below(3) == 0 }
     });
     let (mut most, mut bound, mut sent) = (0, 0, [0_usize; 2]);

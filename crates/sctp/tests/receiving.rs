@@ -1,4 +1,5 @@
-//! What a user learns of a message, and how he reads streams: one alone, all, late, or never (docs/reference/api.md, "Reading").
+//! Properties of a received message, and the ways to read streams: one alone, all, late, or never
+//! (docs/reference/api.md, "Reading").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -181,7 +182,7 @@ fn a_slow_reader_holds_up_nobody_within_the_window() {
     }
 }
 
-/// A message that is longer than what a slow reader leaves of the window gets through in parts.
+/// A message that is longer than the window that a slow reader leaves gets through in parts.
 #[test]
 fn a_long_message_gets_past_a_slow_reader() {
     for on in [false, true] {
@@ -248,7 +249,7 @@ fn partial_delivery_begins_at_a_point() {
     assert!(config.set("partial_delivery_bytes", "1 MiB").is_ok());
 }
 
-/// How a stream of a random life is read.
+/// Way in which a stream of a random life is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Reader {
     /// At once, alone.
@@ -316,7 +317,7 @@ fn life(seed: u64) {
             assert_eq!(pair.z.view(z).unwrap().audit(), Ok(()), "{what}");
         }
         pair.now = limit;
-        // At last everybody reads: who goes on waiting for a stream may wait for ever.
+        // At last everybody reads: a user who goes on waiting for a stream may wait for ever.
         let everybody = round > 60;
         let mut take = |message: Received, got: &mut Vec<Vec<Vec<u8>>>| {
             if let Some(whole) = joined(&mut unfinished, message) {

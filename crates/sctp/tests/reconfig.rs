@@ -291,7 +291,7 @@ fn tsns_begin_anew_on_both_sides() {
     assert_eq!(first_tsn(&pair, Side::A), before[0].add(5).add(1 << 31));
     assert_eq!(first_tsn(&pair, Side::Z), before[1].add(5));
     assert_eq!((numbers(&pair, Side::A, 0), numbers(&pair, Side::Z, 0)), (vec![0], vec![0]));
-    // What is late from before is neither delivered nor believed.
+    // Late packets from before are neither delivered nor believed.
     let old: Vec<Vec<u8>> = pair.log.iter().map(|p| p.bytes.clone()).collect();
     pair.run_for(Duration::from_secs(40));
     let now = pair.now;

@@ -20,7 +20,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// What the network does to the life of [`reneging_life`].
+/// Treatment of the packets of [`reneging_life`] by the network.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Network {
     /// The first packet of data is lost.
@@ -83,7 +83,7 @@ fn reneging_life(config: &Config) {
         }
     }
     pair.run_for(ms(300));
-    // What nobody has heard: some of what was acknowledged is not there any more.
+    // A fact that nobody was told: some of the data acknowledged is not there any more.
     let highest = pair.log.iter().flat_map(Logged::data).map(|data| data.tsn.get()).max().unwrap();
     let unheard = pair.log.iter().rev().find(|p| p.from == Side::Z && p.dropped).unwrap().words();
     let point = unheard[0].strip_prefix("SACK ").and_then(|point| point.parse::<u32>().ok());
@@ -100,7 +100,7 @@ fn reneging_life(config: &Config) {
     let got: Vec<u8> = pair.received.iter().flat_map(|(_, m)| m.pieces().flatten().copied()).collect();
     assert!(got == message, "{name}: {} bytes", got.len());
     let ended = pair.log.iter().rev().find(|p| p.has("SHUTDOWN-COMPLETE")).unwrap().at;
-    // No timer had to expire: what the point shows to be missing leaves with the answer.
+    // No timer had to expire: the chunk that the point shows to be missing leaves with the answer.
     assert!(ended - closed_at < ms(500), "{name}: {}", ended - closed_at);
 }
 
@@ -168,9 +168,10 @@ fn only_a_shutdown_that_moves_the_point_takes_back() {
     shutdown(&mut script, 1);
     assert_eq!((script.left(), flight(&script)), (vec![], two / 2), "1 may be under way");
     shutdown(&mut script, 2);
-    // Who has dropped the lowest has dropped the others before: "the receiver SHOULD drop the largest TSN held for reordering" (6.2).
+    // A receiver that has dropped the lowest has dropped the others before: "the receiver SHOULD drop the largest TSN
+    // held for reordering" (6.2).
     assert_eq!((script.left(), flight(&script)), ((2..10).collect(), two / 2 * 8));
-    // The same again, and what is older, changes nothing.
+    // The same SACK again, and older ones, change nothing.
     script.pair.log.clear();
     for acknowledged in [2, 1, 0, 2] {
         shutdown(&mut script, acknowledged);
@@ -183,7 +184,8 @@ fn only_a_shutdown_that_moves_the_point_takes_back() {
     assert_eq!(script.state(), State::ShutdownAckSent);
 }
 
-/// Whoever names the point, and whatever else he says: the number behind it has not been received.
+/// The number behind the cumulative point has not been received, whoever reports that point, and whatever else the
+/// report contains.
 #[test]
 fn the_number_behind_the_point_is_not_there() {
     let selects = Config::rfc9260().with(|c| c.extensions.selected_gap_blocks = 8);
@@ -261,7 +263,7 @@ fn greedy(config: &Config) -> Script {
     script
 }
 
-/// Payload of what left, of numbers from `new` on and below.
+/// Payload of the chunks that left, of numbers from `new` on and below.
 fn bytes(log: &[Logged], first: u32, new: u32) -> (u64, u64) {
     let (mut fresh, mut again) = (0, 0);
     for data in log.iter().filter(|p| p.from == Side::A).flat_map(Logged::data) {
@@ -311,14 +313,14 @@ fn acknowledging_again_draws_nothing() {
             // A packet that exceeds the window by less than itself, and the one packet of a probe or of 7.2.4, step 3.
             assert!(over <= 2 * 1500, "{name} {step:?}: {over} bytes beyond cwnd");
             assert!(stats.cwnd_peak <= 2 * truth + 16 * 1500, "{name} {step:?}: {}", stats.cwnd_peak);
-            // What is taken back leaves again once in a round trip at most.
+            // Chunks whose acknowledgement is taken back leave again once in a round trip at most.
             assert!(step > ms(0) || again <= 2 * truth, "{name}: {again} bytes of {truth}");
             assert!(fresh <= stats.cwnd_peak + 4 * 1500, "{name} {step:?}: {fresh} bytes of new data");
         }
     }
 }
 
-/// The window grows by what was acknowledged, once, also where each SACK moves the point by one and acknowledges the rest again.
+/// The window grows by the bytes acknowledged, once, also where each SACK moves the point by one and acknowledges the rest again.
 #[test]
 fn a_window_grows_once_by_each_byte() {
     for control in ["reno", "cubic", "bic"] {

@@ -95,7 +95,7 @@ fn s5_2_4_collisions_with_data_and_a_loss_anywhere() {
     }
 }
 
-/// 5.1.1: a collision grants streams, too; what was queued beyond is dropped and reported.
+/// 5.1.1: a collision grants streams, too; messages queued beyond are dropped and reported.
 // rfc9260:5.1.1-3
 #[test]
 fn s5_1_1_streams_granted_in_a_collision() {
@@ -525,7 +525,7 @@ fn s7_2_4_a_window_grows_before_the_same_sack_halves_it() {
     script.pair.pump();
     let cwnd = |script: &Script| script.pair.a.view(script.a).unwrap().stats().cwnd;
     assert_eq!((script.left().len(), cwnd(&script)), (10, 10 * pmdcs));
-    // The fourth is lost; three before it come late. What is reported fills the window again.
+    // The fourth is lost; three before it come late. Chunks reported as received fill the window again.
     script.sack(0, 1_000_000, &[(5, 5)]);
     script.sack(0, 1_000_000, &[(5, 6)]);
     assert_eq!(cwnd(&script), 10 * pmdcs, "the Cumulative TSN Ack Point has not moved");

@@ -1,4 +1,4 @@
-//! Room in the receive buffer behind a hole: what fills it is taken, whatever lies behind (RFC 9260, 6.2).
+//! Room in the receive buffer behind a hole: a chunk that fills it is taken, whatever lies behind (RFC 9260, 6.2).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -30,12 +30,12 @@ fn fragments(stream: u16, number: u32, count: u32, len: usize) -> Vec<Chunked> {
     (0..count).map(one).collect()
 }
 
-/// A peer that sends what a_rwnd lets it, and again what SACKs do not name.
+/// A peer that sends as much as a_rwnd lets it, and again the chunks that SACKs do not name.
 struct Peer {
     script: Script,
     chunks: Vec<Chunked>,
     interleaved: bool,
-    /// What the last SACK said: how many came in sequence, which beyond, and a_rwnd.
+    /// Content of the last SACK: the number of chunks in sequence (`next`), a flag for each chunk beyond, and a_rwnd.
     next: usize,
     beyond: Vec<bool>,
     a_rwnd: usize,
@@ -98,7 +98,8 @@ impl Peer {
         sent
     }
 
-    /// What is missing goes again, the first always, others as far as a_rwnd goes, until all is there. How many chunks that took.
+    /// Sends the missing chunks again, the first always, others as far as a_rwnd goes, until all is there. Returns
+    /// the number of chunks that this took.
     fn finish(&mut self) -> usize {
         let mut sent = 0;
         while self.next < self.chunks.len() {
@@ -211,7 +212,7 @@ fn fragments_behind_a_hole_make_room_for_it() {
     }
 }
 
-/// What a_rwnd invites is taken out of order, however long packets may be and however small the window is.
+/// Data that a_rwnd invites is taken out of order, however long packets may be and however small the window is.
 // rfc9260:6.2-2
 #[test]
 fn what_a_window_invites_is_taken() {

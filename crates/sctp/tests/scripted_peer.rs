@@ -1,4 +1,4 @@
-//! One endpoint against a peer that is written down packet by packet: what a well-behaved stack would never send.
+//! One endpoint against a peer that is written down packet by packet: it sends packets that a well-behaved stack never would.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -60,7 +60,7 @@ fn streams_taken_back_after_a_stale_cookie() {
     assert!(dropped, "{:?}", script.pair.events);
 }
 
-/// What follows the end in the same packet, or came before it, starts no timer and keeps nothing alive.
+/// A chunk that follows the end in the same packet, or came before it, starts no timer and keeps nothing alive.
 #[test]
 fn an_association_that_ended_in_a_packet_with_data_can_be_released() {
     for aborted in [true, false] {

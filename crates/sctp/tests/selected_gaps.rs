@@ -50,7 +50,8 @@ fn arrives(script: &mut Script, offset: u32) {
     script.send(|out| data(TSN_Z + offset - 1, 0, &[7; 10]).emit(out));
 }
 
-/// Who has more gaps than the list may have says so, and the peer learns of all in turn; who has no more lists them all, as ever.
+/// A receiver with more gaps than the list may have says so, and the peer learns of all in turn; one with no more
+/// lists them all, as ever.
 #[test]
 fn a_receiver_lists_the_newest_and_others_in_turn() {
     let mut script = Script::established_with(&config(4), AGREES);
@@ -62,7 +63,7 @@ fn a_receiver_lists_the_newest_and_others_in_turn() {
     assert_eq!(last(&script), (BEFORE, true, vec![(2, 2), (4, 4), (8, 8), (10, 10)]));
     arrives(&mut script, 12);
     assert_eq!(last(&script), (BEFORE, true, vec![(6, 6), (8, 8), (10, 10), (12, 12)]));
-    // A hole in the middle is filled: that is what is new.
+    // A hole in the middle is filled: only that is new.
     arrives(&mut script, 5);
     assert_eq!(last(&script), (BEFORE, true, vec![(2, 2), (4, 6), (10, 10), (12, 12)]));
     arrives(&mut script, 3);
@@ -113,7 +114,7 @@ fn what_is_dropped_again_is_told_by_whole_lists_until_it_has_come() {
     assert!(!selected, "{listed:?}");
     let highest = listed.last().unwrap().1;
     assert!(highest < 17 && listed.len() > 3, "{listed:?}");
-    // What comes next may not be left out either, until the cumulative TSN has passed what was dropped.
+    // Blocks that come next may not be left out either, until the cumulative TSN has passed the dropped chunk.
     fragment(&mut script, 6, false);
     assert!(!last(&script).1);
 }
@@ -166,7 +167,7 @@ fn a_sender_keeps_what_a_selection_leaves_out() {
     }
 }
 
-/// The endpoint gets another configuration between INIT ACK and cookie: what it has agreed to stays, and blocks are listed.
+/// The endpoint gets another configuration between INIT ACK and cookie: the agreement stays, and blocks are listed.
 #[test]
 fn a_cookie_outlives_the_configuration() {
     let config = |most| Arc::new(config(most));
@@ -236,7 +237,7 @@ fn an_overtaken_list_takes_nothing_back() {
     }
 }
 
-/// What comes twice is in a block of the SACK that answers it: its sender does not know.
+/// A chunk that comes twice is in a block of the SACK that answers it: its sender does not know.
 #[test]
 fn a_duplicate_is_answered_with_its_block() {
     let mut script = Script::established_with(&config(4), AGREES);
@@ -266,7 +267,7 @@ fn the_window_of_an_overtaken_selection_does_not_count() {
             let emit = if params.is_empty() { sack::emit } else { sack::emit_selected };
             script.send(|out| emit(out, cumulative, window, &gaps, &[]));
         };
-        // A buffer of 40,000 bytes: full with what is under way.
+        // A buffer of 40,000 bytes: full with the data under way.
         say(&new, 40_000 - 22_000);
         say(&old, 40_000 - 5000);
         script.pair.log.clear();
@@ -323,7 +324,7 @@ fn a_parameter_that_is_lost_on_the_way_loses_no_news() {
     }
 }
 
-/// A selection may not name what was never sent either.
+/// A selection may not name chunks that were never sent either.
 #[test]
 fn a_selection_of_what_was_never_sent_ends_the_association() {
     let mut script = calling(&config(4), AGREES, 2);

@@ -24,7 +24,7 @@ fn identity(logged: &Logged) -> Option<(u32, u32)> {
     }
 }
 
-/// What the last SACK says: a_rwnd, gap blocks, and how many SACKs are in its packet.
+/// Content of the last SACK: a_rwnd, gap blocks, and the number of SACKs in its packet.
 fn last_sack(script: &Script) -> (u32, u32, Vec<(u16, u16)>, usize) {
     let logged = script.pair.log.iter().rfind(|p| p.from == Side::A && p.has("SACK")).unwrap();
     let packet = Packet::parse(&logged.bytes, Checksum::Verify).unwrap();
@@ -58,8 +58,8 @@ fn s5_3_1_tags_and_initial_tsns_are_drawn_from_the_whole_range() {
     }
 }
 
-/// Who has seen tags and Initial TSNs must not be able to compute the next: what they are drawn from has 32 bytes that nobody knows, and
-/// each of them decides. A generator of 64 bits would look at eight.
+/// An observer of tags and Initial TSNs must not be able to compute the next: they are drawn from a secret of 32
+/// bytes, and each byte decides. A generator of 64 bits would look at eight.
 #[test]
 fn s5_3_1_every_byte_of_the_secret_decides() {
     let mut drawn = BTreeSet::new();
@@ -122,9 +122,9 @@ fn s6_7_a_sack_holds_the_lowest_gap_blocks_that_fit() {
     assert_eq!((cumulative, gaps, sacks), (TSN_Z.wrapping_sub(1), lowest, 1));
 }
 
-/// 6.2: with a closed window "the receiver SHOULD drop the largest TSN held for reordering and accept the new incoming DATA chunk", and
-/// what it dropped "MUST NOT" be in gap blocks "until they are received again via retransmission". What waits for its message to
-/// become whole keeps the window closed.
+/// 6.2: with a closed window "the receiver SHOULD drop the largest TSN held for reordering and accept the new
+/// incoming DATA chunk", and the dropped TSN "MUST NOT" be in gap blocks "until they are received again via
+/// retransmission". Fragments that wait for their message to become whole keep the window closed.
 // rfc9260:6.2-3 rfc9260:6.2-24 rfc9260:6.2-26 rfc9260:6.2-27 rfc9260:6.2-28 rfc9260:6.2-29
 #[test]
 fn s6_2_what_was_dropped_for_a_hole_is_not_acknowledged_any_more() {
@@ -140,7 +140,7 @@ fn s6_2_what_was_dropped_for_a_hole_is_not_acknowledged_any_more() {
     }
     let before = TSN_Z.wrapping_sub(1);
     assert_eq!(last_sack(&script), (before, 0, vec![(3, 5)], 1));
-    // The window is closed: what is beyond is dropped, and what fills the hole takes the place of the last.
+    // The window is closed: a chunk beyond is dropped, and one that fills the hole takes the place of the last.
     fragment(&mut script, TSN_Z + 5, false);
     assert_eq!(last_sack(&script), (before, 0, vec![(3, 5)], 1));
     fragment(&mut script, TSN_Z + 1, true);

@@ -1,5 +1,5 @@
-//! What can be changed while an association lives, and from when on it counts (RFC 6458, 8.1; docs/explanation/engines.md, "Options changed
-//! while an association lives").
+//! Options that can be changed while an association lives, and the moment from which a change counts (RFC 6458, 8.1;
+//! docs/explanation/engines.md, "Options changed while an association lives").
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use crate::common;
@@ -66,8 +66,8 @@ fn fragments_have_another_size_from_now_on() {
     }
 }
 
-/// Where TSNs are kept for the rest of a message, its fragments keep their size (RFC 9260, 6.9), and no packet is larger than the path
-/// carries.
+/// Where TSNs are kept for the rest of a message, its fragments keep their size (RFC 9260, 6.9), and no packet
+/// exceeds the path MTU.
 #[test]
 fn fragments_with_numbers_keep_their_size() {
     let config = subflow_config(SubflowLevel::Zero, 2);
@@ -172,7 +172,7 @@ fn subflows_are_scheduled_and_coupled_anew() {
     assert_eq!(pair.log[0].dscp, Dscp::new(46).unwrap());
 }
 
-/// What three subflows had as one flow is divided when they are told to be flows of their own.
+/// The window that three subflows had as one flow is divided when they are told to be flows of their own.
 #[test]
 fn the_window_of_one_flow_is_divided() {
     let mut config = subflow_config(SubflowLevel::Zero, 3);
@@ -192,7 +192,7 @@ fn the_window_of_one_flow_is_divided() {
     assert_eq!(windows(&mut pair), [together[0] / 3; 3]);
 }
 
-/// a_rwnd less what is outstanding, as the SACKs of Z say it: the highest TSN that A may send, and a_rwnd itself.
+/// a_rwnd less the bytes outstanding, by the SACKs of Z: the highest TSN that A may send, and a_rwnd itself.
 fn edges(pair: &Pair) -> Vec<(u64, u32)> {
     let mut cumulative: Option<(u32, u64)> = None;
     let mut edges = Vec::new();
@@ -210,7 +210,7 @@ fn edges(pair: &Pair) -> Vec<(u64, u32)> {
     edges
 }
 
-/// A smaller window comes as messages are read: what was offered is never taken back. A larger one is told at once.
+/// A smaller window comes as messages are read: an offer is never taken back. A larger one is told at once.
 #[test]
 fn the_receive_window_shrinks_without_taking_back() {
     let config = Config::rfc9260().with(|c| {
@@ -267,7 +267,7 @@ fn the_receive_window_shrinks_without_taking_back() {
     );
 }
 
-/// SPP_PMTUD_ENABLE on an association that lives: probes begin, find what the path carries, and end when they are turned off.
+/// SPP_PMTUD_ENABLE on an association that lives: probes begin, find the path MTU, and end when they are turned off.
 #[test]
 fn probes_of_the_path_mtu_begin_on_a_living_association() {
     let config = Config::rfc9260().with(|c| {
@@ -286,12 +286,12 @@ fn probes_of_the_path_mtu_begin_on_a_living_association() {
     assert!(!a(&mut pair, id).is_searching_path_mtu());
     assert_eq!(a(&mut pair, id).path_mtu(), 2600);
     assert!(pair.saw(Side::A, |e| matches!(e, Event::PathMtu { path: 0, mtu: 2600 })));
-    // Without probes what was found is kept.
+    // Without probes the MTU that was found is kept.
     set(&mut pair, id, "mtu_discovery", "off");
     pair.log.clear();
     pair.run_for(SECOND * 2000);
     assert_eq!((pair.a.view(id).unwrap().path_mtu(), pair.log.len()), (2600, 0));
-    // What the user has fixed is not looked for before he says so.
+    // A path MTU that the user has fixed is not searched for before the user says so.
     let now = pair.now;
     a(&mut pair, id).set_path_mtu(now, 1500).unwrap();
     set(&mut pair, id, "mtu_discovery", "probes");
@@ -426,8 +426,8 @@ fn anything_may_change_at_any_time() {
     }
 }
 
-/// What fills a packet does not wait (RFC 6458, 8.1.5), and small messages fill it with their chunks: of 4 bytes 74 do, at 20 each beside
-/// 12 of the common header and 20 of IP in 1,500, long before their payload would.
+/// Data that fills a packet does not wait (RFC 6458, 8.1.5), and small messages fill it with their chunks: of 4 bytes
+/// 74 do, at 20 each beside 12 of the common header and 20 of IP in 1,500, long before their payload would.
 #[test]
 fn small_messages_that_fill_a_packet_do_not_wait() {
     let mut script = Script::established(&Config::rfc9260().with(|c| c.congestion.nagle = true));
@@ -446,7 +446,7 @@ fn small_messages_that_fill_a_packet_do_not_wait() {
     assert_eq!(script.left().len(), 75);
 }
 
-/// The same with one message, where fragments are short: what counts is what its chunks take.
+/// The same with one message, where fragments are short: the size of its chunks counts.
 #[test]
 fn a_message_whose_fragments_fill_a_packet_does_not_wait() {
     let mut script = Script::established(&Config::rfc9260().with(|c| {

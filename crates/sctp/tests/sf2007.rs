@@ -208,8 +208,8 @@ proptest! {
     }
 }
 
-/// With a single subflow its window is the only one. Half of what is sent is lost, the reader pauses: the peer is not given more than
-/// it has room for, and takes what fills a hole.
+/// With a single subflow its window is the only one. Half of the packets are lost, the reader pauses: the peer is not given more than
+/// it has room for, and takes chunks that fill a hole.
 #[test]
 fn a_single_subflow_obeys_its_window() {
     for seed in 0..5 {

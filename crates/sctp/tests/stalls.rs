@@ -42,7 +42,7 @@ fn a_place_is_free_when_nothing_can_be_taken_back() {
         script.pair.pump();
         assert_eq!(script.left(), [0, 1, 2]);
         script.pair.run_for(ms(100));
-        // All of subflow 1 has arrived, and what subflow 0 sent before it has not.
+        // All of subflow 1 has arrived, and the chunks that subflow 0 sent before it have not.
         script.sack(0, WINDOW, &[(2, 3)]);
         script.pair.a.association(a).unwrap().remove_subflow(script.pair.now, 1, 0).unwrap();
         if taken_back_first {
@@ -155,8 +155,8 @@ fn what_leaves_under_a_lower_number_is_found_lost() {
     }
 }
 
-/// 6.10: "the total size of the resulting SCTP packet MUST be less than or equal to the current PMTU". What cannot be answered
-/// within it is not answered.
+/// 6.10: "the total size of the resulting SCTP packet MUST be less than or equal to the current PMTU". A HEARTBEAT
+/// whose answer would exceed it is not answered.
 #[test]
 fn a_heartbeat_beyond_the_path_mtu_gets_no_answer() {
     let config = Config::rfc9260();
@@ -231,7 +231,7 @@ fn data_flows_with_the_window_update() {
     }
 }
 
-/// The window opens before the probe's T3-rtx: what is lost later is lost.
+/// The window opens before the probe's T3-rtx: a chunk lost later is lost.
 #[test]
 fn a_probe_that_is_answered_is_no_probe_any_more() {
     for acknowledged in [0, 1] {
@@ -306,7 +306,7 @@ fn a_window_that_stays_closed_does_not_hold_a_shutdown() {
 }
 
 /// 6.10 and 6.2.1: a SACK without room beside a HEARTBEAT ACK leaves in the next packet, with all its gap blocks. One that is cut
-/// takes back what was acknowledged.
+/// takes back acknowledgements.
 // rfc9260:6.2-17
 #[test]
 fn a_sack_leaves_whole() {
@@ -374,8 +374,8 @@ fn fragments_keep_their_size_while_an_answer_rides_along() {
     }
 }
 
-/// What gap blocks acknowledge may be taken back (6.2.1) and is kept. A peer that never fills one hole, and says that it has room for
-/// everything, makes us keep a send buffer and a receive buffer at most.
+/// Chunks that gap blocks acknowledge are kept, as that may be taken back (6.2.1). A peer that never fills one hole,
+/// and says that it has room for everything, makes us keep a send buffer and a receive buffer at most.
 // rfc9260:6.1-22
 #[test]
 fn a_peer_that_fills_no_hole_cannot_make_us_keep_everything() {
@@ -493,8 +493,8 @@ fn a_closed_window_is_idle_time() {
     }
 }
 
-/// What a subflow had sent again when it was merged, and is lost again, is found by its time (RFC 8985, 6.2) as it would have been
-/// without the merger, and not by T3-rtx.
+/// A chunk that a subflow had sent again when it was merged, and that is lost again, is found by its time (RFC 8985,
+/// 6.2) as it would have been without the merger, and not by T3-rtx.
 #[test]
 fn rack_finds_what_a_merged_subflow_had_sent_again() {
     for merged in [false, true] {
@@ -527,7 +527,7 @@ fn rack_finds_what_a_merged_subflow_had_sent_again() {
     }
 }
 
-/// What a script sends to A, in a packet of its own.
+/// Sends a chunk of the script to A, in a packet of its own.
 fn say(script: &mut Script, tsn: u32, ssn: u16, flags: DataFlags, payload: &[u8]) {
     let tsn = Tsn::new(TSN_Z.wrapping_add(tsn));
     script.send(|out| Data { flags, tsn, stream: 0, ssn: Ssn::new(ssn), ppid: 0, payload }.emit(out));

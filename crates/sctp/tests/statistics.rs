@@ -1,4 +1,4 @@
-//! What statistics count: each number has a life in which it is known.
+//! Counters of the statistics: each number has a life in which it is known.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 #![allow(dead_code, reason = "the harness has more than this file needs")]
@@ -151,7 +151,7 @@ fn what_a_path_has_sent_outlives_its_subflows() {
     }
 }
 
-/// What is given up, and what comes out of order, belongs to a subflow, a path and a stream.
+/// Messages that are given up, and chunks out of order, count for a subflow, a path and a stream.
 #[test]
 fn abandonment_and_reordering_are_those_of_a_subflow_and_a_stream() {
     let config = common::subflow_config(SubflowLevel::One, 2).with(|c| {
@@ -208,7 +208,7 @@ fn control_chunks_are_counted_by_type() {
     assert_eq!((sent.heartbeat, received.heartbeat_ack, sent.re_config, received.re_config), (1, 1, 1, 1));
     assert_eq!((sent.shutdown, received.shutdown_ack, sent.shutdown_complete), (1, 1, 1));
     assert_eq!((sent.abort, sent.error, sent.other, received.other), (0, 0, 0, 0));
-    // What one has sent the other has received; INIT and INIT ACK are the endpoint's.
+    // Chunks that one has sent the other has received; INIT and INIT ACK are the endpoint's.
     let named = |chunks: anabranch_sctp::ControlChunks| {
         chunks.named().filter(|(name, _)| !name.starts_with("init")).collect::<Vec<_>>()
     };
@@ -260,7 +260,7 @@ fn chunks_of_extensions_are_counted_by_type() {
     );
 }
 
-/// Streams are counted for who asks, and nobody else.
+/// Streams are counted where the configuration asks for it, and nowhere else.
 #[test]
 fn streams_are_counted_where_it_is_asked_for() {
     let config = Config::rfc9260().with(|c| c.streams.statistics = true);
@@ -282,7 +282,7 @@ fn streams_are_counted_where_it_is_asked_for() {
     }
 }
 
-/// What is lost, and what is sent again in vain, is that of its stream; together streams have what the association has.
+/// Losses, and needless retransmissions, count for their stream; together streams have the counts of the association.
 #[test]
 fn losses_and_needless_retransmissions_of_streams() {
     let config = Config::rfc9260().with(|c| c.streams.statistics = true);
@@ -312,7 +312,7 @@ fn losses_and_needless_retransmissions_of_streams() {
     assert_eq!(seen, [(1, 0, 0), (2, 1, 0), (3, lost - 1, spurious)]);
 }
 
-/// What was agreed on, on both sides, and nothing before the peer has said anything.
+/// Outcome of the negotiation, on both sides, and nothing before the peer has said anything.
 #[test]
 fn what_was_negotiated() {
     let config = |adaptation, streams| {

@@ -1,6 +1,6 @@
-//! What streams cost: memory follows those that are used, not the highest number among them ("tables of streams" in docs/explanation/engines.md).
-//! And what messages in the making cost that nobody can read yet: no more than is charged for them ("Bounds on memory").
-//! One test at a time: what is counted is what the whole process allocates.
+//! Memory of streams: it follows those that are used, not the highest number among them ("tables of streams" in
+//! docs/explanation/engines.md). And memory of messages in the making that nobody can read yet: no more than is
+//! charged for them ("Bounds on memory"). One test at a time: the counter has the allocations of the whole process.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 mod common;
@@ -24,7 +24,7 @@ static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// What two ends hold, bytes, when messages have gone through each of the streams, both ways.
+/// Memory that two ends hold, bytes, when messages have gone through each of the streams, both ways.
 fn held(config: &Config, streams: &[u16]) -> usize {
     let before = ALLOCATOR.allocated();
     let (mut pair, a, z) = Pair::established(3, config);
@@ -38,7 +38,7 @@ fn held(config: &Config, streams: &[u16]) -> usize {
         pair.a.association(a).unwrap().send(now, unordered).unwrap();
         pair.run_for(Duration::from_millis(300));
     }
-    // What the test keeps is not the association's.
+    // The memory of the test itself is not the association's.
     (pair.log, pair.events) = (Vec::new(), Vec::new());
     let mut seen: Vec<u16> = pair.received.iter().map(|(_, message)| message.stream).collect();
     assert_eq!(seen.len(), streams.len() * 3);
@@ -80,7 +80,7 @@ fn memory_follows_the_streams_that_are_used() {
 /// it begins and ends one, whether it is unordered, bytes.
 struct Chunked(u32, u16, u32, u32, (bool, bool), bool, usize);
 
-/// Sends chunks until none is taken any more: what is held more than before, bytes, and what is charged for that.
+/// Sends chunks until none is taken any more; returns the memory that has been added, bytes, and the charge for it.
 fn fill(interleaved: bool, by_stream: bool, chunk: impl Fn(u32) -> Chunked) -> (usize, usize) {
     let config = Config::rfc9260().with(|c| {
         c.extensions.interleaving = interleaved;
@@ -114,7 +114,7 @@ fn fill(interleaved: bool, by_stream: bool, chunk: impl Fn(u32) -> Chunked) -> (
                 Data { flags, tsn, stream, ssn: Ssn::new(number as u16), ppid: 7, payload }.emit(out);
             }
         });
-        // What the test keeps is not the association's.
+        // The memory of the test itself is not the association's.
         (script.pair.log, script.pair.events) = (Vec::new(), Vec::new());
         if by_stream && stream == 0 {
             while script.pair.a.association(a).unwrap().receive_from(0).is_some() {}
@@ -132,7 +132,7 @@ fn fill(interleaved: bool, by_stream: bool, chunk: impl Fn(u32) -> Chunked) -> (
     (held, script.pair.a.view(a).unwrap().holdings().0 as usize)
 }
 
-/// Every kind of message that nobody has read, or can have yet, one on each of many streams: what is charged for them is what they take.
+/// Every kind of message that nobody has read, or can have yet, one on each of many streams: the charge for them is the memory that they take.
 #[test]
 fn what_waits_takes_no_more_than_is_charged_for_it() {
     let _alone = ALONE.lock().unwrap();

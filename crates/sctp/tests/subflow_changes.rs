@@ -39,7 +39,7 @@ fn stats(pair: &Pair, id: AssociationId, index: u8) -> SubflowStats {
     pair.a.view(id).unwrap().subflow_stats(index).unwrap()
 }
 
-/// What was sent on each stream.
+/// Lengths of the messages sent on each stream.
 #[derive(Default)]
 struct Sent(BTreeMap<u16, Vec<usize>>);
 
@@ -175,7 +175,7 @@ fn a_new_code_point_opens_a_subflow_up_to_the_limit() {
     );
 }
 
-/// Streams that are added when the first subflow is gone belong to the one that took its streams: what is sent on them has a subflow, and
+/// Streams that are added when the first subflow is gone belong to the one that took its streams: messages on them have a subflow, and
 /// keeps it when another takes the free place.
 #[test]
 fn streams_that_are_added_go_where_those_of_the_first_went() {
@@ -417,7 +417,7 @@ fn life(seed: u64) -> usize {
         );
     }
     sent.check(&pair, &what);
-    // What was removed is gone, and an orderly end is possible.
+    // The removed subflow is gone, and an orderly end is possible.
     let end = pair.now;
     pair.a.association(id).unwrap().shutdown(end);
     pair.run_for(Duration::from_secs(20));

@@ -94,8 +94,8 @@ fn small_messages_behind_a_hole_leave_the_floors() {
     }
 }
 
-/// What waits for an earlier message of its stream was acknowledged long ago, and still fills the buffer: those who brought it have
-/// had their floors, and the others have theirs.
+/// Messages that wait for an earlier one of their stream were acknowledged long ago, and still fill the buffer: the
+/// subflows that brought them have had their floors, and the others have theirs.
 #[test]
 fn messages_that_moved_ahead_leave_the_floors() {
     let (mut pair, a, _) = Pair::established(5, &level1(4, 64 << 10, 4000));
@@ -214,7 +214,7 @@ fn life(seed: u64) {
         c.timers.rto_max = Duration::from_secs(4);
         c.timers.heartbeat_interval = Duration::ZERO;
     });
-    // The thesis has no fragment numbers: what waits behind a hole must fit the buffer.
+    // The thesis has no fragment numbers: messages that wait behind a hole must fit the buffer.
     let longest =
         if level == SubflowLevel::Sf2007 && config.limits.receive_window < 5000 { 1400 } else { 5000 };
     let what = format!(

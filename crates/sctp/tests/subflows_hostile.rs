@@ -16,7 +16,7 @@ use common::script::packet;
 use common::{Pair, Side, subflow_config};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
-/// What an attacker who has seen everything knows: A's tag, and the Initial TSNs of both sides.
+/// Values known to an attacker who has seen everything: A's tag, and the Initial TSNs of both sides.
 struct Known {
     tag: u32,
     a_initial: Tsn,
@@ -148,7 +148,7 @@ fn what_a_subflow_gives_up() {
         let config = subflow_config(SubflowLevel::One, 3).with(|c| c.extensions.partial_reliability = agreed);
         let (mut pair, a, _, known) = spied_with(&config);
         assert_eq!(pair.a.view(a).unwrap().is_partially_reliable(), agreed);
-        // What A says goes nowhere: Z knows nothing of this.
+        // Packets of A go nowhere: Z knows nothing of this.
         pair.drop_if(|p| p.from == Side::A);
         let send = |pair: &mut Pair, write: &dyn Fn(&mut Vec<u8>)| {
             pair.log.clear();
@@ -182,7 +182,7 @@ fn what_a_subflow_gives_up() {
         }
         forward(&mut pair, 1, 0, known.z_initial, 0);
         assert_eq!(pair.received.len(), usize::from(agreed));
-        // What has begun is given up, too.
+        // A message that has begun is given up, too.
         forward(&mut pair, 1, 0, known.z_initial.add(3), 3);
         send(&mut pair, &|o| message(4).emit(o));
         assert_eq!(pair.received.len(), 2 * usize::from(agreed));
@@ -387,7 +387,7 @@ fn requests_that_contradict_what_is_open() {
     alive(&mut pair, a, z);
 }
 
-/// A peer that ignores every window gets what the buffer holds and no more, and cannot take the floors of other subflows.
+/// A peer that ignores every window fills the buffer and no more, and cannot take the floors of other subflows.
 #[test]
 fn a_peer_that_ignores_windows() {
     let (mut pair, a, _, known) = spied(SubflowLevel::One);

@@ -312,7 +312,7 @@ fn the_gate_gives_out_what_its_rule_says() {
     let first = &wfq[..300];
     let bytes = [count(first, 0), count(first, 1)];
     assert!(bytes[0].abs_diff(bytes[1]) <= 2, "{bytes:?}");
-    // Strictly by priority: the smaller number first, whatever came first.
+    // Strictly by priority: the smaller number first, in whatever order the messages came.
     let strict = contest(SubflowScheduler::Priority, &[(BE, 1, 1), (ef(), 1, 0)], &[1000, 1000]);
     assert_eq!((count(&strict[..400], 1), count(&strict[400..], 0)), (400, 400));
 }

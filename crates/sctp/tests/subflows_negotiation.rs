@@ -1,4 +1,5 @@
-//! Who speaks the extension with whom, and what is on the wire when somebody does not (docs/explanation/subflows.md).
+//! Pairs that agree on the extension and pairs that do not, and the packets of the latter
+//! (docs/explanation/subflows.md).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use crate::common;
@@ -81,7 +82,7 @@ fn the_matrix() {
                 }
                 _ => SubflowLevel::Zero,
             };
-            // Who takes no subflow but 0 and has no other agrees to nothing; with one who has, it may not either.
+            // An end that takes no subflow but 0 and has no other agrees to nothing; nor may its peer, which has one.
             assert_eq!(agreed.0, expected, "{names}");
             pair.log.clear();
             exercise(&mut pair, a, z);
@@ -143,7 +144,7 @@ fn init_parts(packet: &Logged) -> Option<(Vec<Vec<u8>>, BTreeSet<u16>)> {
         let raw = raw.unwrap();
         match raw.kind {
             0x8008 | 0xB05F => drop(ours.insert(raw.kind)),
-            // A cookie says what was agreed; its length differs.
+            // A cookie holds the agreement; its length differs.
             7 => fixed.push(vec![7]),
             _ => fixed.push(raw.bytes.to_vec()),
         }

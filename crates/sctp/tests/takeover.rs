@@ -1,4 +1,4 @@
-//! A third party that has an address of its own, knows our ports and reads nothing but what is sent to it: it takes over no
+//! A third party that has an address of its own, knows our ports and reads only packets sent to it: it takes over no
 //! association and makes us send to nobody else (RFC 9260, 5.2.1, 5.2.2, 5.2.4, 5.4; RFC 5062, 2 to 6). And the honest peers
 //! who do something alike: both ask at once, have several addresses, restart.
 
@@ -38,7 +38,7 @@ fn ask(net: &mut Network, from: u8, host: usize, tag: u32, lists: &[u8]) -> Opti
     net.take(ip(from)).iter().find_map(Datagram::offer)
 }
 
-/// X goes on as if the answer had been meant for it: cookie, data, and what else its tag is good for.
+/// X goes on as if the answer had been meant for it: cookie, data, and every other use of its tag.
 fn go_on(net: &mut Network, from: u8, host: usize, tag: u32, offer: &Offer) {
     let to = net.hosts[host].addresses[0];
     net.throw(ip(from), to, echo(offer, tag, b"forged"));
@@ -91,7 +91,7 @@ fn data_goes_to_no_address_that_was_only_listed() {
     net.run_for(ms(20));
     let mut next = offer.tsn;
     for _ in 0..400 {
-        // It knows what must have been sent, wherever it went.
+        // It knows the packet that must have been sent, wherever it went.
         let mut sent: Vec<Tsn> = Vec::new();
         for datagram in &net.log {
             datagram.each(|chunk| {
@@ -189,7 +189,7 @@ fn a_stranger_gets_no_answer_in_cookie_wait() {
     }
 }
 
-/// Likewise in COOKIE-ECHOED, also when the server lists what X has for an address (a private one, say).
+/// Likewise in COOKIE-ECHOED, also when the server lists an address that X has (a private one, say).
 #[test]
 fn a_stranger_gets_no_answer_in_cookie_echoed() {
     for claimed in [false, true] {
@@ -237,7 +237,8 @@ fn a_stranger_restarts_nothing() {
     }
 }
 
-/// A cookie that X got while A had no association is X's own, whatever it lists, and no good for what came to be since.
+/// A cookie that X got while A had no association is X's own, whatever it lists, and no good for an association that
+/// came to be since.
 #[test]
 fn an_older_cookie_of_a_stranger_takes_over_nothing() {
     for wait in [0, 5, 15, 25, 100] {
@@ -326,7 +327,7 @@ fn a_cookie_from_another_address_of_an_honest_client() {
     }
 }
 
-/// A peer that lost its memory asks again, listing what it listed before: a restart. It has one address or two.
+/// A peer that lost its memory asks again, listing the addresses that it listed before: a restart. It has one address or two.
 // rfc9260:5.1.2-4
 #[test]
 fn an_honest_peer_restarts() {
@@ -384,7 +385,8 @@ fn a_cookie_remembers_the_udp_port_of_its_init() {
     assert_eq!(told.len(), 2);
 }
 
-/// What X may still hear of an old cookie (5.1.5, step 4), it hears where it asked, whatever the source of the COOKIE ECHO.
+/// A Stale Cookie error that X may still get (5.1.5, step 4) goes to the address from which X asked, whatever the
+/// source of the COOKIE ECHO.
 // rfc9260:5.1.5-4
 #[test]
 fn an_error_for_a_stale_cookie_goes_where_the_init_ack_went() {
@@ -399,7 +401,7 @@ fn an_error_for_a_stale_cookie_goes_where_the_init_ack_went() {
     assert_eq!(net.sent_to(ip(X)), [vec![kind::INIT_ACK], vec![kind::ERROR]]);
 }
 
-/// What X has learnt: an answer, from whom, and the tag it asked with.
+/// An answer that X has got: its sender, and the tag with which X asked.
 struct Learnt {
     host: usize,
     tag: u32,
@@ -430,7 +432,7 @@ fn mischief(net: &mut Network, dice: &mut Rng, known: &mut Vec<Learnt>, asked: &
                     lists.push(ip(last));
                 }
             }
-            // V is asked nothing in its name: the answer to an INIT goes to its source, whoever that is.
+            // V is asked nothing in its name: the answer to an INIT goes to its source, even a forged one.
             let from = if dice.chance(0.8) { X } else { [A, Z, Z2][dice.below(3) as usize] };
             let again = dice.chance(0.3) && !asked.is_empty();
             let tag = if again { asked[dice.below(asked.len() as u64) as usize] } else { dice.u32() | 1 };

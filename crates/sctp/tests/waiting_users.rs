@@ -184,7 +184,7 @@ impl Failing {
         Self { endpoint, begun }
     }
 
-    /// Who asks for all events first, and acts then.
+    /// All events at once, for a user who asks for all of them first, and acts then.
     fn events(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.endpoint.poll_event()).map(|(_, event)| event).collect()
     }

@@ -109,7 +109,7 @@ fn rto_max_and_the_guard_change_in_a_shutdown() {
     }
 }
 
-/// T5 is set when a shutdown begins: who turns it on later has none for this one.
+/// T5 is set when a shutdown begins: a guard that is turned on later has none for this one.
 #[test]
 fn a_guard_that_is_turned_on_in_a_shutdown() {
     let config = patient().with(|c| c.timers.shutdown_guard_rto_max = 0);
@@ -128,7 +128,7 @@ fn a_guard_that_is_turned_on_in_a_shutdown() {
     assert!(pair.saw(Side::A, |e| matches!(e, Event::Closed(_))));
 }
 
-/// What the association does when its clock is set back by half an hour, or forward.
+/// Life of the association whose clock is set back by half an hour, or forward.
 #[derive(Clone, Copy, Debug)]
 enum Life {
     CookieWait,
@@ -180,7 +180,7 @@ fn a_clock_that_is_set_back_or_forward_is_no_alarm() {
             }
             pair.run_for(SECOND * 3);
             let ahead = pair.now;
-            // Whoever calls does it with the other time: packets, timers, commands.
+            // Every call has the other time: packets, timers, commands.
             pair.now = if forward { ahead + hour * 100 } else { ahead - hour / 2 };
             let now = pair.now;
             pair.a.handle_timeout(now);

@@ -1,4 +1,4 @@
-//! The profile `webrtc`: what data channels need, and what it costs that there may be 65,535 of them (RFC 8831).
+//! The profile `webrtc`: the needs of data channels, and the cost of 65,535 possible ones (RFC 8831).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 #![allow(dead_code, reason = "the harness has more than this file needs")]

@@ -22,7 +22,7 @@ fn lives(seeds: impl IntoIterator<Item = u64>) {
     lives_of(Kind::Reliable, seeds);
 }
 
-/// Whether messages may be given up.
+/// Kinds of lives: messages may be given up, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Reliable,
@@ -148,9 +148,10 @@ fn lives_with_partial_reliability_that_found_something() {
     lives_of(Kind::Partial, [30_012_949]);
     // A SACK for a RE-CONFIG left after SHUTDOWN ACK: the peer was gone, and its ABORT came where SHUTDOWN COMPLETE was lost.
     lives_of(Kind::Partial, [50_017_033]);
-    // What an SSN/TSN reset of the peer waited for was given up with no packet coming, and nothing began it.
+    // Messages for which an SSN/TSN reset of the peer waited were given up with no packet coming, and nothing began
+    // the reset.
     lives_of(Kind::Partial, [700_017_659]);
-    // A peer restarted, and what thirteen subflows had under way was compared with what one may have.
+    // A peer restarted, and the data under way of thirteen subflows was compared with the bound of one.
     lives_of(Kind::Partial, [500_008_492]);
     // The rest of a long message probed a closed window chunk by chunk, behind a number that was given up and waited for FORWARD-TSN.
     lives_of(Kind::Partial, [900_015_379]);

@@ -1,4 +1,5 @@
-//! Packets with a checksum of zero (RFC 9653): who may send them, whose are taken, and that nobody else gains by them.
+//! Packets with a checksum of zero (RFC 9653): ends that may send them, packets that are accepted, and that nobody
+//! else gains by them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
@@ -69,8 +70,8 @@ fn all_but_init_and_cookie_echo_leave_without_a_checksum() {
     assert!(right == 2 && zero >= 7, "{right} {zero}");
 }
 
-/// Who has no association takes no packet without a checksum (5.3). What is sent to a peer that did not answer in time has one, so that
-/// it can say that it has forgotten the association, or that all is done.
+/// An end without an association takes no packet without a checksum (5.3). A packet to a peer that did not answer in
+/// time has one, so that the peer can say that it has forgotten the association, or that all is done.
 #[test]
 fn a_peer_that_has_forgotten_the_association_is_heard() {
     // The SHUTDOWN COMPLETE is lost: the other end is gone already, and answers the second SHUTDOWN ACK out of the blue (8.4).
@@ -134,7 +135,7 @@ fn an_unknown_method_counts_as_none() {
         pair.tamper(another_method(side));
         pair.run_for(Duration::from_secs(1));
         let z = pair.id_of(Side::Z);
-        // What they say from now on is not changed on the way, and logged as it left.
+        // Packets from now on are not changed on the way, and logged as they left.
         let now = pair.now;
         let mut buf = Vec::new();
         pair.a.association(a).unwrap().abort(now, b"end");

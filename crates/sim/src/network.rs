@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use anabranch_base::{Dscp, Instant};
 use anabranch_link::{Frame, Link};
 
-use crate::app::News;
+use crate::app::Progress;
 use crate::engine::Format;
 use crate::event_queue::{Entity, EventQueue};
 use crate::mtu::{self, LinkMtu, Verdict};
@@ -75,7 +75,7 @@ pub(crate) struct Network {
     pub(crate) buffers: Vec<Vec<u8>>,
     pub(crate) next_id: u32,
     /// Changes of pages' connections, by page, until the world takes them.
-    pub(crate) news: Vec<(u32, News)>,
+    pub(crate) progress: Vec<(u32, Progress)>,
     /// ICMP messages of a host's own first link, which go nowhere.
     pub(crate) bounced: Vec<Frame>,
 }

@@ -2,7 +2,7 @@
 
 use anabranch_base::Instant;
 
-use crate::app::News;
+use crate::app::Progress;
 use crate::scenario::{Flow, Opening, Traffic};
 
 /// The connections for one list of objects. The first opens by itself, at the flow's `start`.
@@ -51,10 +51,10 @@ impl Page {
     }
 
     /// Takes a change of one of its connections.
-    pub(crate) fn take(&mut self, now: Instant, news: News) {
-        self.settled += usize::from(news.settled);
-        self.finished += usize::from(news.finished);
-        if news.settled && self.settled == self.opened {
+    pub(crate) fn take(&mut self, now: Instant, progress: Progress) {
+        self.settled += usize::from(progress.settled);
+        self.finished += usize::from(progress.finished);
+        if progress.settled && self.settled == self.opened {
             self.not_before = now + self.opening.gap;
         }
     }

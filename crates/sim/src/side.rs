@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 
 use anabranch_base::driver::{self, Surroundings, Transport};
-use anabranch_base::{Duration, Instant, Meta, Transmit, rare};
+use anabranch_base::{Duration, Instant, Meta, Transmit, cold_path};
 use anabranch_link::Frame;
 use anabranch_sctp::SubflowStats;
 
-use crate::app::{App, News};
+use crate::app::{App, Progress};
 use crate::engine::{Counts, Engine, HeldBack};
 use crate::event_queue::Entity;
 use crate::network::Network;
@@ -156,7 +156,7 @@ impl Side {
             }
             // Others may be opened together with it.
             if let Some(page) = self.page {
-                net.news.push((page, News::default()));
+                net.progress.push((page, Progress::default()));
             }
         }
         if let Engine::Datagrams(end) = &mut self.engine {
@@ -253,8 +253,8 @@ impl Side {
         };
         let timeout = driver::run(now, &mut self.engine, &mut host);
         if let (App::Client(client), Some(page)) = (&mut self.app, self.page) {
-            rare();
-            net.news.extend(client.take_news().map(|news| (page, news)));
+            cold_path();
+            net.progress.extend(client.take_progress().map(|progress| (page, progress)));
         }
         self.drain_trace(net);
         match &self.app {
@@ -266,7 +266,7 @@ impl Side {
 
     fn drain_trace(&mut self, net: &mut Network) {
         if self.tracing {
-            rare();
+            cold_path();
             let (name, flow) = (self.name, self.flow);
             self.engine.drain_trace(|record| net.recorder.engine(name, flow, &record));
         }
@@ -312,7 +312,7 @@ impl Surroundings<Engine> for Host<'_> {
     fn transmit(&mut self, now: Instant, engine: &Engine, transmit: Transmit, bytes: Vec<u8>) {
         // The flow has two ends, and no others.
         if transmit.destination.ip() != self.peer_address {
-            rare();
+            cold_path();
             self.net.recycle(bytes);
             return;
         }

@@ -113,7 +113,7 @@ impl World {
             if !self.net.bounced.is_empty() {
                 self.hand_back(now);
             }
-            if !self.net.news.is_empty() {
+            if !self.net.progress.is_empty() {
                 self.open_more(now);
             }
         }
@@ -145,10 +145,10 @@ impl World {
 
     /// Connections that waited for others.
     fn open_more(&mut self, now: Instant) {
-        while let Some((page, news)) = self.net.news.pop() {
+        while let Some((page, progress)) = self.net.progress.pop() {
             let Some(page) = self.pages.get_mut(page as usize) else { continue };
-            page.take(now, news);
-            if let Some(flows) = page.complete().filter(|_| news.finished) {
+            page.take(now, progress);
+            if let Some(flows) = page.complete().filter(|_| progress.finished) {
                 for flow in flows {
                     if let Some(side) = self.sides.get_mut(2 * flow + 1) {
                         side.end_of_page(now, &mut self.net);

@@ -1,4 +1,4 @@
-//! What a connection may be told: every rule as a value, and profiles, which are sets of them.
+//! Configuration of a connection: every rule as a value, and profiles, which are sets of them.
 
 mod parts;
 mod profiles;

@@ -35,7 +35,7 @@ pub(crate) struct Addresses {
     pub(crate) remote: SocketAddr,
 }
 
-/// What a handler may touch outside the connection.
+/// The surroundings that a handler of a connection may change: the trace and the queue of events, at the time `now`.
 pub(crate) struct Outside<'a> {
     pub(crate) now: Instant,
     pub(crate) trace: &'a mut Trace,
@@ -57,9 +57,9 @@ pub(crate) struct Connection {
     sender: Sender,
     receiver: Receiver,
     acks: Acks,
-    /// What earlier connections to the peer left.
+    /// Path metrics that earlier connections to the peer left.
     learnt: Option<Learnt>,
-    /// What arrived twice and must be reported (RFC 2883).
+    /// A range of sequence numbers that arrived twice, to be reported in a DSACK block (RFC 2883).
     duplicate: Option<(u64, u64)>,
     /// No answer to an empty segment outside the window before this (RFC 5961, section 7).
     mute_until: Instant,
@@ -104,12 +104,12 @@ impl Connection {
         }
     }
 
-    /// With `host_cache`: what earlier connections to the peer left.
+    /// With `host_cache`: path metrics that earlier connections to the peer left.
     pub(crate) fn remember(&mut self, learnt: Option<Learnt>) {
         self.learnt = learnt.filter(|_| self.config.host_cache);
     }
 
-    /// With `host_cache`: what this one leaves.
+    /// With `host_cache`: path metrics that this connection leaves.
     pub(crate) fn learnt(&self) -> Option<Learnt> {
         if self.config.host_cache { self.sender.learnt() } else { None }
     }
@@ -160,7 +160,7 @@ impl Connection {
         result
     }
 
-    /// Whether the user knows of this connection: he opened it, or has been told of it.
+    /// True if the user knows of this connection: the user opened it, or [`Event::Accepted`] has been emitted.
     pub(crate) fn is_announced(&self) -> bool {
         !self.syn.is_passive() || self.announced
     }

@@ -1,4 +1,4 @@
-//! What a connection tells its user.
+//! Events of a connection, as its user sees them.
 
 /// Names a connection of one [`crate::Stack`]; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,12 +23,12 @@ pub enum Event {
     Reset,
     /// We gave up.
     Failed {
-        /// Why.
+        /// The reason.
         why: Failure,
     },
 }
 
-/// Why a connection was given up.
+/// Reason for giving up a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The SYN (or SYN-ACK) was sent `syn_retransmissions` times more, and never answered.
@@ -37,7 +37,7 @@ pub enum Failure {
     RetransmissionLimit,
 }
 
-/// Why `send` refused.
+/// Reason why `send` refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// No such connection.
@@ -48,7 +48,7 @@ pub enum SendError {
     Closed(ConnectionId),
 }
 
-/// Which timer a wake-up is for.
+/// Timer that a wake-up belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// Retransmission of data, a SYN or a FIN (RFC 6298).
@@ -84,7 +84,7 @@ pub enum State {
 }
 
 impl State {
-    /// Whether the handshake is over and the connection not closed.
+    /// True if the handshake is over and the connection not closed.
     #[must_use]
     pub const fn is_synchronized(self) -> bool {
         !matches!(self, Self::SynSent | Self::SynReceived | Self::Closed)

@@ -1,4 +1,4 @@
-//! What has been sent and not acknowledged: a ring of segments, the SACK scoreboard, and the sums that loss
+//! Data in flight, sent and not acknowledged: a ring of segments, the SACK scoreboard, and the sums that loss
 //! recovery needs, kept up to date so that nobody walks the window.
 
 use anabranch_base::{Duration, Instant};
@@ -17,7 +17,7 @@ pub(crate) struct Segment {
     pub(crate) lost: bool,
     /// Sent again since it was last held for lost.
     pub(crate) resent: bool,
-    /// Who wants to hear of losses knows what became of the last sending.
+    /// The delivery or loss of the last sending has been reported, where losses are tracked.
     told: bool,
     pub(crate) sent_at: Instant,
     pub(crate) sends: u32,
@@ -33,12 +33,12 @@ impl Segment {
     }
 }
 
-/// What a cumulative acknowledgement took out of the flight.
+/// Effect of a cumulative acknowledgement on the flight.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Taken {
+pub(crate) struct CumulativelyAcked {
     /// Bytes not SACKed before.
     pub(crate) newly: u64,
-    /// When the newest of those sent exactly once was sent (Karn's rule).
+    /// Time at which the newest of the segments sent exactly once left (Karn's rule).
     pub(crate) sent_once: Option<Instant>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Flight {
     ring: VecDeque<Segment>,
     /// Absolute index of the ring's front; indices never change while a segment lives.
     base: u64,
-    /// What the peer has SACKed above the cumulative acknowledgement.
+    /// Ranges that the peer has SACKed above the cumulative acknowledgement.
     sacks: RangeSet,
     outstanding: u64,
     sacked: u64,
@@ -77,14 +77,14 @@ pub(crate) struct Flight {
     cursor: u64,
     /// Below this index loss has been decided.
     judged: u64,
-    /// What the last acknowledgement reported for the first time.
+    /// True if `news` is kept: segments that the last acknowledgement reported for the first time.
     keeps_news: bool,
     news: Vec<Delivered>,
-    /// What was found lost since somebody asked: each sending once.
+    /// Losses found since the last call of `take_losses`: each sending once.
     keeps_losses: bool,
     losses: Vec<Lost>,
-    /// Every sending in order of time: when, which segment, how manieth sending. Entries that a later sending or a report
-    /// overtook are skipped.
+    /// Every sending in order of time: time, index of the segment, number of its sendings so far. Entries that a
+    /// later sending or a report overtook are skipped.
     keeps_order: bool,
     order: VecDeque<(Instant, u64, u32)>,
     /// Entries that wait for the reordering window.
@@ -99,22 +99,24 @@ impl Flight {
         self.ring.is_empty()
     }
 
-    /// Keeps what acknowledgements report, and with `order` what time-based loss detection needs.
+    /// Keeps the segments that acknowledgements report, and with `order` the times that time-based loss detection
+    /// needs.
     pub(crate) fn track(&mut self, news: bool, order: bool) {
         (self.keeps_news, self.keeps_order) = (news, order);
     }
 
-    /// Keeps what is found lost.
+    /// Keeps the losses that are found.
     pub(crate) fn track_losses(&mut self, losses: bool) {
         self.keeps_losses = losses;
     }
 
-    /// What was found lost since this was asked last.
+    /// Losses found since the last call.
     pub(crate) fn take_losses(&mut self) -> Vec<Lost> {
         std::mem::take(&mut self.losses)
     }
 
-    /// When the first of those left that were sent again and are still under way. Walks the window where there are any.
+    /// Time at which the first of the segments left that were sent again and are still under way. Walks the window
+    /// where there are any.
     pub(crate) fn oldest_resent(&self) -> Option<Instant> {
         let under_way = self.ring.iter().filter(|s| self.resent > 0 && s.resent && !s.sacked);
         under_way.map(|s| s.sent_at).min()
@@ -130,7 +132,7 @@ impl Flight {
         self.sacked_segments
     }
 
-    /// What the last acknowledgement reported for the first time, by sequence number.
+    /// Segments that the last acknowledgement reported for the first time, by sequence number.
     pub(crate) fn news(&self) -> &[Delivered] {
         &self.news
     }
@@ -150,7 +152,7 @@ impl Flight {
         self.outstanding
     }
 
-    /// "pipe" of RFC 6675, section 4: not SACKed and not lost, plus what was sent again.
+    /// "pipe" of RFC 6675, section 4: bytes not SACKed and not lost, plus those sent again.
     pub(crate) fn pipe(&self) -> u64 {
         (self.outstanding - self.sacked - self.lost) + self.resent
     }
@@ -200,8 +202,8 @@ impl Flight {
     }
 
     /// Everything below `ack` has arrived.
-    pub(crate) fn acknowledge(&mut self, ack: u64) -> Taken {
-        let mut taken = Taken::default();
+    pub(crate) fn acknowledge(&mut self, ack: u64) -> CumulativelyAcked {
+        let mut taken = CumulativelyAcked::default();
         while let Some(front) = self.ring.front().copied() {
             self.step();
             if front.seq >= ack {
@@ -231,7 +233,7 @@ impl Flight {
     }
 
     /// The peer acknowledged a part of a segment: legal, and rare.
-    fn shorten_front(&mut self, ack: u64, taken: &mut Taken) {
+    fn shorten_front(&mut self, ack: u64, taken: &mut CumulativelyAcked) {
         let Some(front) = self.ring.front_mut() else { return };
         let cut = (ack - front.seq).min(u64::from(front.len));
         let before = *front;
@@ -324,7 +326,8 @@ impl Flight {
         0
     }
 
-    /// Below which sequence number data is lost by FACK: what lies `duplicates` segments or more below the end of the highest one SACKed.
+    /// Sequence number below which data is lost by FACK: `duplicates` segments or more below the end of the highest
+    /// one SACKed.
     pub(crate) fn lost_below_forward(&self, duplicates: u32, mss: u64) -> u64 {
         self.sacks.end().unwrap_or(0).saturating_sub(u64::from(duplicates) * mss)
     }
@@ -435,7 +438,7 @@ impl Flight {
         self.judged = self.end_index();
     }
 
-    /// Nothing is held for lost any more, and what was sent again counts once.
+    /// Nothing is held for lost any more, and segments sent again count once.
     pub(crate) fn forget_losses(&mut self) {
         (self.lost, self.resent) = (0, 0);
         for segment in &mut self.ring {
@@ -480,12 +483,12 @@ impl Flight {
         self.cursor = self.base;
     }
 
-    /// Where go-back-N stands: the sequence number at the cursor, or `None` when it has caught up.
+    /// Sequence number at go-back-N's cursor; `None` when it has caught up.
     pub(crate) fn cursor_seq(&self) -> Option<u64> {
         self.get(self.cursor).map(|s| s.seq)
     }
 
-    /// The cursor's segment, whatever it is.
+    /// Index of the segment at the cursor, in whatever state it is.
     pub(crate) fn at_cursor(&self) -> Option<u64> {
         (self.cursor < self.end_index()).then_some(self.cursor)
     }

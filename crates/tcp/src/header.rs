@@ -10,7 +10,7 @@
 //! |              options, padded to a multiple of 4               |
 //! ```
 //!
-//! Parsing never panics and never reads past the end; what it accepts, emitting writes back.
+//! Parsing never panics and never reads past the end; a header that it accepts is emitted unchanged.
 
 mod error;
 mod options;
@@ -39,7 +39,7 @@ impl Flags {
     /// The acknowledgement field counts.
     pub const ACK: Self = Self(0x10);
 
-    /// Whether all bits of `other` are set.
+    /// True if all bits of `other` are set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -131,7 +131,7 @@ pub fn seal(segment: &mut [u8], source: IpAddr, destination: IpAddr) {
     }
 }
 
-/// Whether the checksum of a received segment is right.
+/// True if the checksum of a received segment is right.
 #[must_use]
 pub fn verify(segment: &[u8], source: IpAddr, destination: IpAddr) -> bool {
     checksum(segment, source, destination) == 0

@@ -1,10 +1,10 @@
-//! What connections to a host leave for later ones: BSD's host cache, Linux's route metrics.
+//! Path metrics of finished connections, kept by host for later ones: BSD's host cache, Linux's route metrics.
 
 use anabranch_base::Duration;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// What one connection has learnt of the way to its peer.
+/// Path metrics that one connection has measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Learnt {
     pub(crate) srtt: Duration,

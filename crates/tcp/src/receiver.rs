@@ -1,4 +1,4 @@
-//! What has arrived: in order for the user, out of order until its hole is filled, the window, the SACK blocks.
+//! Received data: in order for the user, out of order until its hole is filled; the window and the SACK blocks.
 
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::ranges::RangeSet;
@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use anabranch_transport::autotune::Autotune;
 
-/// What a segment's data meant.
+/// Relation of a segment's data to the data that had arrived before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arrival {
     /// Bytes that had not arrived before.
     pub(crate) new: u64,
-    /// Whether the segment is not the next in order: above a hole.
+    /// True if the segment is not the next in order: above a hole.
     pub(crate) out_of_order: bool,
-    /// Whether the segment filled a hole or a part of one.
+    /// True if the segment filled a hole or a part of one.
     pub(crate) filled: bool,
     /// All of it had arrived before.
     pub(crate) duplicate: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
     fin_taken: bool,
     buffer: u64,
-    /// Where the buffer grows with what the user reads.
+    /// Growth of the buffer with the rate at which the user reads; `None` where its size is fixed.
     autotune: Option<Box<Autotune>>,
     /// The next window lacks this much, as if the user had not read it yet (a quirk).
     unread: u64,
@@ -80,7 +80,7 @@ impl Receiver {
         }
     }
 
-    /// Whether it measures.
+    /// True if the buffer grows with the rate at which the user reads.
     #[inline]
     pub(crate) const fn grows(&self) -> bool {
         self.autotune.is_some()
@@ -156,7 +156,7 @@ impl Receiver {
         self.fill(end, part)
     }
 
-    /// In order, with holes above: takes what is new up to `end`, then what has become in order.
+    /// In order, with holes above: takes the new data up to `end`, then data that has become in order.
     fn fill<'a>(&mut self, end: u64, part: impl Fn(u64, u64) -> &'a [u8]) -> Arrival {
         let mut arrival = Arrival { filled: true, ..Arrival::default() };
         loop {

@@ -1,4 +1,4 @@
-//! The sending half of a connection: what may leave, what is lost, how long to wait.
+//! The sending half of a connection: the segments that may leave, those that are lost, and the time to wait.
 //!
 //! Sequence numbers in here are unwrapped: the SYN has 0, the first byte of data 1.
 //!

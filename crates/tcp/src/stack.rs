@@ -1,4 +1,4 @@
-//! Many connections on one host: finds the connection for a segment, answers what belongs to none.
+//! Many connections on one host: finds the connection for a segment, answers segments that belong to none.
 
 use crate::config::Config;
 use crate::connection::{Addresses, Connection, Outside};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Many connections on one host.
 ///
-/// Methods come in four kinds: `handle_*` for what came from outside, commands of the user, `poll_*` for what must
+/// Methods come in four kinds: `handle_*` for input from outside, commands of the user, `poll_*` for output that must
 /// be done, getters. After every call of the first two kinds poll `poll_transmit` until it answers `None`, then
 /// `poll_event` until `None`, then `poll_timeout`. Poll after every single datagram: duplicate acknowledgements
 /// that have not left are merged. Time never goes back.
@@ -286,14 +286,14 @@ impl Stack {
         Some(slot.connection.as_ref().map_or(&slot.stats, |c| c.stats()))
     }
 
-    /// What holds a connection's sender back besides congestion control; `None` for one that is over.
+    /// Limit on a connection's sender besides congestion control; `None` for one that is over.
     #[inline]
     #[must_use]
     pub fn held_back(&self, id: ConnectionId) -> Option<HeldBack> {
         self.slots.get(id.0 as usize)?.connection.as_ref().map(|connection| connection.held_back())
     }
 
-    /// What the whole stack refused.
+    /// Packets that the whole stack refused.
     #[must_use]
     pub fn stack_stats(&self) -> &StackStats {
         &self.stats
@@ -306,7 +306,7 @@ impl Stack {
         Some(slot.connection.as_ref().map_or(State::Closed, |c| c.state()))
     }
 
-    /// Turns tracing on or off; off forgets what was kept.
+    /// Turns tracing on or off; off forgets the records kept.
     pub fn set_trace(&mut self, on: bool) {
         self.trace = if on { Trace::on() } else { Trace::default() };
     }

@@ -2,7 +2,7 @@
 
 use anabranch_base::Duration;
 
-/// What a connection has done so far. Users take differences of the counters.
+/// Totals of a connection so far. Users take differences of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stats {
     /// Segments sent that carry data.
@@ -67,7 +67,7 @@ pub struct Stats {
     pub flight: u64,
 }
 
-/// What holds a sender back besides congestion control, at a moment.
+/// Limit on a sender besides congestion control, at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeldBack {
     /// Nothing: the congestion window, if anything.
@@ -79,7 +79,7 @@ pub enum HeldBack {
     Application,
 }
 
-/// What a whole stack has refused.
+/// Packets that a whole stack has refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StackStats {
     /// Segments too short, with a wrong data offset, or with an option that runs over the header.

@@ -1,5 +1,5 @@
-//! `controller = "bbr"` and `pacing`: when segments leave, and what bad input does to a model of the path. How much of a path BBR gets is in
-//! crates/sim/tests/bbr.rs.
+//! `controller = "bbr"` and `pacing`: times at which segments leave, and the effect of bad input on a model of the
+//! path. BBR's share of a path is tested in crates/sim/tests/bbr.rs.
 
 use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant, Rng};
@@ -58,7 +58,8 @@ fn delivered(pair: &Pair) -> u64 {
     pair.server.received.len() as u64
 }
 
-/// What acknowledgements of the server become: they arrive `delay` after they left, as what `forge` makes of the last one and this.
+/// Changes the acknowledgements of the server: they arrive `delay` after they left, and `forge` makes each from the
+/// last one and itself.
 fn answer_with(
     pair: &mut Pair,
     end: Instant,
@@ -181,7 +182,8 @@ fn the_bucket_stands_for_max_burst() {
     assert!(limited <= free + ms(100), "{limited} against {free}");
 }
 
-/// The peer has no SACK, or the recovery has no scoreboard: what a model must hear nobody knows, and CUBIC stands for it.
+/// The peer has no SACK, or the recovery has no scoreboard: nobody has the reports that a model needs, and CUBIC
+/// stands for it.
 #[test]
 fn without_a_scoreboard_it_is_cubic() {
     let ssthresh = |client: Config, server: Config| {
@@ -199,7 +201,7 @@ fn without_a_scoreboard_it_is_cubic() {
     assert_eq!(ssthresh(Config { recovery: LossRecovery::Sack6675, ..bbr() }, bbr()), u64::MAX);
 }
 
-/// Nothing but the first window and what a quantum allows leaves at one instant, and the path is full.
+/// Only the first window and a quantum leave at one instant, and the path is full.
 #[test]
 fn a_model_fills_the_path_and_sends_no_bursts() {
     let mut pair = path(&bbr(), 40_000_000);
@@ -232,7 +234,8 @@ fn splitting_acknowledgements_gains_nothing() {
     assert!(split.2 <= 6 * MSS, "{split:?}");
 }
 
-/// Acknowledgements of what cannot have arrived: no burst beyond what a pacer lets leave in a quantum, and no end to the connection.
+/// Acknowledgements of data that cannot have arrived: no burst beyond the quantum of the pacer, and no end to the
+/// connection.
 #[test]
 fn optimistic_acknowledgements_make_no_bursts() {
     let mut pair = path(&bbr(), 60_000_000);
@@ -246,7 +249,7 @@ fn optimistic_acknowledgements_make_no_bursts() {
     assert!(data(&pair).count() > 1000);
 }
 
-/// After a pause the rate is known, the path was not taken for slow, and what follows is paced.
+/// After a pause the rate is known, the path was not taken for slow, and the next segments are paced.
 #[test]
 fn an_application_that_pauses() {
     let mut pair = path(&bbr(), 0);
@@ -284,7 +287,7 @@ fn a_path_that_is_gone_for_a_while() {
     assert!(largest_burst(&pair, at(6000)) <= 40 * MSS, "{}", largest_burst(&pair, at(6000)));
 }
 
-/// 4 % are lost, also of what is sent again: the model hears of each once.
+/// 4 % are lost, also of retransmissions: the model hears of each once.
 #[test]
 fn a_lossy_path_is_not_a_slow_one() {
     let mut rng = Rng::stream(1, "test", "loss");
@@ -294,7 +297,7 @@ fn a_lossy_path_is_not_a_slow_one() {
     assert!(delivered(&pair) > 10_000_000, "{}", delivered(&pair));
 }
 
-/// What the peer has SACKed it gives up: the connection goes on, and the rate comes back.
+/// The peer gives up data that it has SACKed: the connection goes on, and the rate comes back.
 #[test]
 fn a_peer_that_reneges() {
     let lost = Rc::new(RefCell::new(None));

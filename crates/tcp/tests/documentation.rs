@@ -14,7 +14,7 @@ fn every_value_is_as_it_was_written_down() {
     assert!(VALUES == values, "crates/tcp/tests/data/rfc-values.txt must hold:\n{values}");
 }
 
-/// What `anabranch engines` prints of an option.
+/// The sentences that `anabranch engines` prints of an option.
 #[test]
 fn every_option_says_what_it_does_and_what_is_allowed() {
     for key in Config::keys() {

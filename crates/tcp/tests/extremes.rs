@@ -3,7 +3,7 @@
 use crate::common::{Fate, Pair, ms, payload};
 use anabranch_tcp::Config;
 
-/// How values are written.
+/// Notations of a value.
 const SHAPES: [&str; 3] = ["#", "# B", "# ns"];
 
 /// A value as the option shows it.
@@ -13,7 +13,7 @@ fn shown(base: &Config, key: &str, text: &str) -> Option<String> {
     config.get(key)
 }
 
-/// The values of an option at each edge of what it takes, as text.
+/// The values of an option at each edge of its range, as text.
 fn edges(base: &Config, key: &str, allowed: &str) -> Vec<String> {
     let takes = |text: &str| base.clone().set(key, text).is_ok();
     let words = allowed.split([',', ' ', '"']).chain(["true", "false"]);
@@ -41,7 +41,8 @@ fn edges(base: &Config, key: &str, allowed: &str) -> Vec<String> {
     found
 }
 
-/// What an option takes away at an edge: a transfer that ends early, does not begin, or takes longer than anybody waits.
+/// Effect of an option at an edge of its range: a transfer that ends early, does not begin, or takes longer than
+/// anybody waits.
 const TAKEN: &[&str] = &[
     "mss",
     "receive_buffer",

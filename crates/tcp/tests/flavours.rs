@@ -1,4 +1,4 @@
-//! What each flavour's values do: FACK, gradual reduction, RTO slop, inflight limiting, host cache, repeated SYNs.
+//! Behaviour of each flavour: FACK, gradual reduction, RTO slop, inflight limiting, host cache, repeated SYNs.
 
 use crate::common::{Fate, Packet, Pair, ms, payload};
 use anabranch_base::{Duration, Instant, TraceEvent};
@@ -160,7 +160,7 @@ fn inflight_limiting_keeps_the_queue_short() {
     assert!((4..=20).contains(&held), "{held} against {free}");
 }
 
-/// The second connection begins with what the first has learnt, or, without the cache, with nothing.
+/// The second connection begins with the path metrics of the first, or, without the cache, with none.
 #[test]
 fn the_host_cache_seeds_round_trip_time_and_threshold() {
     for (host_cache, rto, threshold) in [(true, 200, true), (false, 3000, false)] {
@@ -274,7 +274,7 @@ mod any_values {
     use super::*;
     use proptest::prelude::*;
 
-    /// What each key that matters for loss recovery may be.
+    /// Values of each key that matters for loss recovery.
     const CHOICES: &[(&str, &[&str])] = &[
         ("recovery", &["rack", "rack", "rack", "sack6675", "newreno", "reno"]),
         ("controller", &["reno", "bic", "cubic", "vegas"]),

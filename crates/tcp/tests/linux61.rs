@@ -91,7 +91,7 @@ fn every_position_of_a_loss() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Most of them agree far better: what is left is the emulator's own 0.1 to 2 ms.
+/// Most of them agree far better: the rest is the emulator's own 0.1 to 2 ms.
 #[test]
 fn nearly_all_positions_agree_to_three_milliseconds() {
     let config = Config::named("linux-6.1").unwrap();

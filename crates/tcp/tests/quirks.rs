@@ -7,7 +7,7 @@ use anabranch_tcp::{Config, InitialWindow, Stats};
 const MSS: u64 = 1448;
 
 fn freebsd() -> Config {
-    // The study's client acknowledges what comes out of order at once and the rest as ever; here every segment.
+    // The study's client acknowledges segments out of order at once and the rest as ever; here every segment.
     Config { delayed_ack: false, ..Config::named("freebsd-6.0").expect("a profile") }
 }
 

@@ -28,7 +28,7 @@ fn millis(at: Instant) -> u64 {
     (at - Instant::ZERO).as_millis()
 }
 
-/// What happens to the n-th copy of a data segment, both counted from 1.
+/// Sets the fate of the n-th copy of a data segment, both counted from 1.
 fn data_fate(pair: Pair, mut fate: impl FnMut(u64, u64, Instant) -> Fate + 'static) -> Pair {
     let (mut start, mut copies) = (None, [0_u64; 400]);
     pair.with_rule(move |p| {
@@ -106,7 +106,7 @@ fn after_reordering_the_window_is_waited_for() {
     assert_eq!(pair.client_stats().retransmissions, 1);
 }
 
-/// Section 9.1, example 2: a retransmission that is lost again is found by what was sent after it.
+/// Section 9.1, example 2: a retransmission that is lost again is found by a segment sent after it.
 #[test]
 fn a_lost_retransmission_is_found_without_a_timeout() {
     let run = |recovery| {
@@ -123,7 +123,7 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
     assert_eq!(run(LossRecovery::Sack6675).timeouts, 1);
 }
 
-/// Section 6.3: a timeout holds only the first for lost, and what was sent long enough ago.
+/// Section 6.3: a timeout holds only the first for lost, and segments sent long enough ago.
 #[test]
 fn a_timeout_spares_what_was_sent_of_late() {
     let config = Config { rto_min: ms(100), ..config(2) };

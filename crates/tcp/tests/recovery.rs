@@ -27,7 +27,7 @@ fn losing(pair: Pair, lost: &'static [u64]) -> Pair {
     })
 }
 
-/// What happened at the client: (time, line).
+/// Trace of the client: (time, line).
 fn script(pair: &Pair) -> Vec<(Instant, String)> {
     pair.trace
         .iter()
@@ -256,7 +256,7 @@ fn timeouts_back_off() {
     assert_eq!(pair.client_stats().cwnd, MSS);
 }
 
-/// After a timeout with SACK only what is missing is sent again; without it everything (go-back-N).
+/// After a timeout with SACK only missing segments are sent again; without it everything (go-back-N).
 #[test]
 fn what_is_sacked_is_not_sent_again_after_a_timeout() {
     // The fast retransmission of 1 is lost as well: a timeout with nine segments SACKed.
@@ -283,7 +283,7 @@ fn what_is_sacked_is_not_sent_again_after_a_timeout() {
     assert_eq!(run(&plain("newreno")), 2);
 }
 
-/// A timeout takes cwnd to one segment, and slow start follows to half of what was in flight.
+/// A timeout takes cwnd to one segment, and slow start follows to half of the bytes that were in flight.
 #[test]
 fn slow_start_after_a_timeout() {
     for profile in ["newreno", "sack", "ns2-sack1"] {

@@ -1,4 +1,4 @@
-//! Whole transfers: what arrives is what was sent, whatever the network does.
+//! Whole transfers: the data sent arrives, whatever the network does.
 
 use crate::common::{Fate, Pair, ms, payload};
 use anabranch_base::Rng;

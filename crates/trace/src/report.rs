@@ -1,4 +1,4 @@
-//! Results as they are printed and as JSON has them. `docs/how-to/decode.md` describes every field.
+//! Results as they are printed and as JSON has them. The page of keys (tools/keys.py) is written from this documentation.
 
 use std::collections::BTreeMap;
 

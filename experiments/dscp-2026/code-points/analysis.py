@@ -170,8 +170,7 @@ def claims(builder: ClaimBuilder, ways: Ways) -> list[Claim]:
         ],
     }
     return [
-        builder.claim(each, measures.together(parts), note=NOTES.get(each, ""))
-        for each, parts in found.items()
+        builder.claim(each, measures.merged(parts), note=NOTES.get(each, "")) for each, parts in found.items()
     ]
 
 

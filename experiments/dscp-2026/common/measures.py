@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from anabranch_lab.judge.exhibits import Table
+from anabranch_lab.judge.figures import Table
 from anabranch_lab.run.grid import Grid, of_source
 from anabranch_lab.stats import Estimate
 
@@ -93,6 +93,19 @@ def text(runs: Grid, measure: str, at: Mapping[str, object]) -> str:
     return "none" if found is None else found.text(2 if measure in ("total", "spurious") else 1)
 
 
+def finding(runs: Grid, axis: str, place: str, beside: str, **at: str) -> str:
+    """Delays, what goes through and what the rivals have at a place of an axis, for each way."""
+    shown = ("audio_p99", "video_p99", "total") + (("rivals",) if "ten" in beside else ())
+
+    def told(how: str) -> str:
+        return ", ".join(text(runs, each, {axis: place, "how": how, **at}) for each in shown)
+
+    names = ", ".join(NAMES[each] for each in shown)
+    return (
+        f"{place}, {beside}: {names}: " + "; ".join(f"{how} {told(how)}" for how in runs.values("how")) + "."
+    )
+
+
 def over(runs: Grid, measure: str, one: Mapping, other: Mapping, told: str) -> dict[str, Estimate]:
     """A part: how many times what is measured at the other point is measured at one."""
     return {f"{told}, {NAMES[measure]}": runs.sample(measure, **one).over(runs.sample(measure, **other))}
@@ -103,6 +116,6 @@ def at(runs: Grid, measure: str, place: Mapping, told: str) -> dict[str, Estimat
     return {f"{told}, {NAMES[measure]}": runs.at(measure, **place)}
 
 
-def together(parts: Iterable[Mapping[str, Estimate]]) -> dict[str, Estimate]:
+def merged(parts: Iterable[Mapping[str, Estimate]]) -> dict[str, Estimate]:
     """The parts of a claim."""
     return {name: value for each in parts for name, value in each.items()}

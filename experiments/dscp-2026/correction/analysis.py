@@ -1,6 +1,6 @@
 """All hypotheses of the study together: what remains decided when the whole study may be wrong in one of twenty cases only."""
 
-from anabranch_lab.judge import grades, together
+from anabranch_lab.judge import correction, grades
 from anabranch_lab.judge.claims import word
 from anabranch_lab.judge.experiment import Analysis, Table, other_analyses
 from anabranch_lab.run.results import Results
@@ -10,7 +10,7 @@ def analyse(results: Results) -> Analysis:
     """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     every = [claim for analysis in other_analyses(results).values() for claim in analysis.claims]
     every.sort(key=lambda claim: int(claim.id.removeprefix("DS-")))
-    corrected = together.grade(every)
+    corrected = correction.grade(every)
     parts = sum(len(claim.parts) for claim in every)
     rows = [
         [

@@ -66,30 +66,17 @@ def analyse(results: Results) -> Analysis:
         ],
         findings=[
             *(
-                finding(grid, where, beside)
+                measures.finding(grid, "where", where, beside)
                 for beside, grid in grids.items()
                 for where in grid.values("where")
             ),
             *(
-                finding(grid, where, f"ECN {ecn}, {beside}", ecn=ecn)
+                measures.finding(grid, "where", where, f"ECN {ecn}, {beside}", ecn=ecn)
                 for beside, grid in marks.items()
                 for where in grid.values("where")
                 for ecn in grid.values("ecn")
             ),
         ],
-    )
-
-
-def finding(runs: Grid, where: str, beside: str, **at: str) -> str:
-    """Delays, what goes through and what the rivals have, for each way."""
-    shown = ("audio_p99", "video_p99", "total") + (("rivals",) if "ten" in beside else ())
-
-    def told(how: str) -> str:
-        return ", ".join(measures.text(runs, each, {"where": where, "how": how, **at}) for each in shown)
-
-    names = ", ".join(measures.NAMES[each] for each in shown)
-    return (
-        f"{where}, {beside}: {names}: " + "; ".join(f"{how} {told(how)}" for how in runs.values("how")) + "."
     )
 
 
@@ -152,4 +139,4 @@ def claims(builder: ClaimBuilder, grids: dict[str, Grid], marks: dict[str, Grid]
         ],
         "DS-44": over("audio_p99", against(APART), served, both),
     }
-    return [builder.claim(each, measures.together(parts)) for each, parts in found.items()]
+    return [builder.claim(each, measures.merged(parts)) for each, parts in found.items()]

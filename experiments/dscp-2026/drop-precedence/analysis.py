@@ -46,22 +46,15 @@ def analyse(results: Results) -> Analysis:
             ),
         ],
         findings=[
-            *(finding(alone, queue, "nobody else", rules=BY_TIME) for queue in alone.values("queue")),
-            *(finding(crowd, queue, "beside ten rivals") for queue in crowd.values("queue")),
+            *(
+                measures.finding(alone, "queue", queue, "nobody else", rules=BY_TIME)
+                for queue in alone.values("queue")
+            ),
+            *(
+                measures.finding(crowd, "queue", queue, "beside ten rivals")
+                for queue in crowd.values("queue")
+            ),
         ],
-    )
-
-
-def finding(runs: Grid, queue: str, beside: str, **at: str) -> str:
-    """Delays, what goes through and what the rivals have, for each way."""
-    shown = ("audio_p99", "video_p99", "total") + (("rivals",) if "ten" in beside else ())
-
-    def told(how: str) -> str:
-        return ", ".join(measures.text(runs, each, {"queue": queue, "how": how, **at}) for each in shown)
-
-    names = ", ".join(measures.NAMES[each] for each in shown)
-    return (
-        f"{queue}, {beside}: {names}: " + "; ".join(f"{how} {told(how)}" for how in runs.values("how")) + "."
     )
 
 
@@ -107,4 +100,4 @@ def claims(builder: ClaimBuilder, alone: Grid, crowd: Grid) -> list[Claim]:
         "DS-35": beside("rivals", measures.COUPLED, (THIRD, THIRD)),
         "DS-36": beside("rivals", (FIRST,), (PLAIN,)),
     }
-    return [builder.claim(each, measures.together(parts)) for each, parts in found.items()]
+    return [builder.claim(each, measures.merged(parts)) for each, parts in found.items()]

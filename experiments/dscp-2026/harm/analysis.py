@@ -193,11 +193,11 @@ def claims(builder: ClaimBuilder, runs: Grid, windows: Grid, rules: Grid, apart:
                 beside_them / beside(queue, str(n), "0", "independent") - 1
             )
     found = {
-        "DS-10": measures.together(of_one(queue, INDEPENDENT) for queue in queues),
-        "DS-11": measures.together(of_one(queue, how) for queue in queues for how in COUPLED),
+        "DS-10": measures.merged(of_one(queue, INDEPENDENT) for queue in queues),
+        "DS-11": measures.merged(of_one(queue, how) for queue in queues for how in COUPLED),
         "DS-15": law,
-        "DS-16": measures.together(of_windows(*each, "adaptive") for each in everywhere),
-        "DS-17": measures.together(of_windows(*each, "Phi = n^2") for each in everywhere if each[1] == "2"),
+        "DS-16": measures.merged(of_windows(*each, "adaptive") for each in everywhere),
+        "DS-17": measures.merged(of_windows(*each, "Phi = n^2") for each in everywhere if each[1] == "2"),
         "DS-18": levels,
         "DS-19": plain,
         "DS-30": alone,

@@ -149,7 +149,7 @@ def claims(builder: ClaimBuilder, runs: Grid) -> list[Claim]:
         "DS-27": over("audio_p99", [(how, APART) for how in TWO], calls)
         + over("total", [(how, APART) for how in TWO], there),
     }
-    return [builder.claim(each, measures.together(parts)) for each, parts in found.items()]
+    return [builder.claim(each, measures.merged(parts)) for each, parts in found.items()]
 
 
 def figure(runs: Grid, shown: Sequence[str], at: dict, *, log: bool) -> Figure:

@@ -152,8 +152,7 @@ def claims(builder: ClaimBuilder, runs: Grid, start: Grid) -> list[Claim]:
         ],
     }
     return [
-        builder.claim(each, measures.together(parts), note=NOTES.get(each, ""))
-        for each, parts in found.items()
+        builder.claim(each, measures.merged(parts), note=NOTES.get(each, "")) for each, parts in found.items()
     ]
 
 

@@ -181,8 +181,7 @@ def claims(builder: ClaimBuilder, runs: Grid, further: Mapping[str, Grid]) -> li
         ],
     }
     return [
-        builder.claim(each, measures.together(parts), note=NOTES.get(each, ""))
-        for each, parts in found.items()
+        builder.claim(each, measures.merged(parts), note=NOTES.get(each, "")) for each, parts in found.items()
     ]
 
 

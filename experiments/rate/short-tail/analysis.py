@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from anabranch_lab.judge.claims import Claim, ClaimBuilder
-from anabranch_lab.judge.exhibits import Table
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.judge.experiment import Figure as Entry
+from anabranch_lab.judge.figures import Table
 from anabranch_lab.run import grid
 from anabranch_lab.run.grid import Grid, Sample
 from anabranch_lab.run.results import Results

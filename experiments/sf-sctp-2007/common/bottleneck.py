@@ -67,7 +67,7 @@ def look(samples: series.Samples) -> dict[str, float]:
     }
 
 
-def together(samples: series.Samples) -> dict[str, float]:
+def synchronisation(samples: series.Samples) -> dict[str, float]:
     """How far the subflows of one sampled run are cut together."""
     windows = [samples.sender("sf", number).cwnd for number in samples.subflows("sf")]
     pairs = [float(np.corrcoef(a, b)[0, 1]) for a, b in itertools.combinations(windows, 2)]

@@ -72,7 +72,7 @@ def retransmitted(runs: Grid, p: float, **at: float) -> Estimate:
     return (runs.sample("fr_shared", **at) / p).controlled(runs.sample("luck of shared", **at))
 
 
-def together(
+def flows_without_luck(
     runs: Grid, flows: Sequence[str], measure: Callable[[Sequence[float]], float], **at: float
 ) -> Estimate:
     """A measure of the throughputs of several flows at one point, without the luck of their losses."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from anabranch_lab.judge.claims import Claim
 from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.run import series
 from anabranch_lab.run.grid import Grid
@@ -49,3 +50,16 @@ def over_axis(runs: Grid, axis: str, label: str, name: str, title: str) -> Entry
         return figure
 
     return Entry(name, title, "Means and 95 % intervals; white marks are four subflows.", draw)
+
+
+def use_and_drops(runs: Grid, claim: Claim) -> Figure:
+    """Utilisation (a) and drop rate (b) over the number of subflows; `claim`: the published utilisation."""
+    figure, (a, b) = plots.panels(2)
+    for engine in runs.values("engine"):
+        plots.curve(a, runs.curve("user_data", over="n", engine=engine), engine)
+        plots.curve(b, runs.curve("drop_rate", over="n", engine=engine), engine)
+    plots.published(a, claim, {"n = 1, %": 1, "n = 12, %": 12})
+    plots.label(a, "(a) network utilisation", "number of subflows", "user data, % of the link")
+    plots.label(b, "(b) network drop rate", "number of subflows", "drops per packet")
+    a.legend()
+    return figure

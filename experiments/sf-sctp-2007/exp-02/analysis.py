@@ -14,7 +14,7 @@ def analyse(results: Results) -> Analysis:
     """Analyses the runs for the laboratory: claims, findings, tables and figures."""
     runs = results.grid("losses", paths.measures(P1, '"p2"')).only(engine=results.plan.engines[0])
     builder = claim_builder(results)
-    times = paths.together(runs, ("sf2", "sf1"), lambda means: means[0] / means[1], p2=1e-5)
+    times = paths.flows_without_luck(runs, ("sf2", "sf1"), lambda means: means[0] / means[1], p2=1e-5)
     models = {
         "sf1": lambda p2: paths.root_law(P1, RTT),
         "sf2": lambda p2: paths.root_law(p2, RTT),
@@ -49,7 +49,7 @@ def analyse(results: Results) -> Analysis:
             builder.claim(
                 "Z-II-4",
                 {
-                    f"SF-SCTP / shared, p2 = {p2:g}": paths.together(
+                    f"SF-SCTP / shared, p2 = {p2:g}": paths.flows_without_luck(
                         runs,
                         ("sf1", "sf2", "shared"),
                         lambda means: (means[0] + means[1]) / means[2],

@@ -62,11 +62,11 @@ def trips(runs: Grid) -> dict[str, Estimate]:
         "SF_1 over RTT1: exponent": paths.along(
             runs, "sf1", "delay", lambda delays, rates: exponent([trip(each) for each in delays], rates)
         ),
-        "SF_2 / SF_1 at RTT1 = 1 s": paths.together(
+        "SF_2 / SF_1 at RTT1 = 1 s": paths.flows_without_luck(
             runs, ("sf2", "sf1"), lambda means: means[0] / means[1], delay=LONGEST
         ),
         **{
-            f"both at RTT1 = {trip(delay):g} s, packets/s": paths.together(
+            f"both at RTT1 = {trip(delay):g} s, packets/s": paths.flows_without_luck(
                 runs, ("sf1", "sf2"), sum, delay=delay
             )
             for delay in (EQUAL, LONGEST)
@@ -115,4 +115,4 @@ def fit(runs: Grid, second: Grid) -> dict[str, Estimate]:
 def over_model(runs: Grid, flows: Mapping[str, tuple[float, float]], **at: float) -> Estimate:
     """Throughput over the models; flows have their loss rate and their round trip."""
     model = sum(paths.root_law(*each) for each in flows.values())
-    return paths.together(runs, tuple(flows), lambda means: sum(means) / model, **at)
+    return paths.flows_without_luck(runs, tuple(flows), lambda means: sum(means) / model, **at)

@@ -16,7 +16,8 @@ def analyse(results: Results) -> Analysis:
     seen = series.measure(results, "sampled", bottleneck.look)
     trips = results.grid("sampled", {"least": "min(a) FILTER (kind = 'rtt') / 1e9"}, kind="trace")
     together = {
-        sweep: series.measure(results, sweep, bottleneck.together) for sweep in ("sampled", "sampled-red")
+        sweep: series.measure(results, sweep, bottleneck.synchronisation)
+        for sweep in ("sampled", "sampled-red")
     }
     closely = series.measure(results, "closely", bottleneck.closely)
     red = series.measure(results_of(results, "exp-08"), "closely", bottleneck.closely)

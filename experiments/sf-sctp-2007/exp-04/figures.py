@@ -9,7 +9,7 @@ from anabranch_lab.run.grid import Grid
 from anabranch_lab.run.results import Results
 from anabranch_lab.show import plots
 
-from ..common import bottleneck
+from ..common import bottleneck, pictures
 
 
 def all_figures(results: Results, runs: Grid, claim: Claim) -> list[Entry]:
@@ -25,7 +25,7 @@ def all_figures(results: Results, runs: Grid, claim: Claim) -> list[Entry]:
             "figure-5-14",
             "Fig. 5.14: utilisation and drop rate over the number of subflows",
             "Means and 95 % intervals for both engines; crosses are published values with their tolerance.",
-            lambda: figure_5_14(runs, claim),
+            lambda: pictures.use_and_drops(runs, claim),
         ),
         Entry(
             "figure-5-19",
@@ -43,19 +43,6 @@ def figure_5_9(results: Results) -> Figure:
         (samples,) = series.load(results, "pictures", {"engine": results.plan.engines[0], "n": n}).values()
         columns.append((title, samples))
     return bottleneck.picture(columns, 1170.0, 1200.0)
-
-
-def figure_5_14(runs: Grid, claim: Claim) -> Figure:
-    """Utilisation (a) and drop rate (b)."""
-    figure, (a, b) = plots.panels(2)
-    for engine in runs.values("engine"):
-        plots.curve(a, runs.curve("user_data", over="n", engine=engine), engine)
-        plots.curve(b, runs.curve("drop_rate", over="n", engine=engine), engine)
-    plots.published(a, claim, {"n = 1, %": 1, "n = 12, %": 12})
-    plots.label(a, "(a) network utilisation", "number of subflows", "user data, % of the link")
-    plots.label(b, "(b) network drop rate", "number of subflows", "drops per packet")
-    a.legend()
-    return figure
 
 
 def figure_5_19(results: Results) -> Figure:

@@ -1,8 +1,5 @@
 """Experiment VIII: from runs to grades, figures and a finding."""
 
-from matplotlib.figure import Figure
-
-from anabranch_lab.judge.claims import Claim
 from anabranch_lab.judge.comparison import Measured
 from anabranch_lab.judge.experiment import Analysis, claim_builder, results_of
 from anabranch_lab.judge.experiment import Figure as Entry
@@ -10,7 +7,6 @@ from anabranch_lab.models import deterministic
 from anabranch_lab.run import cycles, series
 from anabranch_lab.run.grid import Grid
 from anabranch_lab.run.results import Results
-from anabranch_lab.show import plots
 
 from ..common import bottleneck, pictures
 
@@ -71,7 +67,7 @@ def analyse(results: Results) -> Analysis:
                 "figure-5-18",
                 "Fig. 5.18: utilisation and drop rate over the number of subflows under RED",
                 "Means and 95 % intervals; crosses are published values with their tolerance.",
-                lambda: figure_5_18(both, published),
+                lambda: pictures.use_and_drops(both, published),
             ),
         ],
         findings=[
@@ -136,16 +132,3 @@ def periodic(
         parts[f"autocorrelation of the {what} under RED"] = mine
         parts[f"autocorrelation of the {what}: Drop-Tail minus RED"] = fourth.sample(measure, n=1) - mine
     return parts
-
-
-def figure_5_18(runs: Grid, claim: Claim) -> Figure:
-    """Utilisation (a) and drop rate (b)."""
-    figure, (a, b) = plots.panels(2)
-    for engine in runs.values("engine"):
-        plots.curve(a, runs.curve("user_data", over="n", engine=engine), engine)
-        plots.curve(b, runs.curve("drop_rate", over="n", engine=engine), engine)
-    plots.published(a, claim, {"n = 1, %": 1, "n = 12, %": 12})
-    plots.label(a, "(a) network utilisation", "number of subflows", "user data, % of the link")
-    plots.label(b, "(b) network drop rate", "number of subflows", "drops per packet")
-    a.legend()
-    return figure

@@ -6,7 +6,7 @@ from anabranch_lab.judge.experiment import Figure as Entry
 from anabranch_lab.models import renewal, shared
 from anabranch_lab.show import plots
 
-from .judge import P1, P2, PHI, RTT, ratio, together, with_fcc
+from .judge import P1, P2, PHI, RTT, one_window, ratio, with_fcc
 
 
 def all_figures() -> list[Entry]:
@@ -29,7 +29,7 @@ def figure_4_2() -> Figure:
     common = renewal.throughput([shared.mean_loss([P1, p2]) for p2 in P2], RTT)
     for values, better, name, colour in (
         ([with_fcc(p2) for p2 in P2], own, "SF-SCTP with FCC", plots.SCTP),
-        ([together(p2) for p2 in P2], common, "SF-SCTP-shared", plots.TCP),
+        ([one_window(p2) for p2 in P2], common, "SF-SCTP-shared", plots.TCP),
     ):
         plots.model(a, P2, [bits * value for value in values], name, color=colour, linestyle="-")
         plots.model(a, P2, bits * better, f"{name}, renewal model", color=colour, linestyle="--")

@@ -17,14 +17,14 @@ def with_fcc(p2: float) -> float:
     return stochastic.association([P1, p2], RTT, PHI)
 
 
-def together(p2: float) -> float:
+def one_window(p2: float) -> float:
     """(4.27), bytes per second."""
     return float(shared.throughput([P1, p2], RTT))
 
 
 def ratio(p2: float) -> float:
     """The gain of windows of their own over one common window."""
-    return with_fcc(p2) / together(p2)
+    return with_fcc(p2) / one_window(p2)
 
 
 def claims(builder: ClaimBuilder) -> list[Claim]:

@@ -53,7 +53,7 @@ class Claim:
     readings: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     """The same parts where the text can be read in another way: shown beside, and not counted."""
     compared: tuple[Comparison, ...] = ()
-    """The comparisons behind its grade, for a correction over several claims (`together.py`)."""
+    """The comparisons behind its grade, for a correction over several claims (`correction.py`)."""
 
     @property
     def id(self) -> str:
@@ -127,6 +127,11 @@ class Claim:
 def word(grade: str, counts_as: str) -> str:
     """A grade in words: what nobody has published is not reproduced, it holds."""
     return (grades.OWN_WORDS if counts_as == OWN else grades.WORDS)[grade]
+
+
+def words(found: Sequence[Claim]) -> dict[str, str]:
+    """Every grade in words, for several claims: as of hypotheses where all are."""
+    return grades.OWN_WORDS if found and all(claim.own for claim in found) else grades.WORDS
 
 
 def compared(entry: Entry, measured: Mapping[str, Measured]) -> tuple[Comparison, ...]:

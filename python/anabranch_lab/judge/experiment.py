@@ -10,9 +10,9 @@ from types import ModuleType
 from ..plan import folders, plan
 from ..run.results import Results
 from ..show import claim_figures, overview
-from . import declared
+from . import toml_claims
 from .claims import Claim, ClaimBuilder
-from .exhibits import Figure, Table
+from .figures import Figure, Table
 
 __all__ = [
     "Analysis",
@@ -53,7 +53,7 @@ def claim_builder(results: Results) -> ClaimBuilder:
 def analyse(results: Results) -> Analysis:
     """Runs the experiment's own analysis over what is on disk; without one, every flow's goodput (`overview`).
 
-    Claims that say themselves what is measured (`declared`) are judged and drawn in either case.
+    Claims that say themselves what is measured (`toml_claims`) are judged and drawn in either case.
     """
     if (results.plan.folder / "analysis.py").is_file():
         found = _module(results.plan).analyse(results)
@@ -62,25 +62,25 @@ def analyse(results: Results) -> Analysis:
         tables, figures = overview.everything(results)
         found = Analysis(claims=[], tables=tables, figures=figures, headline=tables[0] if tables else None)
         alone = True
-    _judge_declared(results, found, alone)
+    _judge_toml_claims(results, found, alone)
     results.analyses[results.plan.name] = found
     return found
 
 
-def _judge_declared(results: Results, found: Analysis, alone: bool) -> None:
+def _judge_toml_claims(results: Results, found: Analysis, alone: bool) -> None:
     """Adds the claims that need no Python; `alone`: there is none, so every claim must be such a one."""
     builder = claim_builder(results)
     judged = {claim.id for claim in found.claims}
     short = results.plan.name.rpartition("/")[2]
     mine = [
-        declared.judge(results, builder, entry)
+        toml_claims.judge(results, builder, entry)
         for entry in folders.study_of(results.plan).claims.values()
-        if entry.experiment == short and entry.id not in judged and (alone or declared.declared(entry))
+        if entry.experiment == short and entry.id not in judged and (alone or toml_claims.is_one(entry))
     ]
     found.claims += mine
     found.figures[:0] = [claim_figures.figure(results, claim) for claim in mine if claim.parts]
     if alone:
-        found.findings += declared.findings(mine)
+        found.findings += toml_claims.findings(mine)
 
 
 def results_of(results: Results, name: str) -> Results:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from ..run import simulation
 from ..show import plots
+from ..verbs import VERBS
 from . import audit, engines, network, quantity, scenarios
 
 EXAMPLE = "anabranch-lab model --subflows 2 --loss 1e-3,1e-5 --rtt '500 ms' --phi n^2"
@@ -20,7 +21,7 @@ def add(commands: Any) -> None:
     """The verb and its options."""
     model = commands.add_parser(
         "model",
-        help="what an association gets on a network, by the models",
+        help=VERBS["model"],
         description="What an association gets on a network, by the models of Zou (2007) and ours (docs/explanation/models.md). "
         "Random losses (--loss), a Drop-Tail bottleneck (--rate and --queue), or both.",
         epilog=f"Example: {EXAMPLE}",

@@ -16,11 +16,10 @@ KINDS = {
     "S": "a shape or an order",
     "T": "arithmetic of printed numbers",
 }
-PUBLISHED, DERIVED, CALIBRATED, SETTLING, CONSISTENCY, OWN = (
+PUBLISHED, DERIVED, CALIBRATED, CONSISTENCY, OWN = (
     "published",
     "derived",
     "calibrated",
-    "settling",
     "consistency",
     "own",
 )
@@ -28,7 +27,6 @@ SORTS = {
     PUBLISHED: "published and printed",
     DERIVED: "derived from printed parameters",
     CALIBRATED: "calibrated: a parameter was fitted to the answer",
-    SETTLING: "settling: named beforehand to decide what the text leaves open",
     CONSISTENCY: "consistency: printed against printed",
     OWN: "our own hypotheses",
 }
@@ -67,7 +65,7 @@ class Expected:
     cause: str = ""
     """The cause for which it fails, where other parts fail by the same: they are one part then."""
     sweep: str = ""
-    """Where no Python judges it: the sweep that it is taken from (`judge/declared.py`) ..."""
+    """Where no Python judges it: the sweep that it is taken from (`judge/toml_claims.py`) ..."""
     measure: str = ""
     """... and what is measured there, such as `goodput of upload, Mbit/s`; `at` is the point then."""
 

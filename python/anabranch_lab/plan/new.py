@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ..verbs import VERBS
 from . import configuration
 from .plan import PlanError
 
@@ -26,7 +27,7 @@ def add(commands: Any) -> None:
     """The verb and its options."""
     command = commands.add_parser(
         "new",
-        help="make the folder of an experiment or of a study of one's own",
+        help=VERBS["new"],
         description="Makes a folder with a scenario, a plan with a sweep, a claim and a README. It runs as it is. In the folder of a study "
         "it makes one more experiment of it.",
     )

@@ -13,6 +13,7 @@ from rich.console import Console
 from ..plan import plan
 from ..plan.plan import Axis, PlanError
 from ..show import overview, plots, tables
+from ..verbs import VERBS
 from . import campaign, executors
 from .progress import PROGRESS, Recorded
 from .results import Results
@@ -32,7 +33,7 @@ def add(commands: Any) -> None:
     """The verb and its options."""
     command = commands.add_parser(
         "sweep",
-        help="run one scenario over a grid of values: a table and a plot",
+        help=VERBS["sweep"],
         description="Runs a scenario at every combination of the values of some axes, and prints means with 95 % intervals. "
         "What is on disk is not run again.",
         epilog="VALUES: `1,2,5`, `1..12`, `0..100 step 20`, `0..1 in 5` (evenly spaced), `1..100 log 5`; numbers take the unit behind "

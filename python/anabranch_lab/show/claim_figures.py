@@ -8,10 +8,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawn
 
-from ..judge import declared
+from ..judge import toml_claims
 from ..judge.claims import Claim, Part
-from ..judge.declared import Asked, Place
-from ..judge.exhibits import Figure
+from ..judge.figures import Figure
+from ..judge.toml_claims import Asked, Place
 from ..plan.plan import Axis
 from ..run.grid import Grid
 from ..run.results import Results
@@ -27,15 +27,15 @@ SPREAD = 20
 
 def figure(results: Results, claim: Claim) -> Figure:
     """The figure of a judged claim: its curves, and the comparisons of two points in a panel of their own."""
-    parts = declared.asked(results.plan, claim.entry)
-    grids = {id(part): declared.measure(results, part) for part in parts}
+    parts = toml_claims.asked(results.plan, claim.entry)
+    grids = {id(part): toml_claims.measure(results, part) for part in parts}
     caption = "Means and 95 % intervals. Black and grey: what is expected, a value with its tolerance or the side of a bound."
     return Figure(
         f"claim-{claim.id}",
         f"{claim.id}, {claim.grade}: {claim.entry.statement.rstrip('.')}",
         caption,
         lambda: _draw(claim, parts, grids),
-        alt=" ".join(declared.findings([claim])),
+        alt=" ".join(toml_claims.findings([claim])),
     )
 
 
@@ -97,7 +97,7 @@ def _curves(axes: Axes, parts: Sequence[Asked], grid: Grid, judged: Mapping[str,
         )
     log = all(isinstance(value, int | float) for value in values) and plots.by_factors(list(x.values()))
     plots.label(axes, measure.title, over.label, measure.unit, log_x=log)
-    axes.set_xticks(list(x.values()), [declared.text_of(value) for value in values])
+    axes.set_xticks(list(x.values()), [toml_claims.text_of(value) for value in values])
     axes.minorticks_off()
     _scale(axes, judged, parts)
     for part in parts:

@@ -8,13 +8,15 @@ import shtab
 from argparse_manpage.manpage import Manpage
 from rich.console import Console
 
+from ..verbs import VERBS
+
 
 def add(commands: Any) -> None:
     """The two commands."""
-    shells = commands.add_parser("completions", help="print the completions of a shell")
+    shells = commands.add_parser("completions", help=VERBS["completions"])
     shells.set_defaults(command=_completions)
     shells.add_argument("shell", choices=shtab.SUPPORTED_SHELLS, help="the shell")
-    pages = commands.add_parser("man", help="write the manual page")
+    pages = commands.add_parser("man", help=VERBS["man"])
     pages.set_defaults(command=_man)
     pages.add_argument("directory", type=Path, metavar="DIR", help="such as ~/.local/share/man/man1")
 

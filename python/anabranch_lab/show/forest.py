@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ..judge import grades
-from ..judge.claims import Claim, Part
+from ..judge.claims import Claim, Part, words
 from . import plots
 
 COLOURS = {
@@ -25,12 +25,17 @@ MOST = 4.0
 ROW = 0.19
 """Inches for a claim."""
 READ = (
-    "A row is a claim: its grade, its name, and how many of its parts are reproduced. A dot is a part with a published number (in studies of our own an expected "
+    "A row is a claim: its grade, its name, and how many of its parts have the grade A. A dot is a part with a published number (in studies of our own an expected "
     "one): where our value lies beside it (the line), with our 95 % interval. The shaded band is the tolerance, drawn equally wide for every claim; a dot in it "
     "agrees, an arrow lies farther off than the picture shows. Claims without a dot say a direction only, such as which of two is larger."
 )
 """How the picture is read."""
-CAPTION = f"{READ} {', '.join(f'{grade} {word}' for grade, word in grades.WORDS.items() if grade != grades.NOT_JUDGED)}."
+
+
+def caption(found: Sequence[Claim]) -> str:
+    """How the picture of these claims is read, with their grades in words."""
+    told = words(found)
+    return f"{READ} {', '.join(f'{grade} {word}' for grade, word in told.items() if grade != grades.NOT_JUDGED)}."
 
 
 def draw(found: Sequence[Claim], column: int = 22) -> Figure:
@@ -112,9 +117,9 @@ def _dot(axes: Axes, part: Part, row: float) -> None:
 
 def alt(found: Sequence[Claim]) -> str:
     """The same in words."""
-    words = grades.OWN_WORDS if all(claim.own for claim in found) else grades.WORDS
+    told = words(found)
     counted = [
-        f"{number} {grade} ({words[grade]})"
+        f"{number} {grade} ({told[grade]})"
         for grade in grades.WORDS
         if (number := sum(claim.grade == grade for claim in found))
     ]

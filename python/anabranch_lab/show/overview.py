@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure as Drawn
 
 from .. import stats
-from ..judge.exhibits import Figure, Table
+from ..judge.figures import Figure, Table
 from ..plan.plan import PlanError, Sweep
 from ..run import grid
 from ..run.results import Results

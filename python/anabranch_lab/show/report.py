@@ -17,12 +17,12 @@ import jinja2
 from anabranch import _core
 
 from ..judge import claims, grades
-from ..judge.exhibits import Figure
 from ..judge.experiment import Analysis
+from ..judge.figures import Figure
 from ..plan import plan
 from ..plan.folders import Study, study_of
 from ..run.results import Results
-from . import forest, notes, paper, pictures, plots, sources
+from . import forest, notes, pdf, pictures, plots, sources
 from .tables import report_number
 
 CLASSES = {
@@ -97,7 +97,7 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
         rows=_rows(study, found, {name: ""}, {name: [figure.name for figure in analysis.figures]})
         if study.single
         else [],
-        forest_caption=forest.CAPTION,
+        forest_caption=forest.caption(found),
         sources={claim.id: sources.of(study, claim) for claim in analysis.claims},
         figure_of={
             claim.id: _figure_of(claim, [figure.name for figure in analysis.figures])
@@ -233,12 +233,10 @@ class Pages:
                     "findings": [self._pages[name].analysis.sentence for name in mine],
                 }
             )
-        paper.write(
+        pdf.write(
             self.folder / "report.pdf",
             [
-                paper.Chapter(
-                    study.title, study.reference, study.about, self._told(study), self._claims(study)
-                )
+                pdf.Chapter(study.title, study.reference, study.about, self._told(study), self._claims(study))
                 for study in studies
             ],
             facts([page.results for page in self._pages.values()]),
@@ -273,7 +271,7 @@ class Pages:
             figures=self._front(),
             entries=overview,
             tallies=[],
-            grades=grades.WORDS,
+            grades=claims.words([claim for _, mine in self.by_study() for claim in mine]),
             forest_caption=forest.READ,
             table=[(name, claims.counts(mine)) for name, mine in self.by_study()],
             facts=facts([page.results for page in self._pages.values()]),
@@ -319,7 +317,7 @@ class Pages:
             glossary=study.glossary,
             settings=study.settings.settings,
             at_a_glance=_at_a_glance(self.folder, study, found),
-            forest_caption=forest.CAPTION,
+            forest_caption=forest.caption(found),
             engines=_engines([self._pages[name].results for name in mine], found),
             told=self._told(study),
             tallies=tallies(found),

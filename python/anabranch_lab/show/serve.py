@@ -9,9 +9,10 @@ from typing import Any
 
 from rich.console import Console
 
-from ..plan import configuration, folders, named
+from ..plan import configuration, folders, lookup
 from ..run import store
 from ..run.progress import PROGRESS
+from ..verbs import VERBS
 from . import report
 
 HOST = "127.0.0.1"
@@ -21,7 +22,7 @@ def add(commands: Any) -> None:
     """The verb and its options."""
     command = commands.add_parser(
         "serve",
-        help="show the report in a browser, with the progress of a running sweep",
+        help=VERBS["serve"],
         description="Shows the report of a folder for results at http://127.0.0.1:PORT, to this machine only. Pages say how far a "
         "sweep is that runs meanwhile.",
     )
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 def place(given: Path | None) -> Path:
     """The folder for results that is meant."""
     if given is None or any((given / name).is_file() for name in (folders.PLAN, configuration.STUDY)):
-        return named.out(given)
+        return lookup.out(given)
     return given
 
 

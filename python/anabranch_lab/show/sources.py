@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..judge import declared
+from ..judge import toml_claims
 from ..judge.claims import Claim
 from ..plan import folders
 
@@ -30,7 +30,7 @@ def of(study: folders.Study, claim: Claim) -> Sources:
     return Sources(
         _place(text, said, start),
         f"{_place(text, said, start)} (`measure`)"
-        if declared.declared(entry)
+        if toml_claims.is_one(entry)
         else _judge(folder, entry.id, start),
         _place(folder / folders.PLAN, 0, start),
         f"anabranch-lab studies --claim {entry.id}",

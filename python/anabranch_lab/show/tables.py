@@ -112,11 +112,15 @@ def found(results: Results, analysis: experiment.Analysis, *, alone: bool) -> li
 
 
 def in_a_line(claims: Sequence[judged.Claim]) -> str:
-    """How many claims got which grade."""
-    counts = {grade: sum(claim.grade == grade for claim in claims) for grade in grades.WORDS}
-    told = "; ".join(f"{count} {grades.WORDS[grade]}" for grade, count in counts.items() if count)
-    word = "claim" if len(claims) == 1 else "claims"
-    return f"{len(claims)} {word}" + (f": {told} (anabranch-lab claims says of each why)" if claims else "")
+    """How many claims got which grade; those that nobody has published hold or do not, and are counted apart."""
+    told = []
+    for own, words in ((False, grades.WORDS), (True, grades.OWN_WORDS)):
+        mine = [claim.grade for claim in claims if claim.own == own]
+        each = [f"{mine.count(grade)} {word}" for grade, word in words.items() if grade in mine]
+        kind = ("own claim" if own else "claim") + ("" if len(mine) == 1 else "s")
+        if mine:
+            told.append(f"{len(mine)} {kind}: {'; '.join(each)}")
+    return ". ".join(told) + " (anabranch-lab claims says of each why)" if told else "0 claims"
 
 
 def grades_again(then: Mapping[str, str], now: Mapping[str, str]) -> RichTable:

@@ -50,12 +50,21 @@ pub fn client() -> Endpoint {
     Endpoint::bind(&[local()], EndpointConfig::default()).unwrap()
 }
 
-/// Timers short enough for a test to wait for them.
+/// Timers short enough for a test to wait for them. A peer that is late for seconds, as on a busy machine, is waited for.
 pub fn impatient() -> Config {
     default_association().with(|c| {
         c.timers.rto_initial = anabranch_sctp::Duration::from_millis(100);
         c.timers.rto_min = anabranch_sctp::Duration::from_millis(100);
         c.timers.rto_max = anabranch_sctp::Duration::from_millis(400);
+        c.limits.association_max_retrans = 40;
+        c.limits.path_max_retrans = 40;
+        c.limits.max_init_retransmits = 40;
+    })
+}
+
+/// The same, for tests that wait until a peer is given up: after one to two seconds.
+pub fn soon_gives_up() -> Config {
+    impatient().with(|c| {
         c.limits.association_max_retrans = 4;
         c.limits.path_max_retrans = 4;
         c.limits.max_init_retransmits = 3;

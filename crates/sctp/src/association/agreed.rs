@@ -119,7 +119,7 @@ fn open_spaces(scope: &mut Scope<'_>, ours: Tsn, theirs: Tsn) {
         scope.open_receiving(fid, 0, theirs);
     }
     for fid in our_fids {
-        scope.sender.settle_subflow(scope.cx, SubflowId::new(fid));
+        scope.sender.subflow_changes().settle_subflow(scope.cx, SubflowId::new(fid));
     }
 }
 

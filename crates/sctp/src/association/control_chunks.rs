@@ -137,7 +137,7 @@ fn write_controls(
         CookieAck.emit(packet.buffer());
     }
     if from.scope.control.take(Kind::Cwr, path) {
-        from.scope.sender.write_cwr(from.scope.cx, packet.buffer());
+        from.scope.sender.all_lanes().write_cwr(from.scope.cx, packet.buffer());
     }
     if !write_errors(&mut from.scope, packet, limit, path)
         || !write_heartbeat_acks(&mut from.scope, packet, limit, path)
@@ -154,7 +154,7 @@ fn write_controls(
     }
     // "The data sender SHOULD always attempt to bundle an outgoing FORWARD TSN with outbound DATA chunks" (RFC 3758, 3.5, F2).
     let forwards = from.scope.cx.state.sends_data() && from.scope.sender.special().owes_forward();
-    if forwards && !from.scope.sender.write_forwards(from.scope.cx, packet, limit, path) {
+    if forwards && !from.scope.sender.messages().write_forwards(from.scope.cx, packet, limit, path) {
         return false;
     }
     // A packet that is full has no room for the HEARTBEAT: it goes first in the next.
@@ -314,7 +314,7 @@ fn write_setup(scope: &Scope<'_>, out: &mut Vec<u8>) {
     for fid in 0..=u8::MAX {
         let Some(at) = scope.sender.tables().space_of(fid) else { break };
         let a_fwnd = scope.receiver.credit_of(scope.cx, at);
-        Setup { a_fwnd, initial_fsn: scope.sender.initial_of(at).into() }.emit(fid, out);
+        Setup { a_fwnd, initial_fsn: scope.sender.tables().initial_of(at).into() }.emit(fid, out);
     }
 }
 

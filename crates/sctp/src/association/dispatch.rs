@@ -41,7 +41,7 @@ impl Association {
                 self.life
                     .in_shutdown(&mut scope_of!(self), |shutdown, scope| shutdown.heard(scope, had_data));
             }
-            self.sender.tell_writable(&mut self.cx);
+            self.sender.messages().tell_writable(&mut self.cx);
         }
         reading.outcome
     }
@@ -111,7 +111,7 @@ impl Association {
     /// Lifetimes have ended.
     #[cold]
     fn end_lifetimes(&mut self) {
-        self.sender.end_lifetimes(&mut self.cx);
+        self.sender.messages().end_lifetimes(&mut self.cx);
         self.after_abandonment();
     }
 
@@ -138,6 +138,6 @@ impl Association {
         if message.options.is_some() {
             self.subflow_manager().choose_subflow(&message)?;
         }
-        self.sender.send(&mut self.cx, message)
+        self.sender.messages().send(&mut self.cx, message)
     }
 }

@@ -167,7 +167,7 @@ impl Association {
         if config.timers.heartbeat_interval != before.timers.heartbeat_interval {
             self.path_manager().arm_heartbeats();
         }
-        self.sender.tell_writable(&mut self.cx);
+        self.sender.messages().tell_writable(&mut self.cx);
         Ok(())
     }
 }

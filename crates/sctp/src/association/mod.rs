@@ -344,6 +344,7 @@ impl Association {
     /// Another address of the peer, as if the peer had listed it: it is probed.
     #[cfg(test)]
     pub(crate) fn list_path(&mut self, remote: SocketAddr) -> crate::ids::PathId {
+        self.cx.paths.list(&[remote.ip()]);
         let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
         self.path_manager().probe(id);
         id
@@ -352,7 +353,7 @@ impl Association {
     /// The data of a subflow leaves on another path. False while some of it is under way on the one in use.
     #[cfg(test)]
     pub(crate) fn use_path(&mut self, subflow: u8, path: crate::ids::PathId) -> bool {
-        self.sender.use_path(&mut self.cx, SubflowId::new(subflow), path)
+        self.sender.subflow_changes().use_path(&mut self.cx, SubflowId::new(subflow), path)
     }
 
     pub(crate) fn set_trace(&mut self, on: bool) {

@@ -148,7 +148,8 @@ impl PacketWriter {
             return self.take_deferred(buf);
         }
         let state = from.scope.cx.state;
-        let mut chosen = if state.sends_data() { from.scope.sender.choose(from.scope.cx) } else { None };
+        let mut chosen =
+            if state.sends_data() { from.scope.sender.filling().choose(from.scope.cx) } else { None };
         let control =
             wants_control(from.scope.cx, from.scope.sender, from.scope.control, from.reconfig.as_deref());
         let sack = state.is_up() && from.scope.receiver.arrivals().owes_sack();
@@ -186,7 +187,12 @@ impl PacketWriter {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
             if from.scope.cx.state == State::CookieEchoed && !packet.has_no_chunks() {
                 rare();
-                chosen = from.scope.sender.choose_with_cookie(from.scope.cx).filter(|next| next.path == path);
+                chosen = from
+                    .scope
+                    .sender
+                    .filling()
+                    .choose_with_cookie(from.scope.cx)
+                    .filter(|next| next.path == path);
                 // Where a network drops the code point of the data, the COOKIE ECHO gets through without it.
                 let turn = from.phase.handshake().map_or(0, Handshake::code_point);
                 if turn > 0 {
@@ -273,14 +279,14 @@ fn write_sack_and_data(
     chosen: Option<&Next>,
 ) {
     if scope.cx.state.is_up() && scope.receiver.arrivals().has_pending_sack() {
-        let len = chosen.and_then(|next| scope.sender.first_chunk_len(scope.cx, next));
+        let len = chosen.and_then(|next| scope.sender.filling().first_chunk_len(scope.cx, next));
         scope.receiver.write_acknowledgements(scope.cx, packet, limit, len);
     }
     if chosen.is_none() {
         write_shutdown(scope, packet, limit, path);
     }
     if let Some(next) = chosen {
-        scope.sender.write_data(scope.cx, packet, limit, next);
+        scope.sender.filling().write_data(scope.cx, packet, limit, next);
     }
 }
 

@@ -108,7 +108,7 @@ impl Association {
     fn adopt_cookie(&mut self, cookie: &Cookie) {
         self.writer.set_local_tag(cookie.local_tag);
         self.writer.set_peer_tag(cookie.peer_tag);
-        self.sender.set_streams(cookie.outbound_streams);
+        self.sender.messages().set_streams(cookie.outbound_streams);
         self.receiver.set_streams(cookie.inbound_streams);
         self.cx.paths.list_anew(&cookie.addresses);
         learn_peer(&mut scope_of!(self), cookie.peer_rwnd, cookie.peer_initial_tsn);
@@ -144,7 +144,7 @@ impl Association {
             self.path_manager().probe(path);
         }
         self.path_manager().begin_mtu_search(primary);
-        self.sender.record_windows(&mut self.cx);
+        self.sender.all_lanes().record_windows(&mut self.cx);
         self.subflow_manager().ask_for_missing_fids();
         if shutdown_wanted {
             self.begin_shutdown();
@@ -173,7 +173,7 @@ impl Association {
         let Some(before) = self.life.take_asking() else { return Ok(()) };
         let config = Arc::clone(&self.cx.config);
         self.writer.set_peer_tag(init.tag);
-        self.sender.set_streams(config.streams.outbound.min(init.inbound_streams));
+        self.sender.messages().set_streams(config.streams.outbound.min(init.inbound_streams));
         self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
         self.cx.paths.list(&init.addresses);
         learn_peer(&mut scope_of!(self), init.a_rwnd, init.initial_tsn);
@@ -182,7 +182,7 @@ impl Association {
         }
         let agreed = offer.agree(&init.offer);
         self.agreed.adopt(&mut scope_of!(self), &agreed);
-        let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
+        let dropped = self.sender.messages().drop_ungranted_streams(&mut self.cx);
         self.handed_back.keep_unsent(dropped);
         self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
         let mut unrecognized = init.unrecognized;
@@ -199,7 +199,7 @@ impl Association {
         let handshake = before.echo(&self.cx, &self.receiver, cookie, &agreed);
         self.life.echo(&mut self.cx, handshake);
         // Data that rode with a COOKIE ECHO that was stale was marked before it was known what the peer agrees to now.
-        self.sender.after_marking(&mut self.cx);
+        self.sender.messages().after_marking(&mut self.cx);
         Ok(())
     }
 
@@ -262,7 +262,7 @@ impl Association {
         if self.life.handshake().is_some() {
             if self.cx.state == State::CookieWait || self.writer.tags().1 != cookie.peer_tag {
                 self.adopt_cookie(cookie);
-                let dropped = self.sender.drop_ungranted_streams(&mut self.cx);
+                let dropped = self.sender.messages().drop_ungranted_streams(&mut self.cx);
                 self.handed_back.keep_unsent(dropped);
                 self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
             }
@@ -270,7 +270,7 @@ impl Association {
             self.control.cancel(Kind::CookieEcho);
             self.cx.paths.probe_unconfirmed(&self.cx.config, source);
             self.enter_established();
-            self.sender.after_marking(&mut self.cx);
+            self.sender.messages().after_marking(&mut self.cx);
         } else {
             probe_behind_cookie_ack(&mut scope_of!(self));
         }
@@ -316,7 +316,7 @@ impl Association {
         if closed_by_user {
             self.begin_shutdown();
         } else {
-            self.sender.tell_writable(&mut self.cx);
+            self.sender.messages().tell_writable(&mut self.cx);
         }
     }
 }

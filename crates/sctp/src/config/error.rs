@@ -1,4 +1,4 @@
-//! Why a configuration is not allowed, or not any more.
+//! Errors of a configuration, and of a change to that of a living association.
 
 /// A value that cannot be set as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -6,7 +6,7 @@ pub enum ConfigError {
     /// No such value.
     #[error("unknown SCTP option `{key}`; allowed are {allowed}")]
     UnknownKey {
-        /// What was asked for.
+        /// The name asked for.
         key: String,
         /// Comma-separated list.
         allowed: String,
@@ -14,22 +14,22 @@ pub enum ConfigError {
     /// The text does not fit the value.
     #[error("SCTP option `{key}`: `{value}` is not allowed; expected {expected}")]
     BadValue {
-        /// Which value.
+        /// The value's name.
         key: &'static str,
-        /// What it was given.
+        /// The text given for it.
         value: String,
-        /// What it takes.
+        /// Its allowed values.
         expected: &'static str,
     },
     /// Values that do not fit each other, or no association.
     #[error("SCTP option {what}")]
     Misfit {
-        /// Which, and why.
+        /// The values concerned and the rule that they break, in a sentence.
         what: String,
     },
 }
 
-/// Why an option of a living association does not change.
+/// Reason why an option of a living association does not change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
     /// No such option, or no such value.
@@ -40,7 +40,7 @@ pub enum ChangeError {
         "SCTP option `{key}` counts from the beginning of an association only; those that can be changed are {allowed}"
     )]
     Fixed {
-        /// Which one.
+        /// The option.
         key: &'static str,
         /// Comma-separated list.
         allowed: String,
@@ -48,11 +48,11 @@ pub enum ChangeError {
     /// The option can be changed, but not in this association, or not to this value.
     #[error("SCTP option `{key}` stays {stays}: {why}")]
     Settled {
-        /// Which one.
+        /// The option.
         key: &'static str,
-        /// What it is.
+        /// Its value, which stays.
         stays: String,
-        /// Why, and what is possible.
+        /// The reason, and the changes that are possible instead.
         why: &'static str,
     },
     /// There is nothing to change any more.

@@ -18,19 +18,19 @@ use super::values::kinds::{CHECKSUMS, CODE_POINT, PACKET_SIZE, count};
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What kind of value: "switch", "number", "size", "time", "choice" or "list".
+    /// Type of the value: "switch", "number", "size", "time", "choice" or "list".
     pub kind: &'static str,
-    /// What a bare number counts, such as "B" or "PMDCS"; empty where it counts nothing, or the text has units.
+    /// Unit of a bare number, such as "B" or "PMDCS"; empty where it has none, or the text has units.
     pub unit: &'static str,
-    /// What it takes: the range of a number, the words of a choice.
+    /// Allowed values: the range of a number, the words of a choice.
     pub expected: &'static str,
-    /// Whether it can be changed while an association lives.
+    /// True if it can be changed while an association lives.
     pub changeable: bool,
-    /// Whether the peer is told of it in the handshake, or it follows from what the peer is told.
+    /// True if the handshake tells the peer the value, or something that follows from it.
     pub promised: bool,
-    /// What it does.
+    /// Its effect, in one sentence.
     pub doc: &'static str,
-    /// Where it comes from: a section of an RFC, a stack that does it, a study, or this project.
+    /// Its source: a section of an RFC, a stack that behaves so, a study, or this project.
     pub source: &'static str,
     place: Place,
 }

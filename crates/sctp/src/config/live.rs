@@ -1,20 +1,22 @@
-//! What can be changed while an association lives.
+//! Changes of the configuration while an association lives.
 
 use std::sync::LazyLock;
 
 use super::error::{ChangeError, ConfigError};
 use super::{Config, Coupling};
 
-/// Names of what can be changed while an association lives: what is looked at when it is needed, or is told to those who keep it. All else was
-/// agreed on with the peer, or has made something that exists.
+/// Names of the values that can be changed while an association lives: those that are looked up whenever they are
+/// needed, or whose change is passed on to the part that keeps them. All others were agreed on with the peer, or
+/// fixed the shape of something that exists.
 static CHANGEABLE: LazyLock<Vec<&str>> =
     LazyLock::new(|| Config::keys().iter().filter(|key| key.changeable).map(|key| key.name).collect());
 
 impl Config {
-    /// The first value that the peer was told as `told` has it, and that is another here: its name, what it is, and what was
-    /// told.
+    /// The first value that differs from the one promised to the peer, in `told`: its name, its value here, and the
+    /// value promised.
     pub(crate) fn first_promised_otherwise(&self, told: &Self) -> Option<(&'static str, String, String)> {
-        // What an INIT ACK tells of us, or follows from it: who answers an INIT must keep to it when the cookie comes back.
+        // An INIT ACK tells the peer these values, or something that follows from them: they must still hold when the
+        // cookie comes back.
         let mut promised = Self::keys().iter().filter(|key| key.promised);
         promised.find_map(|key| {
             let (value, told) = (key.value(self), key.value(told));
@@ -32,17 +34,18 @@ impl Config {
     /// Takes from `other` the values that can be changed while an association lives.
     pub fn take_changeable(&mut self, other: &Self) {
         for key in Self::keys().iter().filter(|key| key.changeable) {
-            // What another configuration shows is a text that it would take.
+            // `copy` cannot fail: the text that a configuration shows for a value is one that another accepts.
             let _ = key.copy(self, other);
         }
     }
 
-    /// Whether either has one window for all subflows: there are lanes for it, or none.
+    /// True if either configuration has one window for all subflows: a lane then serves several subflows, which
+    /// cannot change in life.
     fn shares_window(&self, other: &Self) -> bool {
         [self, other].iter().any(|config| config.subflows.coupling == Coupling::Shared)
     }
 
-    /// Whether an association with these values may have the others instead.
+    /// Checks that an association with these values may have those of `changed` instead.
     pub(crate) fn check_change(&self, changed: &Self) -> Result<(), ChangeError> {
         for key in Self::keys() {
             let value = key.value(changed);
@@ -70,7 +73,7 @@ impl Config {
         Ok(changed.check_fit()?)
     }
 
-    /// Why the receive window cannot be changed where subflows have parts of it.
+    /// The error for a change of the receive window where subflows have parts of it.
     pub(crate) fn settled_window(&self) -> ChangeError {
         let why = "each subflow has a part of the receive buffer to itself, and the handshake told the peer its size; it can be \
                    changed only while the subflow level agreed on is 0";

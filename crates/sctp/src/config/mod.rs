@@ -1,5 +1,5 @@
-//! What an association may be told, in groups; a profile ([`Config::named`]) is nothing but a set of values. As text every value
-//! has one flat name ([`Config::keys`]).
+//! Configuration of an association, in groups; a profile ([`Config::named`]) is nothing but a set of values. As text
+//! every value has one flat name ([`Config::keys`]).
 //!
 //! Where RFC 9260 names a parameter, the field has its name and the default is the RFC's (section 16). Values that
 //! only exist because older stacks behave differently say which stack.
@@ -44,9 +44,9 @@ pub struct Config {
     pub checksums: Checksums,
     /// Code point of the association's packets.
     pub dscp: Dscp,
-    /// How many streams there are, and which speaks next.
+    /// Numbers of streams, and the order in which streams send.
     pub streams: StreamConfig,
-    /// What an association may take, of memory and of patience.
+    /// Limits of an association: memory, and attempts.
     pub limits: LimitConfig,
     /// Timers and the round-trip time (RFC 9260, 6.3, 8.3 and 16).
     pub timers: TimerConfig,
@@ -54,15 +54,15 @@ pub struct Config {
     pub sack: SackConfig,
     /// Loss and the congestion window of a lane (RFC 9260, 7).
     pub congestion: CongestionConfig,
-    /// How packets are spread over the round trip.
+    /// Pacing: packets spread over the round trip.
     pub pacing: PacingConfig,
-    /// Subflows: which there are, how the two ends know of them, and how their windows hold together.
+    /// Subflows: their number, their signalling between the two ends, and the coupling of their windows.
     pub subflows: SubflowConfig,
-    /// How the MTU of a path becomes known.
+    /// Path MTU discovery.
     pub path_mtu: PathMtuConfig,
-    /// What is offered to the peer, and what the peer may do with it.
+    /// Extensions offered to the peer, and the requests that the peer may make with them.
     pub extensions: ExtensionConfig,
-    /// What other stacks do differently. The defaults are RFC 9260's; other values serve the profiles of those stacks.
+    /// Behaviour of other stacks. The defaults are RFC 9260's; other values serve the profiles of those stacks.
     pub emulation: EmulationConfig,
 }
 
@@ -74,7 +74,7 @@ impl Config {
         self
     }
 
-    /// Path Maximum DATA Chunk Size: what remains for one DATA chunk, header included, in a packet without other
+    /// Path Maximum DATA Chunk Size: the room for one DATA chunk, header included, in a packet without other
     /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
     ///
     /// As the two sizes below it is that of an IPv4 path without UDP that carries packets of the configured MTU. An association goes by
@@ -84,7 +84,7 @@ impl Config {
         self.max_packet().saturating_sub(12) & !3
     }
 
-    /// What windows are counted in, bytes.
+    /// Unit in which windows are counted, bytes.
     #[must_use]
     pub fn window_unit(&self) -> u32 {
         match self.emulation.window_unit {
@@ -99,19 +99,20 @@ impl Config {
         u32::from(self.mtu.saturating_sub(self.ip_overhead)).max(512) & !3
     }
 
-    /// Whether I-DATA is offered, for its own sake or because level 1 stands on it.
+    /// True if I-DATA is offered, for its own sake or because level 1 stands on it.
     #[must_use]
     pub fn offers_interleaving(&self) -> bool {
         self.extensions.interleaving || self.subflows.level == SubflowLevel::One
     }
 
-    /// Whether I-FORWARD-TSN is offered: partial reliability together with I-DATA (RFC 8260, 2.3.1), or level 1, which lists it.
+    /// True if I-FORWARD-TSN is offered: partial reliability together with I-DATA (RFC 8260, 2.3.1), or level 1,
+    /// which lists it.
     pub(crate) fn offers_i_forward_tsn(&self) -> bool {
         self.offers_interleaving()
             && (self.extensions.partial_reliability || self.subflows.level == SubflowLevel::One)
     }
 
-    /// Whether lanes have a timer besides T3-rtx that begins with a transmission.
+    /// True if lanes have a timer besides T3-rtx that begins with a transmission.
     #[inline]
     pub(crate) fn needs_loss_timer(&self) -> bool {
         self.congestion.tail_loss_probe || self.emulation.quirks.burst_before_sack

@@ -1,4 +1,4 @@
-//! What the parts that TCP has too are told (`anabranch_transport`).
+//! Settings of the parts shared with TCP (`anabranch_transport`), taken from the configuration.
 
 use anabranch_base::Duration;
 use anabranch_transport::clock::Clock;
@@ -11,13 +11,13 @@ use anabranch_transport::rtt::{Arithmetic, BackOff, RttRules};
 use super::{Config, CongestionControl, Coupling, InitialWindow};
 
 impl Config {
-    /// What timers follow.
+    /// Clock that timers follow: its tick, and whether they wait on a timer wheel.
     #[inline]
     pub(crate) fn clock(&self) -> Clock {
         Clock::new(self.emulation.timer_tick, self.emulation.timer_wheel, false)
     }
 
-    /// How round trips become an RTO.
+    /// Rules by which round-trip samples become an RTO.
     pub(crate) fn rtt_rules(&self) -> RttRules {
         let exact = self.emulation.timer_tick == Duration::ZERO;
         RttRules {
@@ -35,7 +35,7 @@ impl Config {
         }
     }
 
-    /// How packets are spread over the round trip; full ones hold `pmdcs` bytes of chunks.
+    /// Settings of the pacer; full packets hold `pmdcs` bytes of chunks.
     pub(crate) fn pacer_rules(&self, pmdcs: u32) -> PacerRules {
         PacerRules {
             gain: self.pacing.gain,
@@ -106,7 +106,7 @@ impl Config {
         })
     }
 
-    /// Whether packets are paced: a controller that follows a model of the path has no other way.
+    /// True if packets are paced: a controller that follows a model of the path has no other way.
     pub(crate) fn paces(&self) -> bool {
         self.pacing.enabled || self.congestion.control.algorithm == Algorithm::Bbr
     }

@@ -1,4 +1,4 @@
-//! Profiles: named sets of values. Each says only in what it differs.
+//! Profiles: named sets of values. Each lists only its differences.
 
 use anabranch_base::{Dscp, Duration};
 
@@ -61,7 +61,7 @@ impl Config {
             c.congestion.fast_recovery = FastRecovery::Off;
             c.emulation.pba_needs_full_window = false;
             c.emulation.pba_counts_twice = true;
-            // What was learnt by comparing with 2.35 is said of 2.35 only.
+            // Findings of the comparison with 2.35 hold for 2.35 only.
             c.emulation.fills_past_cwnd = false;
             c.emulation.sack_filled_hole = true;
         })

@@ -1,4 +1,4 @@
-//! Stacks that other people wrote: what the studies of 2005 and 2006 ran, Linux of today, and RACK-TLP. Their profiles.
+//! Profiles of stacks that other people wrote: those of the studies of 2005 and 2006, Linux of today, and RACK-TLP.
 
 use anabranch_base::Duration;
 
@@ -20,8 +20,9 @@ impl Config {
         })
     }
 
-    /// What a program of today wants of a network that it knows nothing of: nearly the whole rate of the path, with nothing to choose (docs/explanation/rate.md). CUBIC (RFC 9438) that leaves slow start by HyStart++ (RFC 9406), RACK-TLP
-    /// (RFC 8985), pacing (RFC 9002, 7.7), an initial window of ten packets (RFC 6928), and windows for a long fast path.
+    /// For a program of today on an unknown network: nearly the whole rate of the path, with nothing to choose
+    /// (docs/explanation/rate.md). CUBIC (RFC 9438) that leaves slow start by HyStart++ (RFC 9406), RACK-TLP (RFC
+    /// 8985), pacing (RFC 9002, 7.7), an initial window of ten packets (RFC 6928), and windows for a long fast path.
     #[must_use]
     pub fn modern() -> Self {
         Self::rfc9260_rack().with(|c| {
@@ -49,7 +50,8 @@ impl Config {
             c.limits.max_receive_window = 16 << 20;
             c.limits.max_send_buffer = 4 << 20;
             c.limits.stream_send_minimum = 8 << 10;
-            // Who offers no more than RFC 9260 gets what both have: more than enough costs nothing until it is used.
+            // A peer that offers no more than RFC 9260 gets the features that both have: streams beyond those cost
+            // nothing until they are used.
             c.streams.outbound = 2048;
             c.extensions.ecn = EcnMode::Classic;
             c.extensions.selected_gap_blocks = 8;
@@ -57,9 +59,9 @@ impl Config {
         })
     }
 
-    /// [`Config::modern`] with what a real network needs and no figure is drawn with: probes find the MTU of each path (RFC 8899).
-    /// Where no router says that a packet was too big, a path with a smaller MTU would be a black hole otherwise. And partial
-    /// reliability is offered (RFC 3758), as deployed stacks do.
+    /// [`Config::modern`] with two additions for real networks, with which no figure is drawn: probes find the MTU of
+    /// each path (RFC 8899), which would be a black hole where its MTU is smaller and no router says that a packet
+    /// was too big; and partial reliability is offered (RFC 3758), as deployed stacks do.
     #[must_use]
     pub fn for_networks() -> Self {
         Self::modern().with(|c| {
@@ -69,8 +71,8 @@ impl Config {
         })
     }
 
-    /// What data channels ask of SCTP (RFC 8831, 5 and 6; RFC 8261): every packet travels in a DTLS record over UDP, on one path, and
-    /// there is one subflow until another is opened.
+    /// The requirements of data channels on SCTP (RFC 8831, 5 and 6; RFC 8261): every packet travels in a DTLS record
+    /// over UDP, on one path, and there is one subflow until another is opened.
     #[must_use]
     pub fn webrtc() -> Self {
         Self::rfc9260().with(|c| {
@@ -84,7 +86,7 @@ impl Config {
             c.extensions.reconfiguration = true;
             c.extensions.partial_reliability = true;
             c.extensions.interleaving = true;
-            // A file on one channel must not stop what is typed on another.
+            // A file on one channel must not stop text that is typed on another.
             c.limits.stream_send_minimum = 8 << 10;
             // DTLS finds errors better than the CRC32c (RFC 9653, 6).
             c.extensions.zero_checksum = Some(ErrorDetection::Dtls);
@@ -133,7 +135,7 @@ impl Config {
         Self::rfc2960().with(|c| {
             c.profile = "kame-2006";
             c.limits.receive_window = 233_016;
-            // One packet at first, not one and what slops over.
+            // One packet at first, and no second one for user data that does not fit it.
             c.emulation.window_unit = WindowUnit::Mtu;
             c.congestion.initial_window = InitialWindow::FullPackets(1);
             c.congestion.fast_retransmit_threshold = 3;

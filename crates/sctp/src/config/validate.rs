@@ -1,4 +1,4 @@
-//! Whether the values of a configuration are allowed, and fit each other.
+//! Checks that the values of a configuration are allowed, and fit each other.
 
 use anabranch_base::Duration;
 
@@ -7,8 +7,8 @@ use super::key::KEYS;
 use super::{Algorithm, Config, EcnMode};
 
 impl Config {
-    /// Whether every value is one that [`Config::set`] would take, and the values fit each other. [`Endpoint::connect`] and
-    /// [`Endpoint::listen`] ask: fields can be set to anything.
+    /// Checks that every value is one that [`Config::set`] would take, and that the values fit each other.
+    /// [`Endpoint::connect`] and [`Endpoint::listen`] call it: fields can be set to anything.
     ///
     /// ```
     /// # use anabranch_sctp::{Config, Duration};
@@ -18,7 +18,7 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// The first value that is not allowed, by its flat name, or what does not fit.
+    /// The first value that is not allowed, by its flat name, or the values that do not fit each other.
     ///
     /// [`Endpoint::connect`]: crate::Endpoint::connect
     /// [`Endpoint::listen`]: crate::Endpoint::listen
@@ -33,12 +33,12 @@ impl Config {
         self.check_fit()
     }
 
-    /// Whether the values, each of which is allowed, fit each other.
+    /// Checks that the values, each of which is allowed, fit each other.
     pub(super) fn check_fit(&self) -> Result<(), ConfigError> {
         self.misfit().map_or(Ok(()), |what| Err(ConfigError::Misfit { what }))
     }
 
-    /// What does not fit, in a sentence.
+    /// The first misfit, as a sentence.
     fn misfit(&self) -> Option<String> {
         let least = |name: &str, value: u64, least: u64| {
             (value < least).then(|| format!("`{name}` is {value}: {least} is the least"))
@@ -92,7 +92,8 @@ impl Config {
                 (!self.controller_fits_coupling())
                     .then(|| format!("`congestion_control` {control} {text}, not with {coupling}"))
             })
-            // RFC 9331, 4.3: who sends ECT(1) must respond to marks as scalable controllers do; the model of BBR does not.
+            // RFC 9331, 4.3: a sender of ECT(1) must respond to marks as scalable controllers do; the model of BBR
+            // does not.
             .or_else(|| {
                 let model = self.congestion.control.algorithm == Algorithm::Bbr;
                 let l4s = self.extensions.ecn == EcnMode::L4s;

@@ -17,7 +17,7 @@ pub(crate) enum AckLayout {
     Sf2007,
 }
 
-/// What there is to say of a sequence space. A layout takes of it what it has a field for.
+/// Acknowledgement of a sequence space. A layout writes those values for which it has a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acknowledgement<'a> {
     pub(crate) cumulative: Tsn,
@@ -25,15 +25,15 @@ pub(crate) struct Acknowledgement<'a> {
     pub(crate) asn: Tsn,
     pub(crate) fid: u8,
     pub(crate) epoch: u8,
-    /// What is free of the receive buffer, and what of that the subflow may fill; bytes.
+    /// Free bytes of the receive buffer, and the number of them that the subflow may fill.
     pub(crate) a_rwnd: u32,
     pub(crate) a_fwnd: u32,
     pub(crate) gaps: &'a [GapBlock],
-    /// What these do not name keeps its state.
+    /// True if chunks that the gap blocks do not name keep their state.
     pub(crate) selected: bool,
     pub(crate) duplicates: &'a [Tsn],
     pub(crate) times: Option<ReceiveTime>,
-    /// How its packets came (RFC 3168), where both sides are ECN capable.
+    /// Marks of the packets received (RFC 3168), where both sides are ECN capable.
     pub(crate) counters: Option<EcnCounters>,
 }
 

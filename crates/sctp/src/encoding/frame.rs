@@ -5,7 +5,7 @@ use anabranch_wire::{Tsn, sf2007};
 
 use crate::stream::outbound::Fragment;
 
-/// The layout of a data chunk, and what it says besides its number and its message.
+/// The layout of a data chunk, and its contents besides its number and its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// DATA (RFC 9260, 3.3.1).
@@ -45,7 +45,7 @@ impl Framing {
         .emit(out);
     }
 
-    /// Everything but DATA. Apart, so that DATA costs what it did without it.
+    /// Everything but DATA. Apart, so that DATA costs no more with it than without it.
     #[inline(never)]
     fn emit_extended(self, flags: DataFlags, fragment: &Fragment, tsn: Tsn, out: &mut Vec<u8>) {
         let (stream, mid, payload) = (fragment.stream, fragment.mid, &fragment.payload[..]);

@@ -1,5 +1,6 @@
-//! How user data and its acknowledgement travel. The closed set of encodings is all that knows whether the number of a chunk
-//! is a TSN, an STSN or an FSN: what is read here becomes a [`DataChunk`], and what is to be said an [`Acknowledgement`].
+//! Encodings of user data and of its acknowledgement. Only the encodings, a closed set, know whether the number of a
+//! chunk is a TSN, an STSN or an FSN: chunks are read into a [`DataChunk`], and acknowledgements written from an
+//! [`Acknowledgement`].
 
 mod acknowledgement;
 mod frame;
@@ -14,7 +15,7 @@ use crate::negotiation::offer::Extensions;
 pub(crate) use acknowledgement::{AckLayout, Acknowledgement};
 pub(crate) use frame::Framing;
 
-/// What both sides speak.
+/// Encoding of data that both sides use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Encoding {
     /// DATA and SACK (RFC 9260).
@@ -29,7 +30,7 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The one that follows from what was agreed. The extension SF stands on I-DATA.
+    /// The encoding that follows from the extensions agreed on. The extension SF stands on I-DATA.
     pub(crate) fn of(agreed: &Extensions) -> Self {
         if agreed.sf2007.is_some() {
             Self::Sf2007
@@ -48,14 +49,14 @@ impl Encoding {
         if self == Self::Rfc9260 { Data::HEADER } else { IData::HEADER }
     }
 
-    /// Whether messages, and not only their fragments, have numbers that no other message of their stream has: I-DATA,
-    /// SF-DATA.
+    /// True if messages, and not only their fragments, have numbers that no other message of their stream has:
+    /// I-DATA, SF-DATA.
     #[inline]
     pub(crate) fn identifies_messages(self) -> bool {
         matches!(self, Self::Interleaved | Self::Sf)
     }
 
-    /// The layout of what is sent under a FID in its incarnation `epoch`.
+    /// The layout of chunks sent under a FID in its incarnation `epoch`.
     // rfc8260:2-1
     #[inline]
     pub(crate) fn framing(self, codes: &CodePoints, fid: u8, epoch: u8) -> Framing {
@@ -72,15 +73,15 @@ impl Encoding {
         }
     }
 
-    /// Whether a message is known by the sequence numbers of its fragments: "the TSNs for each
-    /// fragment of a fragmented user message MUST be strictly sequential" (RFC 9260, 3.3.1). I-DATA and SF-DATA number
-    /// fragments themselves.
+    /// True if a message is known by the sequence numbers of its fragments: "the TSNs for each fragment of a
+    /// fragmented user message MUST be strictly sequential" (RFC 9260, 3.3.1). I-DATA and SF-DATA number fragments
+    /// themselves.
     #[inline]
     pub(crate) fn needs_sequence(self) -> bool {
         matches!(self, Self::Rfc9260 | Self::Sf2007)
     }
 
-    /// The layout of an acknowledgement of what came under a FID.
+    /// The layout of an acknowledgement of chunks that came under a FID.
     #[inline]
     pub(crate) fn acknowledgement(self, fid: u8) -> AckLayout {
         match self {
@@ -91,7 +92,7 @@ impl Encoding {
     }
 }
 
-/// What any kind of data chunk says.
+/// Contents of any kind of data chunk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataChunk<'a> {
     pub(crate) flags: DataFlags,

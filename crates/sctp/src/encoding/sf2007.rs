@@ -25,7 +25,7 @@ pub(crate) fn read(raw: RawChunk<'_>) -> Option<Result<Incoming<'_>, ChunkError>
     }
 }
 
-/// What a data chunk says; its number has 24 bits, and is taken for the one closest to `near`.
+/// Contents of a data chunk; its number has 24 bits, and is taken for the one closest to `near`.
 pub(crate) fn data_chunk<'a>(data: &Data<'a>, near: Tsn) -> DataChunk<'a> {
     DataChunk {
         flags: data.flags,

@@ -66,7 +66,7 @@ impl Admission {
         }
     }
 
-    /// Whether one more INIT is answered, of `rate` a second; 0 is no limit.
+    /// Takes one INIT from the allowance of `rate` a second, 0 being no limit; true if it may be answered.
     pub(super) fn may_answer(&mut self, now: Instant, rate: u32) -> bool {
         self.init_allowance.take(now, rate)
     }
@@ -76,7 +76,7 @@ impl Admission {
         self.answered_inits.note(now, tag);
     }
 
-    /// Whether an INIT with that tag is a copy of one that was answered so.
+    /// True if an INIT with that tag is a copy of one that was answered for an association that is up.
     pub(super) fn has_answered(&self, now: Instant, tag: u32) -> bool {
         self.answered_inits.has(now, tag)
     }
@@ -158,7 +158,7 @@ impl Admission {
         id: IncomingId,
         answer: Option<Vec<u8>>,
     ) -> bool {
-        // What is stale goes when time is told.
+        // The lookup is at time zero, so that it drops nothing: stale entries are dropped when the time is set.
         let Some(waiting) = &mut self.waiting else { return false };
         let Some(held) = waiting.take(Instant::ZERO, id) else { return false };
         waiting.judge(&held, answer.clone());
@@ -184,7 +184,7 @@ impl Admission {
         waiting.announce().map(EndpointEvent::Incoming)
     }
 
-    /// When the first peer has waited too long.
+    /// Time at which the first peer has waited too long.
     #[inline]
     pub(super) fn next_end(&self) -> Option<Instant> {
         self.waiting.as_ref().and_then(|waiting| waiting.next_end())
@@ -206,7 +206,8 @@ impl Admission {
         }
     }
 
-    /// Whether a packet is from a peer that waits for our user: it may give up, and has nothing else to say that would be answered.
+    /// True if a packet is from a peer that waits for our user. An ABORT withdraws its request; nothing else that it
+    /// sends is answered.
     pub(super) fn hears(&mut self, meta: &Meta, packet: &Packet<'_>) -> bool {
         let Some(waiting) = &mut self.waiting else { return false };
         let mut chunks = packet.chunks().filter_map(|raw| Chunk::parse(raw.ok()?).ok());
@@ -239,7 +240,7 @@ impl Admission {
         });
     }
 
-    /// Whether there may be one more association, and one more with that source.
+    /// True if there may be one more association, and one more with that source.
     fn has_place(&self, asks: &Asking<'_, '_>, source: IpAddr) -> bool {
         let waiting = self.waiting.as_deref();
         if asks.registry.places() + waiting.map_or(0, Backlog::len) >= asks.config.max_associations {
@@ -253,7 +254,7 @@ impl Admission {
         asks.registry.count_of(network) + waiting.map_or(0, |waiting| waiting.count_of(network)) < most
     }
 
-    /// Whether a peer that asks from there, with that port, would find a place.
+    /// True if a request from `source` with these ports would find a place.
     pub(super) fn has_room(&self, asks: &Asking<'_, '_>, source: IpAddr, ports: (u16, u16)) -> bool {
         let room = room_of(asks.config);
         match self.waiting.as_deref() {

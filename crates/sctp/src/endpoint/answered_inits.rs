@@ -28,7 +28,7 @@ impl AnsweredInits {
         self.tags.push_back((now, tag));
     }
 
-    /// Whether an INIT with that tag is a copy of one that was answered.
+    /// True if an INIT with that tag is a copy of one that was answered.
     pub(super) fn has(&self, now: Instant, tag: u32) -> bool {
         self.tags.iter().any(|(at, known)| *known == tag && now.saturating_since(*at) < COPIES_COME_WITHIN)
     }

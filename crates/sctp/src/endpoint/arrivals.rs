@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use anabranch_base::{Instant, Meta, rare};
+use anabranch_base::{Instant, Meta, cold_path};
 use anabranch_wire::chunk::{Chunk, kind};
 use anabranch_wire::{Checksum, CommonHeader, Packet};
 
@@ -16,8 +16,8 @@ use crate::config::Checksums;
 use crate::state::State;
 
 impl Endpoint {
-    /// Hands in a datagram: an SCTP packet without IP or UDP header. What came to the broadcast address of a subnet must not be
-    /// handed in (RFC 9260, 8.4): the endpoint does not know the subnets of its host.
+    /// Hands in a datagram: an SCTP packet without IP or UDP header. Packets sent to the broadcast address of a
+    /// subnet must not be handed in (RFC 9260, 8.4): the endpoint does not know the subnets of its host.
     // rfc9260:3.1-1 rfc9260:6.8-4 rfc9260:8.4-1 rfc9260:8.4-5
     pub fn handle_datagram(&mut self, now: Instant, meta: Meta, bytes: &[u8]) {
         let meta = &meta;
@@ -37,9 +37,10 @@ impl Endpoint {
         }
     }
 
-    /// Whether a packet is one of those that need no CRC32c: its checksum is zero, it belongs to an association for which we have
-    /// announced what finds its errors instead, and it is none of those that "MUST include a correct CRC32c checksum" (RFC 9653,
-    /// 5.2, 5.3). "Otherwise, the endpoint MUST drop all SCTP packets with an incorrect CRC32c checksum."
+    /// True if a packet needs no CRC32c: its checksum is zero, it belongs to an association for which we have
+    /// announced an alternate error detection method, and it is none of those that "MUST include a correct CRC32c
+    /// checksum" (RFC 9653, 5.2, 5.3). "Otherwise, the endpoint MUST drop all SCTP packets with an incorrect CRC32c
+    /// checksum."
     // rfc9653:5.3-1 rfc9653:5.3-2
     #[inline(never)]
     fn may_lack_checksum(&self, meta: &Meta, bytes: &[u8]) -> bool {
@@ -71,12 +72,12 @@ impl Endpoint {
         // "to or from a non-unicast address" (8.4, 1); a driver may not know to which address of ours a packet came.
         let unicast = is_unicast(meta.source.ip()) && !is_group(meta.destination.ip());
         if !unicast {
-            rare();
+            cold_path();
             self.stateless.count().malformed += 1;
             return;
         }
         if !self.listening.may_use(header.destination_port) {
-            rare();
+            cold_path();
             match packet.bytes().get(CommonHeader::LEN) {
                 Some(&kind::INIT) => self.stateless.refuse_init(meta, packet),
                 _ => self.stateless.out_of_the_blue(meta, packet),
@@ -85,16 +86,16 @@ impl Endpoint {
         }
         match packet.bytes().get(CommonHeader::LEN) {
             Some(&kind::INIT) => {
-                rare();
+                cold_path();
                 self.on_init(now, meta, packet);
             }
             Some(&kind::COOKIE_ECHO) => {
-                rare();
+                cold_path();
                 self.on_cookie_echo(now, meta, packet);
             }
             Some(_) => self.dispatch(now, meta, packet),
             None => {
-                rare();
+                cold_path();
                 self.stateless.count().malformed += 1;
             }
         }
@@ -143,14 +144,14 @@ impl Endpoint {
         let Some(assoc) = self.registry.at_mut(index) else { return };
         let outcome = assoc.handle_chunks(now, meta, packet.chunks(), packet.bytes().len());
         if outcome.malformed {
-            rare();
+            cold_path();
             self.stateless.count().bad_chunks += 1;
         }
         if outcome.reply != Reply::None {
             self.answer_for(index, outcome.reply, meta, packet);
         }
         if outcome.confirmed {
-            rare();
+            cold_path();
             self.registry.map(index);
         }
         self.settle(now, index);
@@ -205,7 +206,8 @@ impl Endpoint {
                     return;
                 }
                 // "If the receiver is in COOKIE-ECHOED or COOKIE-WAIT state, the procedures in Section 8.4 SHOULD be
-                // followed" (8.5.1 E): wherever the chunk stands. Who refuses the cookie of a restart sends an ERROR, too.
+                // followed" (8.5.1 E), at whatever place in the packet the chunk stands: an end that refuses the
+                // cookie of a restart sends an ERROR, too.
                 Some(_)
                     if matches!(assoc.state(), State::CookieWait | State::CookieEchoed)
                         && rule_of(packet) == OutOfTheBlue::ShutdownComplete =>

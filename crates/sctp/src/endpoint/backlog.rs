@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::cookie::Cookie;
 use crate::incoming::{Incoming, IncomingId, Withdrawn};
 
-/// Verdicts that are remembered. Whoever echoes a cookie whose verdict was forgotten is asked about again.
+/// Verdicts that are remembered. When a cookie comes again whose verdict was forgotten, the user decides again.
 const MOST_VERDICTS: usize = 1024;
 /// Bytes that are kept of the packet that a cookie came in. Of a longer one the cookie alone is kept, and the peer sends its data again.
 const MOST_KEPT: usize = 4096;
@@ -20,7 +20,7 @@ const MOST_KEPT: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) cookie: Cookie,
-    /// Of the last packet that it came in.
+    /// Addresses and marks of the last packet that it came in.
     pub(super) meta: Meta,
     /// The SCTP packet, or as much of it as is kept.
     pub(super) packet: Vec<u8>,
@@ -73,7 +73,7 @@ pub(super) struct Backlog {
     verdicts: BTreeMap<Peer, Verdict>,
     /// In the order of time.
     judged: VecDeque<(Instant, Peer)>,
-    /// Of those that were announced.
+    /// Requests that were announced and do not wait any more, with the reason.
     gone: VecDeque<(IncomingId, Withdrawn)>,
     /// The first that may not have been announced.
     next: u64,
@@ -134,17 +134,17 @@ impl Backlog {
         self.held.get(&id.0).map(|held| &*held.told)
     }
 
-    /// Whether somebody waits there.
+    /// True if a request of this source with these ports waits.
     pub(super) fn has(&self, source: IpAddr, ports: (u16, u16)) -> bool {
         self.peers.contains_key(&(source, ports))
     }
 
-    /// Whether one more from there may wait.
+    /// True if one more request of this source may wait.
     pub(super) fn has_room(&self, source: IpAddr, room: Room) -> bool {
         self.held.len() < room.in_all && self.count_of(network_of(source)) < room.per_source
     }
 
-    /// How many wait whose addresses are from the first to the last.
+    /// Number of requests that wait from addresses between the first and the last of `network`.
     pub(super) fn count_of(&self, network: (IpAddr, IpAddr)) -> usize {
         self.peers.range(peers_at(network)).count()
     }
@@ -198,7 +198,8 @@ impl Backlog {
         }
     }
 
-    /// A packet came that is no COOKIE ECHO: whether it is from a peer that waits. `aborts`: it ends what the peer wanted.
+    /// A packet came that is no COOKIE ECHO: true if it is from a peer that waits. `aborts`: it withdraws the peer's
+    /// request.
     pub(super) fn hears(&mut self, peer: Peer, tag: u32, aborts: Option<bool>) -> bool {
         let Some((id, held)) = self.peers.get(&peer).and_then(|id| Some((*id, self.held.get(id)?))) else {
             return false;
@@ -213,13 +214,13 @@ impl Backlog {
         true
     }
 
-    /// When the next cookie becomes stale.
+    /// Time at which the next cookie becomes stale.
     pub(super) fn next_end(&self) -> Option<Instant> {
         // At its last moment it is good still.
         self.ends.first().map(|(at, _)| *at + anabranch_base::Duration::from_nanos(1))
     }
 
-    /// Forgets what is stale.
+    /// Forgets stale entries.
     pub(super) fn prune(&mut self, now: Instant) {
         while let Some((_, id)) = self.ends.first().copied().filter(|(until, _)| *until < now) {
             self.withdraw(id, Withdrawn::TooLate);

@@ -8,8 +8,8 @@ use crate::event::AssociationId;
 use crate::incoming::EndpointEvent;
 use crate::state::State;
 
-/// So many closed associations keep what can be taken back, besides the one that closed last: who asks for events first and acts then
-/// finds it.
+/// Number of closed associations that keep messages to be taken back, besides the one that closed last: a user who
+/// asks for all events first, and acts then, finds the messages.
 const HANDING_BACK: usize = 16;
 
 /// The state of an endpoint that drains.
@@ -20,11 +20,11 @@ enum Drain {
     No,
     /// Associations end.
     Running,
-    /// The user has been told that all have ended.
-    Told,
+    /// [`EndpointEvent::Drained`] has been given: all associations have ended.
+    Reported,
 }
 
-/// When closed associations are freed, and what is told of that.
+/// Closed associations: the rules by which they are freed, and the events about them.
 #[derive(Debug)]
 pub(super) struct Closing {
     /// They stay until the user releases them.
@@ -50,7 +50,7 @@ impl Closing {
         }
     }
 
-    /// Whether closed associations stay until the user releases them.
+    /// True if closed associations stay until the user releases them.
     pub(super) fn keeps(&self) -> bool {
         self.keeps
     }
@@ -81,13 +81,13 @@ impl Closing {
         }
     }
 
-    /// Whether an association may be there to be freed.
+    /// True if an association may be there to be freed.
     #[inline]
     pub(super) fn has_ended(&self) -> bool {
         !self.ended.is_empty()
     }
 
-    /// Frees what has closed and was read. Those whose last packet has not left are looked at again; those with something to read
+    /// Frees associations that have closed and were read. Those whose last packet has not left are looked at again; those with something to read
     /// when it was read; those with something to take back when it was, or when they are more than [`HANDING_BACK`].
     #[cold]
     pub(super) fn free_ended(&mut self, registry: &mut Registry) {
@@ -135,7 +135,7 @@ impl Closing {
         }
     }
 
-    /// Whether the endpoint drains, or has drained.
+    /// True if the endpoint drains, or has drained.
     pub(super) fn is_draining(&self) -> bool {
         self.drain != Drain::No
     }
@@ -146,7 +146,7 @@ impl Closing {
         if self.drain != Drain::Running || !nothing {
             return None;
         }
-        self.drain = Drain::Told;
+        self.drain = Drain::Reported;
         Some(EndpointEvent::Drained)
     }
 }

@@ -15,7 +15,7 @@ pub struct EndpointConfig {
     pub local: SocketAddr,
     /// Our first SCTP port; others come with [`Endpoint::open_port`](crate::Endpoint::open_port) and [`Endpoint::connect_from`](crate::Endpoint::connect_from).
     pub port: u16,
-    /// Whether checksums are verified on what arrives and computed for answers that belong to no association.
+    /// Verifying the checksums of packets that arrive, and computing those of answers that belong to no association.
     pub checksums: Checksums,
     /// Associations beyond which INIT and COOKIE ECHO are answered with an ABORT, "Out of Resource" (RFC 9260, 5.1); those that
     /// wait for the user count, too, and those that have closed and are not freed as the user has not read all of them yet (but not
@@ -24,23 +24,26 @@ pub struct EndpointConfig {
     /// Bytes by which the receive windows of all associations together may exceed those that they begin with
     /// ([`LimitConfig::max_receive_window`](crate::config::LimitConfig::max_receive_window)).
     pub window_budget: u64,
-    /// INITs a second, of all sources together, beyond which they are dropped without an answer: whoever sent one repeats it. Those
-    /// of peers with an association count, too. Endpoints that share a socket each count for themselves. 0: all are answered.
+    /// INITs a second, of all sources together, beyond which they are dropped without an answer: their senders repeat
+    /// them. Those of peers with an association count, too. Endpoints that share a socket each count for themselves.
+    /// 0: all are answered.
     pub max_inits_per_second: u32,
-    /// How associations are let in.
+    /// Admission of associations.
     pub accept: AcceptConfig,
-    /// Closed associations stay, with their counters, until [`Endpoint::release`](crate::Endpoint::release). Otherwise one is freed when [`Endpoint::poll_event`](crate::Endpoint::poll_event) is
-    /// asked again after it gave [`Event::Closed`](crate::Event::Closed), its last packet has left and its messages have been read, of all streams. What is to
-    /// be looked at, its user looks at when the event comes. What can be taken back stays until it is, of the 16 that closed last;
-    /// these take no place.
+    /// Closed associations stay, with their counters, until [`Endpoint::release`](crate::Endpoint::release).
+    /// Otherwise one is freed when [`Endpoint::poll_event`](crate::Endpoint::poll_event) is called again after it
+    /// gave [`Event::Closed`](crate::Event::Closed), its last packet has left and its messages have been read, of all
+    /// streams: its counters can be read when that event comes. Of the 16 that closed last, messages that can be
+    /// taken back stay until they are; these associations take no place.
     pub keep_closed: bool,
-    /// How long a key signs State Cookies. It opens them as long as who was given one may repeat it, so that an outage ends no handshake.
+    /// Time for which a key signs State Cookies. It verifies them for as long as a peer may repeat its COOKIE ECHO,
+    /// so that a change of keys ends no handshake.
     pub cookie_key_life: Duration,
     /// Nothing but this project is on the network: associations may use encodings that other stacks misread
     /// ([`SubflowLevel::Sf2007`](crate::config::SubflowLevel::Sf2007)). Simulators set it; drivers of real sockets must
     /// not, unless they are on a loopback.
     pub allow_private_encodings: bool,
-    /// Which of several endpoints this is that have the same addresses: the verification tags that it draws say so.
+    /// Number of this endpoint among several with the same addresses: the verification tags that it draws carry it.
     pub shard: Shard,
 }
 

@@ -42,7 +42,7 @@ impl Endpoint {
         self.listening.close_port(port);
     }
 
-    /// Whether associations are accepted.
+    /// True if associations are accepted.
     #[must_use]
     pub fn is_listening(&self) -> bool {
         self.listening.config().is_some()

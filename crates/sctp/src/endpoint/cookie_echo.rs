@@ -1,4 +1,4 @@
-//! COOKIE ECHO: what a State Cookie that comes back is good for (RFC 9260, 5.1.5, 5.2.4).
+//! COOKIE ECHO: effects of a State Cookie that comes back (RFC 9260, 5.1.5, 5.2.4).
 
 use anabranch_wire::sf2007::SetupParams;
 
@@ -46,8 +46,9 @@ impl Admission {
         };
         let existing =
             cookie.addresses.iter().find_map(|address| asks.registry.by_peer(*address, cookie.ports()));
-        // Whoever got our INIT ACK somewhere else has no say in an association, whatever it lists; nor has its cookie from
-        // a time when there was none. Where the COOKIE ECHO comes from proves nothing: the cookie says who was asked.
+        // A peer whose INIT ACK went to an address that an association has not confirmed cannot change that
+        // association, whatever addresses it lists; nor can its cookie from a time before the association. The source
+        // of the COOKIE ECHO proves nothing: the cookie holds the address that was confirmed.
         if existing.is_some_and(|index| !asks.registry.is_confirmed(index, shown.ip())) {
             asks.stateless.count().bad_cookies += 1;
             return CookieOutcome::Nothing;
@@ -108,11 +109,13 @@ impl Admission {
         }
     }
 
-    /// Whether none of the tags of a cookie are those of an association that is up: the peer has restarted, and before its COOKIE ECHO came one of an
-    /// earlier incarnation had made the association that there is, or had restarted it, so the Tie-Tags are none, or of one that
-    /// is gone. "For any case not shown in Table 12, the cookie SHOULD be silently discarded": the peer would repeat it in vain until
-    /// it is stale, and be told so then. It is told at once, asks again, and restarts. If the sender is the incarnation that is gone, the error
-    /// finds nobody, as it has that one's tag. While we ask ourselves, our own handshake decides.
+    /// True if no tag of a cookie is that of the association, which is up: the peer has restarted, and the COOKIE
+    /// ECHO of an earlier incarnation, which came first, has made or restarted the association that exists; therefore
+    /// the cookie has no Tie-Tags, or those of an association that is gone. "For any case not shown in Table 12, the
+    /// cookie SHOULD be silently discarded": the peer would repeat it in vain until it is stale, and get a Stale
+    /// Cookie error then. It gets that error at once, sends another INIT, and restarts. If the sender is the
+    /// incarnation that is gone, the error finds nobody, as it has the tag of that one. False while our own handshake
+    /// runs, which decides then.
     fn is_of_another_time(&self, asks: &Asking<'_, '_>, index: u32, cookie: &Cookie) -> bool {
         asks.registry.at(index).is_some_and(|a| {
             let (local, peer) = a.tags();
@@ -137,15 +140,17 @@ impl Admission {
         let (local, peer) = assoc.tags();
         let (local_matches, peer_matches) = (cookie.local_tag == local, cookie.peer_tag == peer);
         let ties_match = (cookie.local_tie, cookie.peer_tie) == self.tie_tags((local, peer));
-        // (B) both asked at the same time, or (D) the same cookie again. What an incarnation of the peer echoes that asked before the one
-        // whose cookie we have echoed is a copy that comes late, or comes again.
+        // (B) both asked at the same time, or (D) the same cookie again. A cookie that the peer obtained before the
+        // one that we have echoed belongs to an earlier incarnation of the peer: it is a copy that comes late, or
+        // comes again.
         if local_matches && !peer_matches && assoc.echoed_newer(cookie) {
             asks.stateless.count().bad_cookies += 1;
             return CookieOutcome::Nothing;
         }
         if !local_matches && ties_match {
-            // (A) the peer restarted. If it has the same tag it begins anew after a Stale Cookie error (5.2.6), and another cookie of before made
-            // this association: who is up echoes nothing. The INIT was checked for new addresses (5.2.2); the association may have others now.
+            // (A) the peer restarted. If it has the same tag it begins anew after a Stale Cookie error (5.2.6), and
+            // another cookie from before made this association: an end that is up echoes no cookie. The INIT was
+            // checked for new addresses (5.2.2); the association may have others now.
             if cookie.addresses.iter().any(|address| !assoc.knows_address(*address)) {
                 asks.stateless.count().bad_cookies += 1;
                 return CookieOutcome::Nothing;
@@ -169,10 +174,11 @@ impl Admission {
     }
 }
 
-/// Whether the peer has restarted in mid-handshake, and its INIT came before the COOKIE ACK of before: its cookie has our tag, which
-/// 5.2.1 repeats, but we are up with the peer that is gone. A new tag of the peer alone (5.2.4 B) would join two sequence spaces; and
-/// under our old tag and TSNs, SACKs for the one that is gone would count as those of the new. It is to ask again, and
-/// restarts then as any other (A). A copy that comes late looks alike, and its sender is gone.
+/// True if the peer has restarted in mid-handshake, and its INIT came before the COOKIE ACK of its former
+/// incarnation: its cookie has our tag, which 5.2.1 repeats, but we are up with the incarnation that is gone. A new
+/// tag of the peer alone (5.2.4 B) would join two sequence spaces; and under our old tag and TSNs, SACKs for the
+/// former incarnation would count as those of the new. The peer has to ask again, and restarts then as any other (A).
+/// A copy that comes late looks alike, and its sender is gone.
 fn is_late_restart(asks: &Asking<'_, '_>, index: u32, cookie: &Cookie) -> bool {
     asks.registry.at(index).is_some_and(|a| {
         let (local, peer) = a.tags();

@@ -9,21 +9,23 @@ use crate::cookie::{Cookie, CookieKey, KeyNumber};
 /// Keys that open cookies, the one that signs among them. Each has a number of its own in the cookies that it signs, so a forged one costs one MAC.
 const MOST_KEYS: usize = KeyNumber::COUNT;
 
-/// However long a configuration has callers repeat: a key is not kept for longer beyond the life of its cookies.
+/// Limit of a key's use beyond the life of its cookies, however long the configuration has peers repeat a COOKIE
+/// ECHO.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(3600);
 
-/// The key of the moment and those before that somebody may still come back with. A key is replaced when an INIT is answered and the key is older
-/// than its life; so an endpoint that is not asked needs no timer. It opens cookies as long as who has one repeats it: beyond its life a cookie
-/// is answered with a COOKIE ACK, if it made the association there is (5.2.4 D), or else with a Stale Cookie error (5.1.5), and not with silence.
+/// The current key, and earlier ones whose cookies may still come back. A key is replaced when an INIT is answered
+/// and the key is older than its life; so an endpoint that is not asked needs no timer. It verifies cookies for as
+/// long as a peer may repeat them: beyond its life a cookie is answered with a COOKIE ACK, if it made the association
+/// that exists (5.2.4 D), or else with a Stale Cookie error (5.1.5), and not with silence.
 #[derive(Debug)]
 pub(super) struct CookieKeys {
     current: CookieKey,
     number: KeyNumber,
-    /// When the key of the moment was first used; `None` before.
+    /// Time at which the current key was first used; `None` before.
     since: Option<Instant>,
-    /// When nobody comes back any more with a cookie under the key of the moment.
+    /// Time after which no cookie under the current key comes back.
     good_until: Instant,
-    /// Those before, the oldest first; empty, and without memory, until a key is replaced.
+    /// Earlier keys, the oldest first; empty, and without memory, until a key is replaced.
     older: Vec<Older>,
 }
 
@@ -41,8 +43,8 @@ impl CookieKeys {
         Self { current, number: KeyNumber::FIRST, since: None, good_until: Instant::ZERO, older: Vec::new() }
     }
 
-    /// Signs a cookie and fills it up to `size`; with a new key, if the last one is older than `life`. Who gets the cookie repeats it for
-    /// `patience`.
+    /// Signs a cookie and fills it up to `size`; with a new key, if the last one is older than `life`. The peer may
+    /// repeat the cookie for `patience`.
     // rfc9260:5.1.3-5
     pub(super) fn seal(
         &mut self,
@@ -99,8 +101,9 @@ impl CookieKeys {
     }
 }
 
-/// For how long a caller repeats its COOKIE ECHO before it gives up, if it is configured as we are: T1-cookie with its back-off, and one expiry
-/// more than Max.Init.Retransmits (5.1.4, 6.3.3). With the defaults 243 s, the last COOKIE ECHO after 183 s.
+/// Time for which a peer repeats its COOKIE ECHO before it gives up, if it is configured as we are: T1-cookie with
+/// its back-off, and one expiry more than Max.Init.Retransmits (5.1.4, 6.3.3). With the defaults 243 s, the last
+/// COOKIE ECHO after 183 s.
 pub(super) fn patience(config: &Config) -> Duration {
     let longest = config.timers.longest_init_rto();
     let mut rto = config.timers.rto_initial.min(longest);

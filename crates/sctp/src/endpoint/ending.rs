@@ -7,9 +7,10 @@ use crate::association::End;
 use super::Endpoint;
 
 impl Endpoint {
-    /// Ends everything in order: nothing is accepted any more and who waits is refused, as after [`Endpoint::stop_listening`];
-    /// `connect` and `listen` are refused; every association is shut down, and aborted where that takes longer than `patience`.
-    /// [`EndpointEvent::Drained`](crate::EndpointEvent::Drained) tells when all have ended and their last packets have left.
+    /// Ends everything in order: nothing is accepted any more and requests that wait are refused, as after
+    /// [`Endpoint::stop_listening`]; `connect` and `listen` are refused; every association is shut down, and aborted
+    /// where that takes longer than `patience`. [`EndpointEvent::Drained`](crate::EndpointEvent::Drained) tells when
+    /// all have ended and their last packets have left.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -20,7 +21,7 @@ impl Endpoint {
     /// let now = two.now;
     /// two.ends[0].drain(now, Some(Duration::from_secs(30)));
     /// assert_eq!(two.ends[0].poll_endpoint_event(), None);
-    /// two.exchange(); // what was accepted is delivered first
+    /// two.exchange(); // accepted messages are delivered first
     /// assert_eq!(two.ends[0].poll_endpoint_event(), Some(EndpointEvent::Drained));
     /// assert_eq!(two.z().receive().map(|message| message.len()), Some(50_000));
     /// # Ok::<(), SendError>(())
@@ -48,7 +49,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether [`Endpoint::drain`] was asked for.
+    /// True if [`Endpoint::drain`] was asked for.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.closing.is_draining()

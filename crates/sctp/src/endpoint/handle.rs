@@ -15,7 +15,7 @@ use crate::options::{MessageId, Reliability};
 use crate::undelivered::Undelivered;
 
 /// One association of an endpoint, with the commands that a user has for it ([`Endpoint::association`]). It shows all that
-/// an [`Association`] shows. When it is dropped the endpoint looks at what the commands have changed: poll it then.
+/// an [`Association`] shows. When it is dropped the endpoint looks at the changes that the commands have made: poll it then.
 ///
 /// ```
 /// # use anabranch_base::Instant;
@@ -68,7 +68,7 @@ impl AssociationHandle<'_> {
         self.endpoint.registry.known_mut(self.id)
     }
 
-    /// As [`AssociationHandle::get`], for a command that may change more than what there is to send.
+    /// As [`AssociationHandle::get`], for a command that may change more than the data to send.
     fn command(&mut self, now: Instant) -> &mut Association {
         self.changed = Some(now);
         self.get()
@@ -83,7 +83,7 @@ impl AssociationHandle<'_> {
     /// # let mut two = Two::up(config);
     /// let now = two.now;
     /// let first = two.a().send(now, Message::new(1, vec![7; 15_000]))?;
-    /// let second = two.a().send(now, Message::new(2, vec![7; 15_000]))?; // what goes beyond the limit is taken
+    /// let second = two.a().send(now, Message::new(2, vec![7; 15_000]))?; // a message that goes beyond the limit is taken
     /// assert!(first < second);
     /// assert_eq!(two.send(3, 1), Err(SendError::Full));
     /// two.exchange();
@@ -106,7 +106,7 @@ impl AssociationHandle<'_> {
     }
 
     /// Says how reliable messages are that do not say so themselves: those of one stream, or of every stream that was not named
-    /// (`None`). It counts for messages handed in from now on. If the handshake finds that the peer does not skip what is given up, it
+    /// (`None`). It counts for messages handed in from now on. If the handshake finds that the peer does not skip messages that are given up, it
     /// has no effect: [`Association::is_partially_reliable`] tells.
     ///
     /// ```
@@ -129,17 +129,17 @@ impl AssociationHandle<'_> {
     /// ```
     ///
     /// # Errors
-    /// When there is no such stream, or it is known that the peer does not skip what is given up.
+    /// When there is no such stream, or it is known that the peer does not skip messages that are given up.
     pub fn set_reliability(
         &mut self,
         stream: Option<u16>,
         reliability: Reliability,
     ) -> Result<(), SendError> {
         let (sender, cx) = self.get().sending();
-        sender.set_reliability(cx, stream, reliability)
+        sender.messages().set_reliability(cx, stream, reliability)
     }
 
-    /// Whether the fate of every message is told that does not say otherwise ([`MessageOptions::fate`]).
+    /// Turns reports of fate on or off for every message that does not choose for itself ([`MessageOptions::fate`]).
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -158,8 +158,9 @@ impl AssociationHandle<'_> {
         self.get().sending().0.special_mut().tell_fates(on);
     }
 
-    /// Whether [`Event::SenderDry`] tells that nothing is left to be sent or acknowledged (RFC 6458, 6.1.9): at once where that is
-    /// so now, else as soon as it is, and each time again after something was handed in.
+    /// Turns [`Event::SenderDry`] on or off, which says that nothing is left to be sent or acknowledged (RFC 6458,
+    /// 6.1.9). It comes at once where that is so now, else as soon as it is, and each time again after something was
+    /// handed in.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -178,7 +179,7 @@ impl AssociationHandle<'_> {
     pub fn tell_when_dry(&mut self, now: Instant, on: bool) {
         let (sender, cx) = self.command(now).sending();
         cx.set_now(now);
-        sender.tell_when_dry(cx, on);
+        sender.messages().tell_when_dry(cx, on);
     }
 
     /// The next message; frees its place in the receive window.
@@ -191,7 +192,7 @@ impl AssociationHandle<'_> {
         if message.is_none() {
             self.endpoint.closing.note_read(&self.endpoint.registry, self.id);
         } else if association.owes_sack() {
-            // What reading can set off is a window update.
+            // Reading can set off nothing but a window update.
             self.endpoint.registry.queue(self.id.index);
         }
         message
@@ -200,12 +201,14 @@ impl AssociationHandle<'_> {
     /// The next message of one stream; frees its place in the receive window. A stream that is not read fills the window, which
     /// all share, and keeps nothing else from being read.
     ///
-    /// From the first call on [`Event::Readable`] is told for each stream by itself: where the stream had nothing to read. What waits
-    /// on other streams then is told at once. [`AssociationHandle::receive`] goes on to take what was delivered first.
+    /// From the first call on [`Event::Readable`] is told for each stream by itself: where the stream had nothing to
+    /// read. For streams with messages that wait then it is told at once. [`AssociationHandle::receive`] goes on to
+    /// take messages in the order of their delivery.
     ///
-    /// A closed association stays, and takes a place of `max_associations`, until all of its streams are read: who reads only some of
-    /// them takes the rest after [`Event::Closed`], or says [`Endpoint::release`](crate::Endpoint::release); else a peer fills the
-    /// places with messages on a stream that nobody reads.
+    /// A closed association stays, and takes a place of `max_associations`, until all of its streams are read. After
+    /// reading only some of them, read the rest after [`Event::Closed`], or call
+    /// [`Endpoint::release`](crate::Endpoint::release); else a peer fills the places with messages on a stream that
+    /// nobody reads.
     ///
     /// [`Event::Closed`]: crate::Event::Closed
     ///
@@ -247,10 +250,10 @@ impl AssociationHandle<'_> {
     /// When there is no such stream.
     pub fn set_stream_value(&mut self, stream: u16, value: u16) -> Result<(), SendError> {
         let (sender, cx) = self.get().sending();
-        sender.set_stream_value(cx, stream, value)
+        sender.messages().set_stream_value(cx, stream, value)
     }
 
-    /// Asks for [`Event::BufferedLow`] each time what is buffered ([`Association::buffered_bytes`]) of a stream, or of all (`None`), falls
+    /// Asks for [`Event::BufferedLow`] each time the buffered data ([`Association::buffered_bytes`]) of a stream, or of all (`None`), falls
     /// from more than `bytes` to so many or fewer; `None` asks for it no more.
     ///
     /// ```
@@ -271,10 +274,10 @@ impl AssociationHandle<'_> {
     /// [`Event::BufferedLow`]: crate::Event::BufferedLow
     pub fn set_low_threshold(&mut self, stream: Option<u16>, bytes: Option<usize>) -> Result<(), SendError> {
         let (sender, cx) = self.get().sending();
-        sender.set_low_threshold(cx, stream, bytes)
+        sender.messages().set_low_threshold(cx, stream, bytes)
     }
 
-    /// Says what the paths carry: IP packets of so many bytes, 576 to 65,535 (RFC 6458, 8.1.12: `spp_pathmtu`). Fragments of messages
+    /// Sets the MTU of the paths: IP packets of so many bytes, 576 to 65,535 (RFC 6458, 8.1.12: `spp_pathmtu`). Fragments of messages
     /// that have left keep their size; those that are sent again may have to be fragmented by IP (RFC 9260, 6.9).
     ///
     /// # Errors
@@ -287,7 +290,7 @@ impl AssociationHandle<'_> {
         Ok(())
     }
 
-    /// Leaves it to discovery again what the paths carry, after [`AssociationHandle::set_path_mtu`] (RFC 6458, 8.1.12:
+    /// Leaves the MTU of the paths to discovery again, after [`AssociationHandle::set_path_mtu`] (RFC 6458, 8.1.12:
     /// `SPP_PMTUD_ENABLE`); how, says [`PathMtuConfig`](crate::config::PathMtuConfig).
     pub fn discover_path_mtu(&mut self, now: Instant) {
         self.command(now).path_manager().discover_path_mtu(now);
@@ -299,7 +302,7 @@ impl AssociationHandle<'_> {
     }
 
     /// Ends the association once everything has been delivered, or after `patience`, whichever comes first: then the peer gets an
-    /// ABORT, [`CloseReason::ShutdownDeadline`](crate::CloseReason::ShutdownDeadline) says so, and what was not delivered is handed back
+    /// ABORT, [`CloseReason::ShutdownDeadline`](crate::CloseReason::ShutdownDeadline) says so, and messages that were not delivered are handed back
     /// ([`Event::SendFailed`](crate::Event::SendFailed)). Another call sets another time.
     ///
     /// ```
@@ -336,7 +339,8 @@ impl AssociationHandle<'_> {
         self.command(now).subflow_manager().add_subflow(now, spec)
     }
 
-    /// Closes a subflow; its streams move to subflow `to`. What it has in flight is acknowledged or sent again as before.
+    /// Closes a subflow; its streams move to subflow `to`. Its chunks in flight are acknowledged or sent again as
+    /// before.
     ///
     /// # Errors
     /// When the association is ending, one of the subflows is not open, or they are the same.
@@ -388,8 +392,8 @@ impl AssociationHandle<'_> {
         reconfig.reset_streams(&mut scope, direction, streams)
     }
 
-    /// Asks for a reset of all streams and both TSN spaces (RFC 6525, SSN/TSN reset). What was given before is delivered
-    /// first. [`Event::AssociationReset`] tells what became of it.
+    /// Asks for a reset of all streams and both TSN spaces (RFC 6525, SSN/TSN reset). Messages given before are
+    /// delivered first. [`Event::AssociationReset`] has the outcome.
     ///
     /// # Errors
     /// As [`AssociationHandle::reset_streams`]; also within 30 s of the last time, and while subflows have sequence spaces
@@ -559,6 +563,6 @@ impl AssociationHandle<'_> {
 
     /// The largest windows in the statistics count from now on.
     pub fn reset_peaks(&mut self) {
-        self.get().sending().0.reset_peaks();
+        self.get().sending().0.all_lanes().reset_peaks();
     }
 }

@@ -11,11 +11,11 @@ use crate::state::State;
 
 /// Of a common header: ports and verification tag, which every ICMP message quotes.
 const QUOTED: usize = 8;
-/// Where an INIT has its Initiate Tag in a packet.
+/// Offset of the Initiate Tag in a packet with an INIT, bytes.
 const INITIATE_TAG: usize = 16;
 
 impl Endpoint {
-    /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows what nobody but the peer and the
+    /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows a value that nobody but the peer and the
     /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (10, ICMP6).
     // rfc9260:10-1 rfc9260:10-4 rfc6951:5.5-1
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {

@@ -7,11 +7,11 @@ use super::registry::Registry;
 use crate::association::{fresh_identity, random_tag};
 use crate::shard::Shard;
 
-/// Draws what makes an association known to its peer, and to nobody else.
+/// Draws the tags and numbers that only an association and its peer know.
 #[derive(Debug)]
 pub(super) struct Identities {
     rng: SecretRng,
-    /// Which of several endpoints this is that have the same addresses: the tags say so.
+    /// Number of this endpoint among several with the same addresses: the tags carry it.
     shard: Shard,
 }
 
@@ -37,7 +37,7 @@ impl Identities {
         }
     }
 
-    /// A stream of its own for an association, so that what one draws changes no other.
+    /// A stream of its own for an association, so that the draws of one change no other.
     pub(super) fn fork(&mut self) -> SecretRng {
         self.rng.fork()
     }

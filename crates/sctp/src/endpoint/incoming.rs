@@ -15,8 +15,9 @@ use crate::event::AssociationId;
 use crate::incoming::{AcceptError, IncomingId};
 
 impl Endpoint {
-    /// Lets somebody in who waits, with a configuration of its own: from now on it is like any other association. What the INIT ACK has
-    /// told the peer must be as [`Endpoint::listen`] has it: streams, receive window, extensions.
+    /// Accepts a request that waits, with a configuration of its own: from now on it is an association like any
+    /// other. Values that the INIT ACK has told the peer must be as [`Endpoint::listen`] has them: streams, receive
+    /// window, extensions.
     ///
     /// ```
     /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -61,26 +62,27 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Turns somebody away who waits: an ABORT with a User-Initiated Abort cause and `reason` (RFC 9260, 3.3.10.12), also to copies of the
-    /// same COOKIE ECHO that come later. False when nobody waits with that number.
+    /// Turns away a request that waits: an ABORT with a User-Initiated Abort cause and `reason` (RFC 9260,
+    /// 3.3.10.12), also to copies of the same COOKIE ECHO that come later. False when none waits with that number.
     pub fn refuse(&mut self, id: IncomingId, reason: &[u8]) -> bool {
         self.admission.decide(&mut self.stateless, id, Some(causes::user_abort(reason)))
     }
 
-    /// Answers nothing to somebody who waits, nor to copies of the same COOKIE ECHO that come later: it gives up by its own
-    /// timers. It may ask again with another INIT. False when nobody waits with that number.
+    /// Leaves a request that waits without an answer, and copies of the same COOKIE ECHO that come later: the peer
+    /// gives up by its own timers. It may ask again with another INIT. False when none waits with that number.
     pub fn ignore(&mut self, id: IncomingId) -> bool {
         self.admission.decide(&mut self.stateless, id, None)
     }
 
-    /// How many wait for [`Endpoint::accept`].
+    /// Number of requests that wait for [`Endpoint::accept`].
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.admission.waiting()
     }
 
-    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so do a cookie that was given before and those
-    /// who wait for [`Endpoint::accept`]. Associations that exist live on, and may restart.
+    /// Accepts no associations any more: an INIT gets an ABORT (RFC 9260, 5.1, 8.4), and so do a cookie that was
+    /// given before and the requests that wait for [`Endpoint::accept`]. Associations that exist live on, and may
+    /// restart.
     pub fn stop_listening(&mut self) {
         self.listening.stop();
         self.admission.turn_all_away(&mut self.stateless);

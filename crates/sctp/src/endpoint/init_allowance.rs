@@ -13,7 +13,7 @@ pub(super) struct InitAllowance {
 }
 
 impl InitAllowance {
-    /// Whether another INIT is answered, of `rate` a second; 0 is no limit.
+    /// True if another INIT may be answered, of `rate` a second; 0 is no limit.
     pub(super) fn take(&mut self, now: Instant, rate: u32) -> bool {
         if rate == 0 {
             return true;
@@ -32,7 +32,7 @@ impl InitAllowance {
 mod tests {
     use super::*;
 
-    /// A burst of a second's worth, then the rate; what was not used does not add up, and a clock that steps back blocks nothing.
+    /// A burst of a second's worth, then the rate; unused allowance does not add up, and a clock that steps back blocks nothing.
     #[test]
     fn so_many_in_a_second() {
         let mut allowance = InitAllowance::default();

@@ -92,9 +92,9 @@ impl Admission {
         None
     }
 
-    /// An INIT that lists the address of a peer of ours but does not come from it, or from another UDP port of it: behind a NAT,
-    /// that may be another host with the same address (draft-ietf-tsvwg-rfc6951-bis). Anybody can write that, so it touches no
-    /// association, and whoever sent it is not told our tag.
+    /// An INIT that lists the address of a peer of ours but does not come from it, or from another UDP port of it:
+    /// behind a NAT, that may be another host with the same address (draft-ietf-tsvwg-rfc6951-bis). Anybody can write
+    /// that, so it touches no association, and its sender is not told our tag.
     // rfc9260:5.2.1-3 rfc9260:5.2.1-4
     fn on_init_of_a_stranger(
         &mut self,
@@ -119,7 +119,7 @@ impl Admission {
                 peer.addresses.insert(0, source);
                 return self.on_unexpected_init(asks, index, &Meta { source: passed, ..*meta }, &peer);
             }
-            // Our SHUTDOWN ACK is sent again anyway, and makes room for what the peer may want now (9.2).
+            // Our SHUTDOWN ACK is sent again anyway, and makes room for the peer's new association (9.2).
             (State::CookieWait | State::CookieEchoed | State::ShutdownAckSent, _) => {
                 asks.stateless.count().out_of_the_blue += 1;
             }
@@ -247,7 +247,8 @@ impl Admission {
             offer,
         };
         asks.stateless.count().inits_answered += 1;
-        // The INIT says already what its sender accepts; of the answer to it nothing else is demanded (RFC 9653, 5.2).
+        // The INIT says already that its sender accepts zero checksums; nothing else is demanded of the answer to it
+        // (RFC 9653, 5.2).
         let zero = cookie.extensions.sends_zero_checksum;
         let checksum = if zero { ChecksumOut::Zero } else { ChecksumOut::Compute };
         asks.stateless.reply_with(checksum, meta, peer.tag, packet, |out| {

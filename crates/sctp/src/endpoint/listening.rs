@@ -1,4 +1,4 @@
-//! At which ports associations are let in, and with what configuration.
+//! Ports at which associations are accepted, and their configuration.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Of an endpoint with this first port, which lets nobody in yet.
+    /// The state of an endpoint with this first port that accepts nobody yet.
     pub(super) fn new(first: u16, allows_private: bool) -> Self {
         Self { config: None, first, ports: None, allows_private, validated: None, takes_zero_checksum: false }
     }
@@ -40,13 +40,13 @@ impl Listening {
         self.config.as_ref().filter(|_| open)
     }
 
-    /// Whether there may be anything at a port.
+    /// True if there may be anything at a port.
     #[inline]
     pub(super) fn may_use(&self, port: u16) -> bool {
         port == self.first || self.ports.is_some()
     }
 
-    /// Whether a packet may come without a checksum.
+    /// True if a packet may come without a checksum.
     #[inline]
     pub(super) fn takes_zero_checksum(&self) -> bool {
         self.takes_zero_checksum
@@ -61,7 +61,7 @@ impl Listening {
         Ok(())
     }
 
-    /// Whether an association may have this configuration.
+    /// Checks that an association may have this configuration.
     pub(super) fn check(&mut self, config: &Arc<Config>) -> Result<(), ConnectError> {
         self.validate(config)?;
         if config.subflows.level == SubflowLevel::Sf2007 && !self.allows_private {

@@ -1,8 +1,8 @@
 //! The endpoint: finds the association for a packet, answers INIT without keeping state, and deals with what
 //! belongs to nobody (RFC 9260, 5.1, 5.2, 8.4, 8.5).
 //!
-//! Methods come in four kinds: `handle_*` take what came from outside, commands take what the user wants
-//! ([`Endpoint::association`] has those of one association), `poll_*` give what must go out, and the rest only look. After any `handle_*` or command, poll until nothing comes:
+//! Methods come in four kinds: `handle_*` take input from outside, commands take the wishes of the user
+//! ([`Endpoint::association`] has those of one association), `poll_*` give output, and the rest only look. After any `handle_*` or command, poll until nothing comes:
 //! `poll_transmit`, then `poll_event`, then `poll_timeout`. Every `handle_*` and command may change the answers of
 //! all three.
 
@@ -103,7 +103,7 @@ impl Endpoint {
         self.registry.get(id)
     }
 
-    /// Counters of what belongs to no association.
+    /// Counters of packets and events that belong to no association.
     #[must_use]
     pub fn endpoint_stats(&self) -> &EndpointStats {
         self.stateless.stats()
@@ -128,7 +128,7 @@ impl Endpoint {
         self.registry.iter_mut().flat_map(|assoc| assoc.trace_mut().drain())
     }
 
-    /// An association gets what all have from the endpoint.
+    /// Gives an association the budget and the trace settings that all of an endpoint share.
     fn equip(&mut self, id: AssociationId) {
         if let Some(assoc) = self.registry.get_mut(id) {
             assoc.set_budget(&self.budget);

@@ -47,7 +47,7 @@ impl Endpoint {
         None
     }
 
-    /// Whether [`Endpoint::poll_transmit`] is to be asked: it may have something. A driver that shares an endpoint with its users asks
+    /// True if [`Endpoint::poll_transmit`] may have a packet. A driver that shares an endpoint with its users calls
     /// this after a command.
     #[must_use]
     #[inline]
@@ -55,7 +55,7 @@ impl Endpoint {
         self.registry.has_ready() || !self.stateless.is_empty()
     }
 
-    /// Whether [`Endpoint::poll_event`] is to be asked: it may have something.
+    /// True if [`Endpoint::poll_event`] may have an event.
     #[must_use]
     #[inline]
     pub fn has_events(&self) -> bool {
@@ -106,8 +106,9 @@ impl Endpoint {
         }
     }
 
-    /// Packets that are to leave now, each with where it goes. Each has memory of its own; a driver that sends many at once, or again
-    /// into the same buffer, asks [`Endpoint::poll_transmit`]. What is not taken from the iterator leaves later.
+    /// Packets that are to leave now, each with its destination. Each has memory of its own; a driver that sends many
+    /// at once, or again into the same buffer, calls [`Endpoint::poll_transmit`]. Packets that are not taken from the
+    /// iterator leave later.
     ///
     /// ```
     /// # use anabranch_sctp::{Endpoint, Instant};

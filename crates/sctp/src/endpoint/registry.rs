@@ -205,7 +205,7 @@ impl Registry {
         self.open
     }
 
-    /// How many associations take a place: open, or closed and not read yet.
+    /// Number of associations that take a place: open, or closed and not read yet.
     pub(super) fn places(&self) -> usize {
         self.open + self.lingering.len()
     }
@@ -250,7 +250,7 @@ impl Registry {
         self.slots.get(index as usize)?.assoc.as_deref()
     }
 
-    /// Whether an association has that address for sure: only what comes from there, or was answered there, may touch it.
+    /// True if an association has confirmed that address: only packets from there, or answered there, may touch it.
     pub(super) fn is_confirmed(&self, index: u32, address: IpAddr) -> bool {
         self.at(index).is_some_and(|a| a.confirmed_addresses().any(|confirmed| confirmed == address))
     }
@@ -313,7 +313,7 @@ impl Registry {
         self.ready.front().copied()
     }
 
-    /// Whether some association may have something to send.
+    /// True if some association may have something to send.
     #[inline]
     pub(super) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
@@ -340,7 +340,7 @@ impl Registry {
         }
     }
 
-    /// Whether some association may have events.
+    /// True if some association may have events.
     #[inline]
     pub(super) fn has_events(&self) -> bool {
         !self.eventful.is_empty()

@@ -17,7 +17,8 @@ pub(super) enum Worth {
     Association,
     /// Nothing: it made one, which has ended.
     Nothing,
-    /// Nothing: an association with its peer has ended since it was made. Whoever echoes it in good faith may ask again.
+    /// Nothing: an association with its peer has ended since it was made. A peer that echoes it in good faith may ask
+    /// again.
     Outlived,
 }
 
@@ -28,13 +29,14 @@ struct End {
     tags: (u32, u32),
 }
 
-/// A COOKIE ECHO that arrives once more, late or replayed, after its association has ended would set it up again: the DATA behind
-/// it would be delivered twice, and the peer knows nothing of the ghost. Cookies are not remembered, as answering an INIT keeps no
-/// state, and there are more of them than made an association: those of incarnations before a restart, of both sides of a
-/// collision, of an INIT that came twice. So the end of an association is remembered, until every cookie made before it is
-/// stale: none of them, of that peer, is good any more. That is one entry for each address of a peer and one life of a cookie,
-/// some 100 bytes, and at most [`MOST`]: when more associations end, cookies made before the oldest end that is remembered are
-/// no good for any peer, and who is in the middle of a handshake then begins it anew.
+/// Ends of associations, remembered against COOKIE ECHOs that arrive once more, late or replayed. Such a chunk would
+/// set the association up again: the DATA behind it would be delivered twice, and the peer knows nothing of that
+/// association. Cookies are not remembered, as answering an INIT keeps no state, and there are more of them than made
+/// an association: those of incarnations before a restart, of both sides of a collision, of an INIT that came twice.
+/// So the end of an association is remembered, until every cookie made before it is stale: none of them, of that
+/// peer, is good any more. That is one entry for each address of a peer and one life of a cookie, some 100 bytes, and
+/// at most [`MOST`]: when more associations end, cookies made before the oldest end that is remembered are no good
+/// for any peer, and a peer in the middle of a handshake then begins it anew.
 #[derive(Debug, Default)]
 pub(super) struct SpentCookies {
     ends: BTreeMap<Peer, End>,
@@ -42,11 +44,11 @@ pub(super) struct SpentCookies {
     order: VecDeque<(Instant, Peer)>,
     /// The last end of all.
     last: Option<Instant>,
-    /// When the newest cookie says that it was made.
+    /// Time of creation that the newest cookie carries.
     newest: Instant,
     /// The last end that was forgotten before its time.
     forgotten: Option<Instant>,
-    /// The longest life of a cookie, and when the last one becomes stale.
+    /// The longest life of a cookie, and the time at which the last one becomes stale.
     life: Duration,
     good_until: Instant,
 }
@@ -67,7 +69,8 @@ impl SpentCookies {
     /// The association with those tags, ours and the peer's, has ended; its peer had those confirmed addresses.
     pub(super) fn ended(&mut self, now: Instant, tags: (u32, u32), peers: impl Iterator<Item = Peer>) {
         self.prune(now);
-        // Who only asks has made no cookie, and has nothing to remember.
+        // An endpoint that has made no cookie within a cookie's life, as one that only connects, has nothing to
+        // remember.
         if now > self.good_until {
             return;
         }
@@ -103,7 +106,7 @@ impl SpentCookies {
         worth
     }
 
-    /// Forgets what no cookie is left for.
+    /// Forgets ends for which no cookie is left.
     fn prune(&mut self, now: Instant) {
         while self.order.front().is_some_and(|(at, _)| *at + self.life < now) {
             self.take_first();
@@ -182,7 +185,7 @@ mod tests {
         let later = spent.made(at(10), LIFE);
         assert!(later > at(10));
         assert_eq!(spent.worth(at(20), &cookie(later, 6, peer(1))), Worth::Association);
-        // What is stale by then is nobody's business here.
+        // A stale cookie needs no entry: nobody accepts it any more.
         assert_eq!(spent.worth(at(70), &cookie(at(10), 6, peer(1))), Worth::Outlived);
         spent.prune(at(71));
         assert!(spent.ends.is_empty() && spent.order.is_empty());
@@ -215,7 +218,7 @@ mod tests {
             assert_ne!(spent.worth(now, &cookie(at(1), n, peer(n))), Worth::Association, "{n}");
             assert_eq!(spent.worth(now, &cookie(now, n + 1, peer(n))), Worth::Association, "{n}");
         }
-        // All is forgotten in the end, and what was made in time is good.
+        // Everything is forgotten in the end, and a cookie made in time is good.
         let now = at(500);
         assert_eq!(spent.worth(now, &cookie(at(499), 1, peer(1))), Worth::Association);
         assert!(spent.order.is_empty() && spent.ends.is_empty() && spent.forgotten.is_none());

@@ -16,7 +16,7 @@ use crate::stats::EndpointStats;
 /// Answers that may wait. Beyond it they are dropped: a flood gets no larger answer than this.
 const MAX_WAITING: usize = 1024;
 
-/// Answers packets that belong to no association, and counts what belongs to none.
+/// Answers packets that belong to no association, and counts them.
 #[derive(Debug)]
 pub(super) struct Stateless {
     /// Packets to be sent, each with the one that it answers.
@@ -26,12 +26,12 @@ pub(super) struct Stateless {
 }
 
 impl Stateless {
-    /// Its answers have such checksums.
+    /// `checksums`: those of the answers.
     pub(super) fn new(checksums: Checksums) -> Self {
         Self { waiting: VecDeque::new(), checksums, stats: EndpointStats::default() }
     }
 
-    /// Counters of what belongs to no association.
+    /// Counters of packets and events that belong to no association.
     pub(super) fn stats(&self) -> &EndpointStats {
         &self.stats
     }
@@ -72,7 +72,7 @@ impl Stateless {
         Some(Transmit {
             dont_fragment: false,
             destination: question.source,
-            // From where it came to: the peer would not know another address.
+            // The address that the question was sent to: the peer would not know another one.
             source: Some(question.destination),
             dscp: Dscp::DEFAULT,
             ecn: Ecn::NotEct,
@@ -102,8 +102,8 @@ impl Stateless {
         }
     }
 
-    /// Rule 3, where nobody is at the port: "the Verification Tag of the packet containing the ABORT chunk MUST be the Initiate Tag of
-    /// the received INIT chunk", so that who asks need not wait for its timers.
+    /// Rule 3, where nobody is at the port: "the Verification Tag of the packet containing the ABORT chunk MUST be
+    /// the Initiate Tag of the received INIT chunk", so that the caller need not wait for its timers.
     // rfc9260:8.4-4
     pub(super) fn refuse_init(&mut self, meta: &Meta, packet: &Packet<'_>) {
         self.stats.out_of_the_blue += 1;
@@ -136,8 +136,9 @@ impl Stateless {
         });
     }
 
-    /// A cookie that a change since it was made has outlived is as good as stale: who waits for a COOKIE ACK asks again, anybody else
-    /// "silently" discards the ERROR (5.2.6). A staleness of zero says nothing of how long (3.3.10.3).
+    /// A cookie that a change since it was made has outlived is as good as stale: a peer that waits for a COOKIE ACK
+    /// asks again, any other "silently" discards the ERROR (5.2.6). A measure of staleness of zero gives no duration
+    /// (3.3.10.3).
     pub(super) fn answer_outlived(
         &mut self,
         meta: &Meta,

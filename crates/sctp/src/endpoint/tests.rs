@@ -292,7 +292,7 @@ fn cookies_have_tie_tags_from_cookie_echoed_on() {
     ends[0].handle_datagram(now, meta(1), &init_ack);
     for state in [State::CookieEchoed, State::Established] {
         assert_eq!(ends[0].view(id).unwrap().state(), state);
-        // What it has to say itself leaves first.
+        // Packets that the end itself has ready leave first.
         carry(&mut ends, 0);
         ends[0].handle_datagram(now, meta(1), &unexpected);
         let (cookie, _) = next_cookie(&mut ends[0], now);

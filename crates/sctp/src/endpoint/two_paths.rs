@@ -1,6 +1,8 @@
 //! The table of subflows and paths: an association with two of each. A path has a delay of its own, and what happens on one
 //! path, or to one subflow, is no business of the others. Nothing moves from path to path by itself yet.
 
+mod golden;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -31,11 +33,22 @@ const CWR: u8 = 13;
 const RE_CONFIG: u8 = 130;
 const FORWARD_TSN: u8 = 192;
 
+/// A packet that was sent.
+struct Logged {
+    at: Instant,
+    side: usize,
+    /// The peer's address that it goes to or comes from.
+    theirs: SocketAddr,
+    dscp: Dscp,
+    ecn: Ecn,
+    bytes: Vec<u8>,
+}
+
 struct World {
     now: Instant,
     ends: [Endpoint; 2],
     id: AssociationId,
-    /// What is under way: when it arrives, in which order it left, and at which end.
+    /// Packets under way, by time of arrival and order of departure, with the end that they go to.
     wire: BTreeMap<(Instant, u64), (usize, Meta, Vec<u8>)>,
     count: u64,
     /// Data packets to each of the peer's addresses, by code point.
@@ -51,6 +64,10 @@ struct World {
     delivered: [u64; 2],
     /// The longest data packet to each of the peer's addresses, bytes.
     longest: BTreeMap<SocketAddr, usize>,
+    /// Every packet that was sent, where it is kept.
+    log: Option<Vec<Logged>>,
+    /// Every event of an end.
+    heard: Vec<(Instant, usize, String)>,
 }
 
 impl World {
@@ -86,6 +103,8 @@ impl World {
             mark: 0,
             delivered: [0; 2],
             longest: BTreeMap::new(),
+            log: None,
+            heard: Vec::new(),
         }
     }
 
@@ -101,6 +120,10 @@ impl World {
                 let source = if side == 0 { OURS.into() } else { transmit.source.unwrap_or(NEAR.into()) };
                 let theirs = if side == 0 { transmit.destination } else { source };
                 let far = theirs == FAR.into();
+                if let Some(log) = &mut self.log {
+                    let (dscp, ecn, bytes) = (transmit.dscp, transmit.ecn, bytes.clone());
+                    log.push(Logged { at: self.now, side, theirs, dscp, ecn, bytes });
+                }
                 let kind = bytes.get(12).copied().unwrap_or(u8::MAX);
                 if side == 0 {
                     *self.first_chunks.entry((theirs, kind)).or_default() += 1;
@@ -128,7 +151,9 @@ impl World {
                 let arrives = self.now + DELAYS[usize::from(far)];
                 self.wire.insert((arrives, self.count), (1 - side, meta, bytes));
             }
-            while self.ends[side].poll_event().is_some() {}
+            while let Some((id, event)) = self.ends[side].poll_event() {
+                self.heard.push((self.now, side, format!("{} {event:?}", id.index())));
+            }
         }
         let Some(mut association) = self.ends[1].association(PEERS) else { return };
         while let Some(message) = association.receive() {
@@ -142,7 +167,7 @@ impl World {
             self.transmit();
             let arrival = self.wire.first_key_value().map(|((at, _), _)| *at);
             let timer = self.ends.iter_mut().filter_map(Endpoint::poll_timeout).map(|t| t.0).min();
-            // Where nothing is under way and no timer runs, nothing ever happens again.
+            // Without a packet under way or a timer that runs, nothing can happen any more.
             let Some(next) = arrival.into_iter().chain(timer).min().filter(|next| *next <= end) else {
                 self.now = end;
                 return;
@@ -162,7 +187,7 @@ impl World {
         self.first_chunks.get(&(at.into(), kind)).copied().unwrap_or(0)
     }
 
-    /// Whether all that we have sent is acknowledged, or skipped by the peer.
+    /// True if all that we have sent is acknowledged, or skipped by the peer.
     fn keeps_nothing(&mut self) -> bool {
         self.ours().holdings().0 == 0
     }
@@ -288,7 +313,7 @@ fn an_acknowledgement_clears_the_errors_of_the_path_that_the_data_took() {
 fn an_unconfirmed_address_is_probed_once_in_each_rto_of_its_own() {
     let mut world = World::with(Config::rfc9260().with(|c| c.timers.rto_initial = Duration::from_secs(3)));
     world.run(Duration::from_secs(1));
-    // The near address answers: its RTO comes down to RTO.Min, a second. That of the far one is RTO.Initial.
+    // The near address answers: its RTO comes down to RTO.Min, a second. The RTO of the far address is RTO.Initial.
     world.send_on(0, 20);
     world.run(Duration::from_secs(1));
     world.far_is_silent = true;

@@ -1,4 +1,4 @@
-//! Events and the ends of associations in words, for logs and messages: what happened first, then what belongs to it.
+//! Events and the ends of associations in words, for logs and messages: first the event, then its details.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use anabranch_wire::cause;
 
 use super::{AbortReason, CloseReason, Direction, Event, Reconfigured};
 
-/// So many stream ids are listed.
+/// Most stream ids that are listed.
 const LISTED: usize = 16;
 
 impl fmt::Display for AbortReason {
@@ -51,7 +51,8 @@ fn write_cause(f: &mut fmt::Formatter<'_>, code: u16) -> fmt::Result {
     cause::name(code).map_or(Ok(()), |name| write!(f, ", {name}"))
 }
 
-/// What causes say, a sentence each. That the user of the peer wanted it says nothing more than the name of that cause.
+/// Writes the error causes, a sentence each. The cause "User-Initiated Abort" is left out: its sentence would only
+/// repeat its name.
 fn write_sentences(f: &mut fmt::Formatter<'_>, causes: &[u16]) -> fmt::Result {
     let told = causes.iter().filter(|&&code| code != cause::code::USER_INITIATED_ABORT);
     for (at, sentence) in told.filter_map(|&code| cause::sentence(code)).enumerate() {
@@ -102,7 +103,7 @@ fn whose(f: &mut fmt::Formatter<'_>, stream: Option<u16>) -> fmt::Result {
     }
 }
 
-/// Which streams; none listed are all of them.
+/// Writes the streams; an empty list stands for all of them.
 fn streams(f: &mut fmt::Formatter<'_>, list: &[u16]) -> fmt::Result {
     if list.is_empty() {
         return f.write_str("all streams");
@@ -116,7 +117,7 @@ fn streams(f: &mut fmt::Formatter<'_>, list: &[u16]) -> fmt::Result {
 }
 
 impl fmt::Display for Event {
-    /// The name of the event, a colon, and what belongs to it.
+    /// The name of the event, a colon, and its details.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Accepted { address, outbound_streams, inbound_streams } => {

@@ -1,5 +1,5 @@
-//! What INIT and INIT ACK say of the extension, and what follows. One missing piece, and there is no extension: plain
-//! SCTP results, and no error.
+//! Negotiation of the extension SF in INIT and INIT ACK. Where one piece is missing there is no extension: plain SCTP
+//! results, and no error.
 
 use anabranch_wire::chunk::kind;
 use anabranch_wire::param::{SfCap, SfCapFlags, SfCapHead, SfOpen};
@@ -8,7 +8,7 @@ use anabranch_wire::sf::CodePoints;
 /// Chunk types of other RFCs that the extension stands on: I-DATA and I-FORWARD-TSN (RFC 8260), RE-CONFIG (RFC 6525).
 const FOUNDATIONS: [u8; 3] = [kind::I_DATA, kind::I_FORWARD_TSN, kind::RE_CONFIG];
 
-/// What one side says it can do.
+/// Capabilities that one side announces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capability {
     pub(crate) head: SfCapHead,
@@ -22,7 +22,7 @@ impl Capability {
     }
 }
 
-/// What both sides know after the handshake.
+/// Outcome of the handshake for the extension SF, known to both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
     /// Subflows that we may have open, subflow 0 included.
@@ -41,7 +41,7 @@ pub(crate) struct Agreed {
     pub(crate) peer_opens: Vec<u8>,
 }
 
-/// What follows from what both said; `extensions` is the peer's list of chunk types. `None`: no extension.
+/// Outcome of both sides' capabilities; `extensions` is the peer's list of chunk types. `None`: no extension.
 pub(crate) fn agree(
     codes: &CodePoints,
     ours: &Capability,
@@ -98,8 +98,8 @@ pub(crate) fn chunk_types(codes: &CodePoints) -> Vec<u8> {
     types
 }
 
-/// What an endpoint says that wants `outbound` subflows, accepts `max_inbound` and divides its buffer like this.
-/// `counts`: it tells with each SF-SACK how many packets came marked.
+/// Fixed part of the capabilities of an endpoint that wants `outbound` subflows, accepts `max_inbound` and divides
+/// its buffer by `credit` and `floor`. `counts`: each SF-SACK reports the number of packets that came marked.
 pub(crate) fn head(outbound: u8, max_inbound: u8, credit: u32, floor: u32, counts: bool) -> SfCapHead {
     SfCapHead {
         version: SfCap::VERSION,
@@ -130,7 +130,7 @@ impl Agreed {
         }
     }
 
-    /// What [`Agreed::encode`] wrote, and what follows it.
+    /// Reads the output of [`Agreed::encode`]; returns the bytes behind it, too.
     pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&[outbound, inbound, flags, c0, c1, c2, c3, f0, f1, f2, f3], rest) =
             bytes.split_first_chunk::<11>()?;

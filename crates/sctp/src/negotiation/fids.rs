@@ -1,11 +1,12 @@
-//! Which FIDs are open, in which incarnation. Each direction of an association has a table of its own.
+//! Tables of the FIDs that are open, and their incarnations (epochs). Each direction of an association has a table of
+//! its own.
 //!
-//! A FID that is closed and opened again gets the next epoch. What comes under another epoch belongs to a subflow that
-//! is gone: it is dropped and counted, as "other epochs are dropped and counted" says.
+//! A FID that is closed and opened again gets the next epoch. Chunks under another epoch belong to a subflow that is
+//! gone: they are dropped and counted, as "other epochs are dropped and counted" says.
 
 use anabranch_wire::Tsn;
 
-/// How a request was answered: the result codes of RFC 6525, 4.4.
+/// Answer to a request: the result codes of RFC 6525, 4.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// 0: "Success - Nothing to do".
@@ -19,7 +20,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// As on the wire.
+    /// The result code on the wire.
     pub(crate) const fn code(self) -> u32 {
         match self {
             Self::Nothing => 0,
@@ -30,7 +31,7 @@ impl Answer {
     }
 }
 
-/// Where a FID stands.
+/// State of a FID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stand {
     #[default]
@@ -43,7 +44,7 @@ enum Stand {
     },
 }
 
-/// What a chunk with a FID and an epoch is to us.
+/// Relation of a chunk with a FID and an epoch to the subflows that are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
     /// The subflow is open in this incarnation.

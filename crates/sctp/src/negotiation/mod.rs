@@ -1,4 +1,4 @@
-//! Extensions: what both sides offer in INIT and INIT ACK, what they agree to, and which subflows are open in which
+//! Extensions: the offers of both sides in INIT and INIT ACK, their agreement, and the subflows that are open in which
 //! incarnation (docs/explanation/subflows.md).
 
 pub(crate) mod agreement;

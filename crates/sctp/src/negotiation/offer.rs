@@ -1,4 +1,4 @@
-//! What an endpoint says of its extensions in INIT and INIT ACK, and what is agreed.
+//! Extensions that an endpoint offers in INIT and INIT ACK, and the agreement that follows.
 
 use anabranch_wire::chunk::kind;
 use anabranch_wire::param::{
@@ -12,29 +12,30 @@ use super::agreement::{self, Agreed, Capability};
 use crate::config::{Config, Coupling, EcnMode, ErrorDetection, SubflowLevel};
 use crate::receive_buffer::Buffer;
 
-/// What the peer's INIT or INIT ACK said of extensions.
+/// Extensions in the peer's INIT or INIT ACK.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PeerOffer {
     /// Chunk types of its Supported Extensions parameter.
     pub(crate) chunk_types: Vec<u8>,
     pub(crate) capability: Option<Capability>,
     pub(crate) sf2007: Option<SubflowCapable>,
-    /// Whether the peer knows FORWARD-TSN (RFC 3758, 3.3.1).
+    /// True if the peer has announced FORWARD-TSN (RFC 3758, 3.3.1).
     pub(crate) forward_tsn: bool,
-    /// What finds errors in the packets that it accepts with a checksum of zero (RFC 9653).
+    /// Error detection method under which the peer accepts packets with a checksum of zero (RFC 9653).
     pub(crate) zero_checksum: Option<u32>,
-    /// What the layer above it says (RFC 5061).
+    /// Adaptation Layer Indication (RFC 5061).
     pub(crate) adaptation: Option<u32>,
-    /// Whether the peer is ECN capable (RFC 4960, appendix A).
+    /// True if the peer is ECN capable (RFC 4960, appendix A).
     pub(crate) ecn: bool,
-    /// Whether the peer has Selected Gap Blocks.
+    /// True if the peer supports Selected Gap Blocks.
     pub(crate) selected_gaps: bool,
 }
 
 impl PeerOffer {
-    /// Whether it lets us skip what we give up. With I-DATA "Only if both endpoints indicated their support of user message
-    /// interleaving and the I-FORWARD-TSN chunk, the partial reliability extension is negotiated" (RFC 8260, 2.3.1). Level 1 of
-    /// subflows lists that chunk in any case: there the parameter of RFC 3758 decides.
+    /// True if the peer lets us skip messages that we give up. With I-DATA "Only if both endpoints indicated their
+    /// support of user message interleaving and the I-FORWARD-TSN chunk, the partial reliability extension is
+    /// negotiated" (RFC 8260, 2.3.1). Level 1 of subflows lists that chunk in any case: there the parameter of RFC
+    /// 3758 decides.
     fn is_partially_reliable(&self, interleaving: bool) -> bool {
         let lists = |kind| self.chunk_types.contains(&kind);
         let says = self.forward_tsn || lists(kind::FORWARD_TSN);
@@ -42,25 +43,25 @@ impl PeerOffer {
     }
 }
 
-/// What both sides speak besides RFC 9260.
+/// Extensions agreed on by both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extensions {
     /// I-DATA takes the place of DATA.
     pub(crate) interleaving: bool,
     /// RE-CONFIG may be sent.
     pub(crate) reconfiguration: bool,
-    /// What its sender gives up may be skipped: FORWARD-TSN (RFC 3758), I-FORWARD-TSN where I-DATA is agreed on (RFC 8260, 2.3.1), and
-    /// SF-FORWARD with the extension SF.
+    /// Messages that their sender gives up may be skipped: FORWARD-TSN (RFC 3758), I-FORWARD-TSN where I-DATA is
+    /// agreed on (RFC 8260, 2.3.1), and SF-FORWARD with the extension SF.
     pub(crate) partial_reliability: bool,
     /// The extension SF.
     pub(crate) sf: Option<Box<Agreed>>,
     /// The encoding of 2007: subflows that we may have and that the peer may have.
     pub(crate) sf2007: Option<(u8, u8)>,
-    /// Packets with a checksum of zero are taken: we have announced what finds their errors (RFC 9653, 5.3).
+    /// Packets with a checksum of zero are taken: we have announced an error detection method in its place (RFC 9653, 5.3).
     pub(crate) takes_zero_checksum: bool,
-    /// Packets leave with a checksum of zero: the peer has announced what we have (RFC 9653, 5.2).
+    /// Packets leave with a checksum of zero: the peer has announced the error detection method that we have (RFC 9653, 5.2).
     pub(crate) sends_zero_checksum: bool,
-    /// What the layer above the peer says (RFC 5061).
+    /// Adaptation Layer Indication of the peer (RFC 5061).
     pub(crate) adaptation: Option<u32>,
     /// Both are ECN capable (RFC 4960, appendix A): packets with data leave as ECT, and their marks are reported.
     pub(crate) ecn: bool,
@@ -111,7 +112,7 @@ impl Extensions {
         }
     }
 
-    /// What [`Extensions::encode`] wrote, to its end.
+    /// Reads the output of [`Extensions::encode`], to its end.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let Some((&flags, mut rest)) = bytes.split_first() else { return Some(Self::default()) };
         let mut extensions = Self {
@@ -190,7 +191,7 @@ impl Offer {
         }
     }
 
-    /// What follows from the peer's offer. A method that we do not have counts as none.
+    /// The agreement between this offer and the peer's. An error detection method that we do not have counts as none.
     // rfc3758:3.3.2-4
     // rfc9653:4-3 rfc9653:5.2-1
     pub(crate) fn agree(&self, peer: &PeerOffer) -> Extensions {
@@ -224,10 +225,11 @@ impl Offer {
         }
     }
 
-    /// The parameters of an INIT, or of the INIT ACK that answers `agreed`: "who answers an INIT puts SF-CAP into the INIT
-    /// ACK only if the INIT had everything". Likewise it lists the extensions that were agreed on, no others: the INIT may have
-    /// lost its list on the way, and who sent it takes the INIT ACK for the answer to all that it said. Some stacks list all that
-    /// they have (`lists_all_extensions`); what counts is then still what both said.
+    /// The parameters of an INIT, or of the INIT ACK that answers `agreed`: "who answers an INIT puts SF-CAP into the
+    /// INIT ACK only if the INIT had everything". Likewise it lists the extensions that were agreed on, no others:
+    /// the INIT may have lost its list on the way, and its sender takes the INIT ACK for the answer to all that it
+    /// offered. Some stacks list all that they have (`lists_all_extensions`); an extension is then still in use only
+    /// if both have offered it.
     pub(crate) fn write(&self, params: &mut ParamWriter<'_>, answers: Option<&Extensions>) {
         let sf = self.capability.as_ref().filter(|_| answers.is_none_or(|agreed| agreed.sf.is_some()));
         let mut types = match sf {

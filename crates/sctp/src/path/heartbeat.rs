@@ -10,15 +10,15 @@ use crate::ids::PathId;
 /// The HEARTBEATs of one path.
 #[derive(Debug, Default)]
 pub(crate) struct Heartbeat {
-    /// When one is due.
+    /// Time at which the next is due.
     at: Option<Instant>,
-    /// Nonce of the one without answer, and when it left.
+    /// Nonce of the one without an answer, and the time at which it left.
     awaiting: Option<(u64, Instant)>,
-    /// That it has no answer has been counted: one that comes now is late, and welcome.
+    /// Set when the missing answer has been counted: an answer that still comes is late, and welcome.
     missed: bool,
-    /// One must leave.
+    /// A HEARTBEAT must leave.
     wanted: bool,
-    /// The one that is wanted only measures: that no answer comes is no error.
+    /// The one that is wanted only measures: a missing answer is no error.
     measures_only: bool,
     /// New DATA was sent here since the timer was set: the path is not idle.
     used: bool,
@@ -36,19 +36,19 @@ impl Heartbeat {
     /// When one is due, or its answer overdue.
     #[inline]
     pub(super) fn timer(&self, config: &Config, confirmed: bool, rtt: &RttEstimator) -> Option<Instant> {
-        // Where periods are shorter than an RTO the next waits for the last answer.
+        // Where periods are shorter than an RTO the next heartbeat waits for the last answer.
         if self.awaiting.is_some() { self.overdue_at(config, confirmed, rtt).or(self.at) } else { self.at }
     }
 
-    /// When the answer will be overdue: "not acknowledged within one RTO" (8.3). Unconfirmed paths are probed once an RTO,
-    /// and count otherwise.
+    /// Time at which the answer will be overdue: "not acknowledged within one RTO" (8.3). Unconfirmed paths are
+    /// probed once an RTO, and count otherwise.
     // rfc9260:8.3-3
     fn overdue_at(&self, config: &Config, confirmed: bool, rtt: &RttEstimator) -> Option<Instant> {
         let (_, sent_at) = self.awaiting.filter(|_| confirmed && !self.missed)?;
         Some(config.clock().after(sent_at, rtt.rto()))
     }
 
-    /// One must leave.
+    /// A HEARTBEAT must leave.
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.wanted
@@ -80,7 +80,7 @@ impl Heartbeat {
         overdue
     }
 
-    /// Whether the period is over, too.
+    /// True if the period is over, too.
     pub(crate) fn is_period_over(&self, now: Instant) -> bool {
         self.at.is_some_and(|at| at <= now)
     }
@@ -97,13 +97,13 @@ impl Heartbeat {
         }
     }
 
-    /// New DATA leaves on the path, which "can be used for updating path RTT" (8.3): what is sent again cannot.
+    /// New DATA leaves on the path, which "can be used for updating path RTT" (8.3): a retransmission cannot.
     #[inline]
     pub(super) fn mark_used(&mut self) {
         self.used = true;
     }
 
-    /// Whether they are sent when the path is idle.
+    /// True if heartbeats are sent when the path is idle.
     pub(crate) fn is_on(&self, config: &Config) -> bool {
         !self.quiet && config.timers.heartbeat_interval != Duration::ZERO
     }

@@ -1,4 +1,4 @@
-//! What a HEARTBEAT of ours carries.
+//! Heartbeat Information of our HEARTBEATs.
 
 use anabranch_base::Instant;
 

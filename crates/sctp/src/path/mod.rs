@@ -1,5 +1,5 @@
-//! A path: one address of the peer. Whether it leads to the peer, heartbeats and the size of packets that it carries are parts of their own;
-//! here is what concerns several of them, and its round-trip estimate.
+//! A path: one address of the peer. Reachability, heartbeats and the size of its packets are parts with files of
+//! their own; this file has the code that concerns several of them, and the round-trip estimate.
 
 mod heartbeat;
 mod info;
@@ -64,7 +64,7 @@ impl Path {
         self.remote
     }
 
-    /// Whether this is the path to that address, on whatever UDP port.
+    /// True if this is the path to that address, on whatever UDP port.
     #[inline]
     pub(crate) fn has_address(&self, address: IpAddr) -> bool {
         self.remote.ip() == address
@@ -82,7 +82,7 @@ impl Path {
         self.local = Some(local);
     }
 
-    /// Whether packets leave as Not-ECT here, whatever was agreed.
+    /// True if packets leave as Not-ECT here, whatever was agreed.
     #[inline]
     pub(crate) fn refuses_ect(&self) -> bool {
         self.refuses_ect
@@ -93,13 +93,13 @@ impl Path {
         self.refuses_ect = true;
     }
 
-    /// Its round-trip estimate.
+    /// Round-trip estimate of the path.
     #[inline]
     pub(crate) fn rtt(&self) -> &RttEstimator {
         &self.rtt
     }
 
-    /// The same, for the lane that measures the path with its data.
+    /// Round-trip estimate of the path, for the lane that measures it with its data.
     #[inline]
     pub(crate) fn rtt_mut(&mut self) -> &mut RttEstimator {
         &mut self.rtt
@@ -167,7 +167,7 @@ impl Path {
         self.size.pmdcs()
     }
 
-    /// Whether the search for its MTU wants to know of the packets that arrive.
+    /// True if the search for its MTU waits for reports of the packets that arrive.
     #[inline]
     pub(crate) fn waits_for_packets(&self) -> bool {
         self.size.waits_for_packets()
@@ -191,7 +191,7 @@ impl Path {
         }
     }
 
-    /// Whether the peer is known to be there (5.4).
+    /// True if the address is CONFIRMED to be the peer's (5.4).
     #[inline]
     pub(crate) fn is_confirmed(&self) -> bool {
         self.reachability.is_confirmed()

@@ -19,18 +19,18 @@ pub(crate) struct PathMtu {
     under: Under,
     /// Largest SCTP packet, common header included, bytes.
     max_packet: u32,
-    /// The search for the MTU, or what else is known of it; only where there is something.
+    /// The search for the MTU, or the state that ICMP or the user has set; `None` while nothing is known.
     search: Option<Box<Search>>,
     /// A probe must leave.
     probe_due: bool,
-    /// A probe would be due, but no data has left on the path yet: who sends none has no use for what a probe finds.
+    /// A probe would be due, but no data has left on the path yet: an end that sends none has no use for the result.
     probe_waits: bool,
-    /// Whether packets of the size in use arrive is not known yet, or is in doubt.
+    /// True if packets of the size in use have not been seen to arrive yet, or are suspected not to.
     awaits_packets: bool,
 }
 
 impl PathMtu {
-    /// As the path begins.
+    /// The state at the beginning of a path.
     pub(super) fn new(config: &Config, remote: SocketAddr) -> Self {
         let under = Under::of(remote);
         let mtu = first_mtu(config, under);
@@ -51,7 +51,7 @@ impl PathMtu {
         self.max_packet = max_packet(config, self.under, self.mtu);
     }
 
-    /// Whether the search wants to know of the packets that arrive.
+    /// True if the search waits for reports of the packets that arrive.
     #[inline]
     pub(super) fn waits_for_packets(&self) -> bool {
         self.awaits_packets
@@ -76,7 +76,7 @@ impl PathMtu {
         self.max_packet as usize
     }
 
-    /// Path Maximum DATA Chunk Size: what remains for one DATA chunk, header included, in a packet without other
+    /// Path Maximum DATA Chunk Size: the room for one DATA chunk, header included, in a packet without other
     /// chunks (RFC 9260, 2.3). Rounded down to the 4-byte boundary that padding needs.
     #[inline]
     pub(crate) fn pmdcs(&self) -> u32 {
@@ -99,19 +99,19 @@ impl PathMtu {
         std::mem::replace(&mut self.max_packet, max_packet) != max_packet
     }
 
-    /// The user has said what the path carries: its packets may be fragmented.
+    /// The user has set the MTU of the path: its packets may be fragmented.
     pub(crate) fn is_fixed(&self) -> bool {
         self.search.as_ref().is_some_and(|search| search.state() == SearchState::Fixed)
     }
 
-    /// The user says what the path carries.
+    /// The user sets the MTU of the path.
     pub(crate) fn fix(&mut self, config: &Config, mtu: u16) {
         let sizes = sizes(config, self.under);
         self.search = Some(Box::new(Search::fixed(sizes, mtu)));
         (self.probe_due, self.probe_waits, self.awaits_packets) = (false, false, false);
     }
 
-    /// Where the search stands, where there is one.
+    /// State of the search, where there is one.
     pub(crate) fn search_state(&self) -> Option<SearchState> {
         self.search.as_ref().map(|search| search.state())
     }
@@ -134,7 +134,7 @@ impl PathMtu {
         }
     }
 
-    /// Data leaves on the path: what probes find is of use from now on. An association that is only set up and ended, or only receives,
+    /// Data leaves on the path: the results of probes are of use from now on. An association that is only set up and ended, or only receives,
     /// sends none.
     #[cold]
     fn let_probes_go(&mut self) {
@@ -163,7 +163,7 @@ impl PathMtu {
         self.end_search();
         match config.path_mtu.discovery {
             MtuDiscovery::Probes if connected => self.begin_search(config),
-            // What was found is kept, and may be too small by now.
+            // The size found is kept, and may be too small by now.
             MtuDiscovery::Icmp if self.mtu < config.mtu => {
                 let (sizes, raise) = (sizes(config, self.under), config.path_mtu.raise_timer);
                 self.search = Some(Box::new(Search::lowered(sizes, self.mtu, now, raise)));
@@ -242,7 +242,7 @@ impl PathMtu {
     pub(crate) fn packets_arrived(&mut self, now: Instant, config: &Config, once: usize, resent: usize) {
         let most = self.max_packet();
         self.with_search(|search| {
-            // What is longer IP may have fragmented.
+            // A longer packet may have been fragmented by IP.
             if once == most {
                 search.base_arrived(now, &config.path_mtu);
             }
@@ -260,7 +260,7 @@ impl PathMtu {
         self.with_search(|search| search.lost_again(if too_long { len } else { 0 }))
     }
 
-    /// Whether probes look for its MTU, or have found it.
+    /// True if probes look for its MTU, or have found it.
     pub(crate) fn is_searched(&self) -> bool {
         self.search.is_some()
     }

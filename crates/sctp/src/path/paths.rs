@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use anabranch_base::{Duration, Instant, Meta, TraceEvent, rare};
+use anabranch_base::{Duration, Instant, Meta, TraceEvent, cold_path};
 
 use super::Path;
 use crate::address::MAX_PEER_ADDRESSES;
@@ -12,17 +12,17 @@ use crate::event::Event;
 use crate::ids::{PathId, Table};
 
 /// The paths of an association. There always is one, that of the handshake; as long as no other is chosen it is the primary one (RFC 9260,
-/// 2.3): what belongs to no other path leaves there.
+/// 2.3): chunks that belong to no other path leave there.
 #[derive(Debug)]
 pub(crate) struct Paths {
     table: Table<PathId, Path>,
     primary: PathId,
-    /// Addresses from which the peer may write besides those of its paths: what it listed.
+    /// Addresses that the peer has listed, from which it may write besides those of its paths.
     listed: Vec<IpAddr>,
 }
 
 impl Paths {
-    /// With the path of the handshake.
+    /// A table with the path of the handshake only.
     pub(crate) fn new(path: Path) -> Self {
         Self { table: Table::of(path), primary: PathId::new(0), listed: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl Paths {
         let id = match self.table.rows() {
             [_] => self.primary,
             _ => {
-                rare();
+                cold_path();
                 match self.find(meta.source.ip()) {
                     Some(id) => id,
                     None => return self.primary,
@@ -64,7 +64,7 @@ impl Paths {
         at
     }
 
-    /// Whether it is the primary path.
+    /// True if it is the primary path.
     #[inline]
     pub(crate) fn is_primary(&self, id: PathId) -> bool {
         id == self.primary
@@ -82,7 +82,7 @@ impl Paths {
         self.table.get_mut(self.primary)
     }
 
-    /// How many there are.
+    /// Number of paths.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.table.len()
@@ -163,13 +163,15 @@ impl Paths {
         if confirmed { Ok(id) } else { Err(PathError::NotConfirmed(address)) }
     }
 
-    /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back. What an
-    /// INIT only claims would let anybody occupy the address of another (RFC 5062, address camping).
+    /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back.
+    /// Addresses that an INIT only claims are left out: with them anybody could occupy the address of another (RFC
+    /// 5062, address camping).
     pub(crate) fn confirmed_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote().ip())
     }
 
-    /// Whether packets from an address may belong to the association: one of a confirmed path, or one that the peer has listed.
+    /// True if packets from an address may belong to the association: the address of a confirmed path, or one that
+    /// the peer has listed.
     #[inline]
     pub(crate) fn knows(&self, address: IpAddr) -> bool {
         // As a rule it is that of the first path.
@@ -201,8 +203,9 @@ impl Paths {
         }
     }
 
-    /// A COOKIE ECHO came from there. Where the INIT ACK went elsewhere, that says nothing: who has a cookie may send it with
-    /// the address of anybody it listed. So it is asked once the association is up (5.4).
+    /// A COOKIE ECHO came from `source`. Where the INIT ACK went elsewhere, that proves nothing: the holder of a
+    /// cookie may send it with the address of anybody it listed. So a HEARTBEAT asks that address once the
+    /// association is up (5.4).
     // rfc9260:5.1.2-5 rfc9260:5.4-1
     pub(crate) fn probe_unconfirmed(&mut self, config: &Config, source: SocketAddr) {
         if self.len() == 1 && !self.confirmed_addresses().any(|confirmed| confirmed == source.ip()) {
@@ -234,7 +237,7 @@ impl Paths {
         Some(TraceEvent::Rtt { sample, srtt: rtt.srtt().unwrap_or_default(), rto: rtt.rto() })
     }
 
-    /// Whether a T3-rtx that ran for `waited` says anything of its path that was not counted yet.
+    /// True if a T3-rtx that ran for `waited` is an error of its path that was not counted yet.
     pub(crate) fn is_another_error(
         &mut self,
         now: Instant,
@@ -260,7 +263,8 @@ impl Paths {
     }
 }
 
-/// A packet with our tag came from another UDP port. That of an address which the peer only listed is none of the path's.
+/// A packet with our tag came from another UDP port. The port of an address that the peer only listed is none of the
+/// path's.
 // rfc6951:5.4-1
 #[cold]
 fn note_port(config: &Config, path: &mut Path, source: SocketAddr) {

@@ -2,12 +2,12 @@
 
 use anabranch_base::{Duration, Instant};
 
-/// Whether a path leads to the peer.
+/// Reachability of the peer at a path's address.
 #[derive(Debug)]
 pub(crate) struct Reachability {
-    /// Path error counter; reset by what proves that the path works.
+    /// Path error counter; reset by any proof that the path works.
     errors: u32,
-    /// When a T3-rtx was last counted as an error; 0 before the first.
+    /// Time at which a T3-rtx was last counted as an error; 0 before the first.
     error_at: Instant,
     active: bool,
     /// The peer is known to be there. "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT (5.4).
@@ -15,7 +15,7 @@ pub(crate) struct Reachability {
 }
 
 impl Reachability {
-    /// Of a path that has had no error.
+    /// The state of a path that has had no error.
     pub(super) fn new(confirmed: bool) -> Self {
         Self { errors: 0, error_at: Instant::ZERO, active: true, confirmed }
     }
@@ -25,12 +25,12 @@ impl Reachability {
         self.errors
     }
 
-    /// Whether the path answers.
+    /// True if the path answers.
     pub(crate) fn is_active(&self) -> bool {
         self.active
     }
 
-    /// Whether the peer is known to be there (5.4).
+    /// True if the address is CONFIRMED to be the peer's (5.4).
     #[inline]
     pub(super) fn is_confirmed(&self) -> bool {
         self.confirmed
@@ -50,7 +50,7 @@ impl Reachability {
         self.errors <= limit
     }
 
-    /// Whether a T3-rtx that ran for `waited` until now says anything that was not counted yet.
+    /// True if a T3-rtx that ran for `waited` until now is an error that was not counted yet.
     ///
     /// The RFC has one T3-rtx for each address, and counts "each time the T3-rtx timer expires" (8.2). Lanes have one each, and a
     /// silence of the path lets all of them expire: it is one error, or as many subflows as Association.Max.Retrans allows

@@ -16,14 +16,14 @@ const STEP: u16 = 4;
 /// In the state Error a probe leaves so often: "SHOULD be larger than 15 seconds" (RFC 8899, 5.1.1).
 const ERROR_INTERVAL: Duration = Duration::from_secs(15);
 
-/// The state of the search (RFC 8899, 5.2), without Disabled: who is not connected has none.
+/// The state of the search (RFC 8899, 5.2), without Disabled: a path that is not connected has no search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchState {
-    /// No search: the user says what the path carries.
+    /// No search: the user has set the MTU of the path.
     Fixed,
     /// No probes: ICMP has lowered the MTU, which is raised again after PMTU_RAISE_TIMER (RFC 1191, 6.3).
     Lowered,
-    /// Whether BASE_PLPMTU fits is not known yet.
+    /// A probe of BASE_PLPMTU is not answered yet.
     Base,
     /// A larger size is looked for.
     Searching,
@@ -63,8 +63,8 @@ pub(crate) struct Search {
     awaiting: Option<(u64, Instant)>,
     /// PROBE_TIMER or PMTU_RAISE_TIMER.
     timer: Option<Instant>,
-    /// Packets were lost again and again: the longest SCTP packet that is known to have arrived since, bytes; 0: none.
-    doubt: Option<u16>,
+    /// Set while the path is suspected to be a black hole, because packets were lost again and again: the longest SCTP packet that is known to have arrived since, bytes; 0: none.
+    suspected: Option<u16>,
 }
 
 impl Search {
@@ -80,7 +80,7 @@ impl Search {
             count: 0,
             awaiting: None,
             timer: None,
-            doubt: None,
+            suspected: None,
         };
         new.begin_base(None);
         new
@@ -91,7 +91,7 @@ impl Search {
         Self { state: SearchState::Lowered, mtu, probed: 0, timer: Some(now + raise), ..Self::new(sizes) }
     }
 
-    /// The user says what the path carries.
+    /// The user sets the MTU of the path.
     pub(crate) fn fixed(sizes: Sizes, mtu: u16) -> Self {
         Self { state: SearchState::Fixed, mtu, probed: 0, ..Self::new(sizes) }
     }
@@ -122,7 +122,7 @@ impl Search {
         self.timer = Some(now + wait);
     }
 
-    /// Whether this is the answer to the probe that was sent last; then its size fits.
+    /// Takes an answer to a probe; true if it answers the probe that was sent last, whose size fits then.
     pub(crate) fn answered(
         &mut self,
         now: Instant,
@@ -188,7 +188,7 @@ impl Search {
     fn give_up_size(&mut self, now: Instant, rules: &PathMtuConfig) {
         match self.state {
             SearchState::Base => self.begin_error(None),
-            // What ICMP named did not fit either.
+            // The size that ICMP named did not fit either.
             SearchState::Error if self.probed > self.sizes.min => self.probed = self.sizes.min,
             SearchState::Error => {
                 // Nothing arrives: an outage, after which the base and more may fit.
@@ -203,40 +203,42 @@ impl Search {
         }
     }
 
-    /// Whether it is of interest which packets arrive.
+    /// True if reports of the packets that arrive are of use.
     pub(crate) fn waits_for_packets(&self) -> bool {
-        self.state == SearchState::Base || self.doubt.is_some()
+        self.state == SearchState::Base || self.suspected.is_some()
     }
 
     /// An SCTP packet of `len` bytes has arrived that was not fragmented; the largest in use has `most`.
     pub(crate) fn arrived(&mut self, len: usize, most: usize) {
         if len >= most {
-            self.doubt = None;
-        } else if let (Some(longest), Ok(len)) = (&mut self.doubt, u16::try_from(len)) {
+            self.suspected = None;
+        } else if let (Some(longest), Ok(len)) = (&mut self.suspected, u16::try_from(len)) {
             *longest = len.max(*longest);
         }
     }
 
-    /// A packet was lost again, as long as it is; 0: none that is longer than what every path carries. If none of its size has arrived since
-    /// this was said before, the path is suspected not to carry it. What is smaller, on whatever lane, says nothing of that.
+    /// A packet of `len` bytes was lost again; 0: none longer than every path carries. If no packet of its size has
+    /// arrived since the last such report, the path is suspected not to carry it. Packets that are smaller, on
+    /// whatever lane, do not refute that.
     pub(crate) fn lost_again(&mut self, len: usize) {
         if !matches!(self.state, SearchState::Searching | SearchState::Complete) {
             return;
         }
-        match self.doubt {
-            None => self.doubt = Some(0),
+        match self.suspected {
+            None => self.suspected = Some(0),
             Some(_) if len == 0 => {}
-            Some(arrived) if usize::from(arrived) >= len => self.doubt = Some(0),
+            Some(arrived) if usize::from(arrived) >= len => self.suspected = Some(0),
             Some(_) => self.black_hole(),
         }
     }
 
-    /// "This could be an indication of a black hole" (RFC 8899, 4.6.2), or data of the size in use is lost again and again (RFC 8899, 4.3):
-    /// BASE_PLPMTU is used until it is known better, and asked whether it fits where it was in use itself: figure 5 leads from Search and
-    /// Search Complete to Base, and from there, if its probes are lost, to Error. Below the base there is Error alone. What was used is
-    /// looked at again: it may have been an outage.
+    /// "This could be an indication of a black hole" (RFC 8899, 4.6.2), or data of the size in use is lost again and
+    /// again (RFC 8899, 4.3): BASE_PLPMTU is used until more is known, and is probed again where it was in use
+    /// itself: figure 5 leads from Search and Search Complete to Base, and from there, if its probes are lost, to
+    /// Error. Below the base there is Error alone. The size used before is tried again later: it may have been an
+    /// outage.
     fn black_hole(&mut self) {
-        self.doubt = None;
+        self.suspected = None;
         let used = self.mtu;
         if used > self.sizes.base {
             self.most = used;
@@ -335,7 +337,7 @@ mod tests {
     const RULES: PathMtuConfig = PathMtuConfig::DEFAULT;
     const SIZES: Sizes = Sizes { min: 576, base: 1200, max: 1500 };
 
-    /// Lets a search run on a path that carries so much; what it found, and how many probes it sent.
+    /// Lets a search run on a path that carries so much; returns its result, and the number of probes.
     fn find(search: &mut Search, now: &mut Instant, carries: u16) -> (u16, u32) {
         let mut probes = 0;
         while let Some(size) = search.due() {

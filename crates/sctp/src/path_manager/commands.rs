@@ -1,4 +1,4 @@
-//! What the user asks of paths (RFC 9260, 11.1).
+//! Commands and questions of the user about paths (RFC 9260, 11.1).
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What happens on the paths of an association, and is asked of them.
+//! Manager of an association's paths: events on them, and the user's commands.
 
 mod commands;
 mod heartbeat;

@@ -1,4 +1,4 @@
-//! The MTU of a path: probes, what ICMP says, and what follows when it changes (docs/explanation/mtu.md).
+//! The MTU of a path: probes, ICMP messages, and the adjustments after a change (docs/explanation/mtu.md).
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use crate::path::HEARTBEAT_INFO_LEN;
 use crate::state::State;
 
 impl PathManager<'_> {
-    /// The user says what the paths carry.
+    /// The user sets the MTU of the paths.
     pub(crate) fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
         if self.scope.cx.state == State::Closed {
             return; // nothing leaves any more, and nothing is told after Closed
@@ -21,7 +21,7 @@ impl PathManager<'_> {
             if let Some(path) = self.scope.cx.paths.get_mut(id) {
                 path.size_mut().fix(&self.scope.cx.config, mtu);
             }
-            self.scope.sender.use_mtu(self.scope.cx, id, mtu);
+            self.scope.sender.all_lanes().use_mtu(self.scope.cx, id, mtu);
         }
     }
 
@@ -110,7 +110,7 @@ impl PathManager<'_> {
     /// Discovery has found another MTU.
     fn change_mtu(&mut self, id: PathId, changed: Option<u16>) {
         if let Some(mtu) = changed {
-            self.scope.sender.use_found_mtu(self.scope.cx, id, mtu);
+            self.scope.sender.all_lanes().use_found_mtu(self.scope.cx, id, mtu);
         }
     }
 }

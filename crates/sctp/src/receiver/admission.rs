@@ -1,15 +1,18 @@
-//! Which new chunks are taken: a bound on what a peer can make us hold, and none that a user who reads would wait for in vain.
+//! Admission of new chunks: it bounds the memory that a peer can make us hold, and refuses no chunk that a user who
+//! reads would wait for in vain.
 //!
 //! Memory is payload, 128 bytes for each piece and for each message in the making, and 32 bytes for each gap. With
 //! W the receive window, it stays within 2 W, or 64 KiB where that is more; a single chunk that opens no gap is taken
 //! whatever its size while no other payload is held.
 //!
 //! - The window closes at W bytes of payload or three quarters of that memory.
-//! - What fills a hole is taken beyond that. What stays whatever the user reads (fragments of messages that are not whole, messages
-//!   that wait for others, gaps) leaves room for a packet of the configured MTU, or for W/4 if that is more.
-//! - That room is for chunks that the user can have at once: a message whose turn it is, or a further fragment of one. Of what
-//!   is missing, the chunk that was sent first is such a one. It can therefore always be taken once the user has read; if it
-//!   is a fragment, what there is of its message is handed over as a part, so the room is free again.
+//! - Chunks that fill a hole are taken beyond that. Data that stays whatever the user reads (fragments of messages
+//!   that are not whole, messages that wait for others, gaps) leaves room for a packet of the configured MTU, or for
+//!   W/4 if that is more.
+//! - That room is for chunks that the user can have at once: a message whose turn it is, or a further fragment of
+//!   one. Among the missing chunks, the one that was sent first is of this kind. It can therefore always be taken
+//!   once the user has read; if it is a fragment, the fragments of its message that are here are handed over as a
+//!   part, so the room is free again.
 
 use super::Receiver;
 use super::arrivals::Arrival;
@@ -22,7 +25,8 @@ use crate::context::Context;
 use crate::encoding::{DataChunk, Encoding};
 use crate::ids::SpaceId;
 
-/// Of what lies behind a hole one in so many goes at a time, so that looking for the largest TSN costs little for each.
+/// For each chunk that needs room, one in so many of the pieces behind the hole is dropped, so that looking for the
+/// largest TSN costs little for each.
 const SHARE: usize = 64;
 
 /// A chunk that asks for room.
@@ -35,45 +39,47 @@ struct Asked {
 }
 
 impl Receiver {
-    /// What is held beyond one receive window, with the room that is kept for what the user can have at once, bytes: that much less
-    /// may the sender keep. No more than a window, so that the sender has its buffers whatever is received.
+    /// Memory held beyond one receive window, with the reserve for chunks that the user can have at once, bytes: the
+    /// sender may keep that much less. No more than a window, so that the sender has its buffers whatever is
+    /// received.
     pub(crate) fn held_beyond_window(&self, cx: &Context) -> u64 {
         let window = self.window.largest(&cx.config.limits) as usize;
         (self.memory() + self.limits(cx).reserve()).saturating_sub(window).min(window) as u64
     }
 
-    /// Whether so much is held, about half of the receive window, that the sender must know.
+    /// True if about half of the receive window or more is held, so that the sender must be told.
     #[inline]
     pub(crate) fn is_filling(&self) -> bool {
         self.is_filling
     }
 
-    /// The sender keeps so much more than its send buffers, bytes. What is here already stays, and beside what the user cannot have yet
-    /// there is room for what he can: without it the chunk that everything waits for would be refused. What he can have and does
-    /// not read gets no more room.
-    pub(crate) fn lend_to_sender(&mut self, cx: &Context, bytes: u64) {
+    /// Reserves memory for the sender, which keeps `bytes` more than its send buffers. Data that is held already
+    /// stays, and beside the data that the user cannot have yet there is room for chunks that the user can have at
+    /// once: without it the chunk that everything waits for would be refused. Messages that the user could read and
+    /// does not gain no further room.
+    pub(crate) fn reserve_for_sender(&mut self, cx: &Context, bytes: u64) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let both = 2 * self.window.largest(&cx.config.limits) as usize;
         let limits = self.limits(cx);
         let needed = self.memory().max(self.inbound.held_back() + limits.gaps() + limits.reserve());
         let rest = both.saturating_sub(needed);
-        self.lent_to_sender = bytes.min(u32::try_from(rest).unwrap_or(u32::MAX));
+        self.sender_reservation = bytes.min(u32::try_from(rest).unwrap_or(u32::MAX));
         self.is_filling = self.memory() > self.window.size() as usize / 2;
     }
 
-    /// Whether there is buffer for a new chunk without a closer look, the common case: less than half of the window is held, with
-    /// this and another packet.
+    /// True if there is buffer for a new chunk without a closer look, the common case: less than half of the window
+    /// is held, with this and another packet.
     #[inline]
     pub(super) fn has_plenty(&self, cx: &Context, payload: usize) -> bool {
         let packets = payload + usize::from(packet_of_peer(&cx.config));
         self.memory() + packets + 4 * PIECE <= self.window.size() as usize / 2
     }
 
-    /// Whether there is buffer for a new chunk, or some can be made.
+    /// True if there is buffer for a new chunk, or some can be made.
     ///
-    /// A chunk that fills a hole may push out what waits behind it: "the receiver SHOULD drop the largest TSN held for
-    /// reordering and accept the new incoming DATA chunk" (6.2). Where whole messages wait behind the hole they are kept and
-    /// the chunk is taken on top: refusing it would leave them waiting for ever.
+    /// A chunk that fills a hole may push out data that waits behind it: "the receiver SHOULD drop the largest TSN
+    /// held for reordering and accept the new incoming DATA chunk" (6.2). Where whole messages wait behind the hole
+    /// they are kept and the chunk is taken on top: refusing it would leave them waiting for ever.
     // rfc9260:6.2-2 rfc9260:6.2-3 rfc9260:6.2-26 rfc9260:6.2-29
     #[inline(never)]
     pub(super) fn find_room(
@@ -104,8 +110,8 @@ impl Receiver {
             if !fits && fills_hole {
                 return self.take_back_behind(cx, at, seq, chunk);
             }
-            // What a message in the making needs to become whole is taken on top, too: others may wait for it, brought by
-            // other subflows, and fill the buffer.
+            // A fragment that a message in the making needs to become whole is taken on top, too: others may wait for
+            // it, brought by other subflows, and fill the buffer.
             let in_order = arrival == Arrival::InOrder;
             let needed = self.arrivals.has_floors() && !data.flags.beginning;
             let on_top = fills_hole || (in_order && (needed || (at_once && self.inbound.is_read())));
@@ -113,8 +119,8 @@ impl Receiver {
         }
     }
 
-    /// Whether a chunk fits the memory that may be held, `less` bytes of which are given up. The gap that it opens stays, though the user can
-    /// have the chunk at once.
+    /// True if a chunk fits the memory that may be held, `less` bytes of which are given up. The gap that it opens
+    /// stays, though the user can have the chunk at once.
     fn fits(&self, cx: &Context, chunk: Asked, less: usize) -> bool {
         let limits = self.limits(cx);
         let cost = cost(chunk.len);
@@ -127,10 +133,10 @@ impl Receiver {
         held <= limits.bound() && held_back + cost <= limits.held_back()
     }
 
-    /// Gives up what lies behind the hole that a chunk fills, whole messages too, the largest TSN first, until there is room for the chunk:
-    /// what waits for it is of no use without it, and was received to no avail if it is refused until the peer gives up. What the user has
-    /// had something of stays, and what subflows with spaces of their own brought: a copy may have come under another number, which
-    /// is acknowledged.
+    /// Gives up data behind the hole that a chunk fills, whole messages too, the largest TSN first, until there is
+    /// room for the chunk: that data is of no use without the chunk, and was received to no avail if the chunk is
+    /// refused until the peer gives up. Messages of which the user has read a part stay, and so does data of subflows
+    /// with spaces of their own: a copy may have come under another number, which is acknowledged.
     ///
     /// The chunk that everything waits for is taken whatever its size, if the user has nothing to read that would make room for it.
     // rfc9260:6.2-26 rfc9260:6.2-27
@@ -142,7 +148,7 @@ impl Receiver {
         if at != SpaceId::FIRST || renumbered {
             return on_top;
         }
-        // Who looks in vain at all that is held does not look again for each further chunk.
+        // After a search through all that is held found nothing, the next chunks are refused without one.
         if self.futile > 0 {
             self.futile -= 1;
             return on_top;
@@ -166,7 +172,7 @@ impl Receiver {
         self.fits(cx, chunk, 0) || on_top
     }
 
-    /// Whether the user can have a chunk as soon as it is here, or nothing is kept of it.
+    /// True if the user can have a chunk as soon as it is here, or nothing is kept of it.
     pub(super) fn gives_at_once(
         &self,
         at: SpaceId,
@@ -213,10 +219,10 @@ impl Receiver {
         }
     }
 
-    /// Whether what is charged is what a count gives, and within its bound: for tests, after every step of a life.
+    /// Checks the charged memory against a fresh count, and against its bound: for tests, after every step of a life.
     ///
     /// # Errors
-    /// What is not so, in words.
+    /// The check that failed, in words.
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
         self.inbound.audit()?;
         // The chunk that everything waited for may lie beyond, until it is read.

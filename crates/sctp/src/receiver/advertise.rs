@@ -13,13 +13,13 @@ use crate::ids::SpaceId;
 impl Receiver {
     #[inline]
     pub(super) fn credit(&self) -> Credit<'_> {
-        Credit { inbound: &self.inbound, window: &self.window, lent: self.lent_to_sender }
+        Credit { inbound: &self.inbound, window: &self.window, sender_reservation: self.sender_reservation }
     }
 
     #[inline]
     pub(super) fn limits<'a>(&'a self, cx: &'a Context) -> Limits<'a> {
         let (window, arrivals) = (&self.window, &self.arrivals);
-        Limits { config: &cx.config, window, arrivals, lent: self.lent_to_sender }
+        Limits { config: &cx.config, window, arrivals, sender_reservation: self.sender_reservation }
     }
 
     /// a_rwnd: the bytes of the receive buffer that are free.
@@ -54,13 +54,18 @@ impl Receiver {
         limit: usize,
         data: Option<usize>,
     ) {
-        let credit = Credit { inbound: &self.inbound, window: &self.window, lent: self.lent_to_sender };
+        let credit = Credit {
+            inbound: &self.inbound,
+            window: &self.window,
+            sender_reservation: self.sender_reservation,
+        };
         let windows = |arrivals: &Arrivals, cx: &Context, layout, at| credit.told(cx, arrivals, layout, at);
         let mut carrier = Carrier { packet, limit, data };
         self.arrivals.write_acknowledgements(cx, self.encoding, &mut carrier, windows);
     }
 
-    /// A packet with data came in SHUTDOWN-SENT: what the SHUTDOWN chunk in answer does not say is acknowledged.
+    /// A packet with data came in SHUTDOWN-SENT: gaps and duplicates, which the SHUTDOWN chunk in answer does not
+    /// carry, are acknowledged.
     pub(crate) fn demand_unsaid(&mut self, cx: &Context) {
         let free = self.advertised_window(cx);
         self.arrivals.demand_unsaid(cx, self.window.size(), free);
@@ -83,7 +88,8 @@ impl Receiver {
         let Some(told) = self.arrivals.told_window(SpaceId::FIRST) else { return };
         let whole = self.window.size();
         let enough = told.saturating_add(whole / 4);
-        // Where the peer knows of most of the buffer not even an empty one would do: no need to count.
+        // Where the peer knows of more than three quarters of the buffer, not even an empty one would be worth an
+        // update: no need to count.
         if enough <= whole && self.advertised_window(cx) >= enough {
             self.arrivals.tell_window(SpaceId::FIRST);
         }
@@ -100,19 +106,24 @@ impl Receiver {
     /// The user has read: windows that have grown by a quarter are told to the peer. A space that has a floor only, because others hold the
     /// rest of the buffer, is told of a quarter of that: or it would have its floor once a probe, not once a round trip.
     fn update_windows(&mut self, cx: &Context, window: u32) {
-        let credit = Credit { inbound: &self.inbound, window: &self.window, lent: self.lent_to_sender };
+        let credit = Credit {
+            inbound: &self.inbound,
+            window: &self.window,
+            sender_reservation: self.sender_reservation,
+        };
         let floor = u32::try_from(credit.division(cx).floor).unwrap_or(u32::MAX);
         let buffer = credit.in_use(cx, &self.arrivals);
         for at in self.arrivals.ids() {
             let limited = at != SpaceId::FIRST || self.encoding == Encoding::Sf2007;
-            // A peer that has sent nothing there knows what it was granted; and one that opens the FID later, with a number of its
-            // own, would take what is said of it now for an acknowledgement of what it never sent.
+            // A peer that has sent nothing there knows the credit it was granted; and if it opens the FID later, with
+            // an initial number of its own, it would take a window update sent now for an acknowledgement of chunks
+            // that it never sent.
             if limited && !self.arrivals.has_started(at) {
                 continue;
             }
             let part = buffer.as_ref().filter(|_| limited);
             let now = part.map_or(window, |part| credit.in_part(cx, &self.arrivals, part, at));
-            // Subflow 0 is told what all may have. Where the others hold nothing it is as without them.
+            // The window of subflow 0 is that of all subflows. Where the others hold nothing, no floor is subtracted.
             let floors = match self.arrivals.open_count() {
                 Some(_) if limited => floor,
                 Some(open) if self.inbound.buffered_bytes() > self.inbound.buffered_of(SpaceId::FIRST) => {

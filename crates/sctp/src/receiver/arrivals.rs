@@ -7,7 +7,7 @@ mod packet;
 mod peer_fids;
 mod space;
 
-use anabranch_base::{Instant, TraceEvent, rare};
+use anabranch_base::{Instant, TraceEvent, cold_path};
 use anabranch_wire::Tsn;
 
 use crate::context::Context;
@@ -23,7 +23,7 @@ pub(in crate::receiver) use acknowledge::Carrier;
 pub(crate) use packet::PacketRead;
 pub(in crate::receiver) use space::map::Arrival;
 
-/// The sequence spaces of the peer: what came in each, and what is owed for it.
+/// The sequence spaces of the peer: the numbers that came in each, and the acknowledgements owed for them.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     spaces: Table<SpaceId, ReceiveSpace>,
@@ -42,7 +42,7 @@ impl Default for Arrivals {
 }
 
 impl Arrivals {
-    /// Whether both sides have agreed that SACKs leave gap blocks out.
+    /// True if both sides have agreed that SACKs leave gap blocks out.
     pub(crate) fn selects_gaps(&self) -> bool {
         self.selects_gaps
     }
@@ -97,7 +97,7 @@ impl Arrivals {
         }
     }
 
-    /// Looks at a chunk of the packet that is being read: its unwrapped number, and what it is, where it is new and may be taken. Of one
+    /// Looks at a chunk of the packet that is being read: its unwrapped number, and its relation to others, where it is new and may be taken. Of one
     /// that is not nothing more is to be said. The receive window has `window` bytes.
     // rfc9260:6.2-1 rfc9260:6.2-4 rfc9260:6.2-5 rfc9260:6.2-31
     #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
@@ -116,7 +116,7 @@ impl Arrivals {
         read.summary.hole |= space.received.has_holes() && cx.config.emulation.sack_filled_hole;
         let arrival = space.received.classify(seq);
         if arrival == Arrival::Duplicate {
-            rare();
+            cold_path();
             read.summary.duplicate = true;
             space.timing.on_duplicate(data.tsn);
             // The peer may not know: the SACK that reports it has its block.
@@ -158,7 +158,7 @@ impl Arrivals {
         read.summary.immediate |= data.flags.immediate && cx.config.sack.immediate_bit_obeyed;
         cx.stats.payload_bytes_received_new += data.payload.len() as u64;
         if arrival != Arrival::InOrder {
-            rare();
+            cold_path();
             cx.stats.out_of_order_received += 1;
             space.out_of_order = space.out_of_order.saturating_add(1);
             if self.selects_gaps {
@@ -172,7 +172,7 @@ impl Arrivals {
         cx.record(SubflowId::FIRST, read.path, event);
     }
 
-    /// The peer gives up what is missing up to `cumulative`: "the data receiver MUST first update its cumulative TSN point to the value
+    /// The peer gives up the missing chunks up to `cumulative`: "the data receiver MUST first update its cumulative TSN point to the value
     /// carried in the FORWARD TSN chunk, and then MUST further advance its cumulative TSN point locally if possible" (RFC 3758, 3.6). The
     /// number before which all counts as received; `None` where nothing has moved. The receive window has `window` bytes.
     // rfc3758:3.6-2 rfc3758:3.6-3 rfc3758:3.6-4 rfc3758:3.6-5 rfc3758:3.6-6
@@ -212,7 +212,7 @@ impl Arrivals {
         }
     }
 
-    /// The chunks that follow in the packet belong to that sequence space: what it brought for the one before is complete.
+    /// The chunks that follow in the packet belong to that sequence space: the summary of the one before is complete.
     pub(crate) fn enter_space(&mut self, cx: &Context, read: &mut PacketRead, at: SpaceId) {
         if read.space == at {
             return;
@@ -238,7 +238,7 @@ impl Arrivals {
         }
     }
 
-    /// Whether subflows have spaces of their own.
+    /// True if subflows have spaces of their own.
     #[inline]
     pub(in crate::receiver) fn are_several(&self) -> bool {
         self.spaces.len() > 1
@@ -263,14 +263,14 @@ impl Arrivals {
         self.spaces.get(at).map_or(0, |space| space.received.gaps())
     }
 
-    /// The unwrapped number of a chunk of a space, and what it would be.
+    /// The unwrapped number of a chunk of a space, and its relation to those that have arrived.
     pub(in crate::receiver) fn classify(&self, at: SpaceId, tsn: Tsn) -> Option<(u64, Arrival)> {
         let space = self.spaces.get(at)?;
         let seq = space.unwrap(tsn)?;
         Some((seq, space.received.classify(seq)))
     }
 
-    /// Whether the numbers before and after have arrived. Before the first there is nothing to go on with.
+    /// True for each of the numbers before and after `seq` that has arrived. Nothing comes before the first number.
     #[inline(never)]
     pub(in crate::receiver) fn neighbours(&self, at: SpaceId, seq: u64) -> (bool, bool) {
         let arrived =
@@ -283,7 +283,7 @@ impl Arrivals {
         self.spaces.get(at).map(|space| space.received.next())
     }
 
-    /// That of each space.
+    /// The next number expected in each space.
     pub(in crate::receiver) fn next_of_each(&self) -> Vec<u64> {
         self.spaces.iter().map(|(_, space)| space.received.next()).collect()
     }
@@ -334,13 +334,13 @@ impl Arrivals {
         self.spaces.first().map(ReceiveSpace::cumulative)
     }
 
-    /// Whether an acknowledgement must leave now.
+    /// True if an acknowledgement must leave now.
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
         any_of(self.spaces.rows(), |space| space.timing.is_due_now())
     }
 
-    /// Whether an acknowledgement must leave now, or may ride with what leaves.
+    /// True if an acknowledgement must leave now, or may ride with a packet that leaves.
     #[inline]
     pub(crate) fn has_pending_sack(&self) -> bool {
         any_of(self.spaces.rows(), |space| space.timing.is_pending())
@@ -363,7 +363,7 @@ impl Arrivals {
         self.spaces.get(at).map(|space| space.timing.last_advertised)
     }
 
-    /// Whether any data has ever come in a space.
+    /// True if any data has ever come in a space.
     pub(in crate::receiver) fn has_started(&self, at: SpaceId) -> bool {
         self.spaces.get(at).is_some_and(|space| space.timing.has_started())
     }
@@ -382,7 +382,7 @@ impl Arrivals {
         }
     }
 
-    /// The timers: `visit` is told of each, when it expires and what for.
+    /// The timers: `visit` gets each, with the time at which it expires and its purpose.
     pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SpaceId)) {
         self.spaces.for_each(|at, space| visit(space.timing.timer(), Timer::Sack, at));
     }
@@ -446,7 +446,7 @@ mod tests {
         }
     }
 
-    /// A packet with those TSNs: what of it was new.
+    /// A packet with those TSNs; returns the new ones among them.
     fn packet(arrivals: &mut Arrivals, cx: &mut Context, tsns: &[u32]) -> Vec<u64> {
         let mut read = PacketRead::on(PathId::new(0));
         let mut new = Vec::new();

@@ -14,7 +14,7 @@ pub(super) struct Credit<'a> {
     pub(super) inbound: &'a Inbound,
     pub(super) window: &'a ReceiveWindow,
     /// Bytes that the sender has of the memory for both.
-    pub(super) lent: u32,
+    pub(super) sender_reservation: u32,
 }
 
 impl Credit<'_> {
@@ -34,7 +34,12 @@ impl Credit<'_> {
 
     #[inline]
     fn limits<'a>(&'a self, cx: &'a Context, arrivals: &'a Arrivals) -> Limits<'a> {
-        Limits { config: &cx.config, window: self.window, arrivals, lent: self.lent }
+        Limits {
+            config: &cx.config,
+            window: self.window,
+            arrivals,
+            sender_reservation: self.sender_reservation,
+        }
     }
 
     /// a_rwnd: the bytes of the receive buffer that are free.
@@ -53,13 +58,13 @@ impl Credit<'_> {
         }
     }
 
-    /// How the receive buffer is divided: as our SF-CAP has told the peer.
+    /// Division of the receive buffer, as our SF-CAP has told the peer.
     pub(super) fn division(&self, cx: &Context) -> Buffer {
         let subflows = &cx.config.subflows;
         Buffer::new(self.window.size(), subflows.buffer_floor, usize::from(subflows.max_inbound))
     }
 
-    /// How much of it is in use, where it is divided.
+    /// Bytes in use of the receive buffer, where it is divided.
     pub(super) fn in_use(&self, cx: &Context, arrivals: &Arrivals) -> Option<Use> {
         let open = arrivals.open_spaces()?;
         Some(self.division(cx).in_use(open.map(|at| self.charged_to(cx, arrivals, at))))

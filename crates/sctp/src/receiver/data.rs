@@ -1,6 +1,6 @@
-//! Data chunks that arrive (RFC 9260, 6.2): what is new, whether there is room for it, and when to acknowledge.
+//! Data chunks that arrive (RFC 9260, 6.2): the new ones among them, the room for them, and the time to acknowledge.
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 
 use super::Receiver;
 use super::arrivals::{Arrival, PacketRead};
@@ -78,7 +78,7 @@ impl Receiver {
         tell_readable(cx, chunk.stream, ready)
     }
 
-    /// Notes that a chunk has arrived: its unwrapped number where its message is to be delivered, or what became of it.
+    /// Notes that a chunk has arrived: its unwrapped number where its message is to be delivered, or its outcome.
     // rfc3758:3.6-1
     #[allow(clippy::inline_always, reason = "one copy for DATA, one for all others; measured")]
     #[inline(always)]
@@ -96,13 +96,13 @@ impl Receiver {
             return Ok(Err(DataOutcome::Done));
         };
         if let Some(resets) = &self.resets {
-            rare();
+            cold_path();
             if read.space() == SpaceId::FIRST && resets.comes_too_early(seq, data.stream) {
                 return Ok(Err(DataOutcome::Done));
             }
         }
         if !plenty {
-            rare();
+            cold_path();
             match self.let_in(cx, read, data) {
                 Entrance::Open => {}
                 Entrance::Shut => return Ok(Err(DataOutcome::Done)),
@@ -112,14 +112,14 @@ impl Receiver {
         let exists = data.stream < self.streams;
         self.arrivals.record(cx, read, (seq, arrival), data, exists);
         if !exists {
-            rare();
+            cold_path();
             return Ok(Err(DataOutcome::NoSuchStream));
         }
         Ok(Ok((seq, arrival)))
     }
 
-    /// Whether a new chunk is taken where a closer look at the room for it is needed. In a function of its own, and told in a byte, so that
-    /// those for which there is plenty do not pay for it.
+    /// Decides about a new chunk where a closer look at the room for it is needed. In a function of its own, and
+    /// answered in a byte, so that chunks for which there is plenty do not pay for it.
     #[inline(never)]
     fn let_in(&mut self, cx: &mut Context, read: &mut PacketRead, data: &DataChunk<'_>) -> Entrance {
         let Some((seq, arrival)) = self.arrivals.classify(read.space(), data.tsn) else {
@@ -138,7 +138,7 @@ impl Receiver {
         Entrance::Shut
     }
 
-    /// Gives what came as DATA to reassembly.
+    /// Gives a chunk of DATA to reassembly.
     #[allow(clippy::inline_always, reason = "used once; measured")]
     #[inline(always)]
     fn reassemble_plain(
@@ -149,11 +149,11 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
-        let (arrivals, window, lent) = (&self.arrivals, &self.window, self.lent_to_sender);
-        self.inbound.add(&arrived, || Limits { config: &cx.config, window, arrivals, lent })
+        let (arrivals, window, sender_reservation) = (&self.arrivals, &self.window, self.sender_reservation);
+        self.inbound.add(&arrived, || Limits { config: &cx.config, window, arrivals, sender_reservation })
     }
 
-    /// Gives what came in another encoding to reassembly: it numbers messages, or fragments, in its own way.
+    /// Gives a chunk of another encoding to reassembly: it numbers messages, or fragments, in its own way.
     #[inline(never)]
     fn reassemble(
         &mut self,
@@ -168,7 +168,7 @@ impl Receiver {
             config: &cx.config,
             window: &self.window,
             arrivals: &self.arrivals,
-            lent: self.lent_to_sender,
+            sender_reservation: self.sender_reservation,
         };
         if let Some(arrived) = arrived {
             return self.inbound.add_of_space(space, &arrived, &limits);
@@ -187,7 +187,7 @@ fn tell_readable(
         Ok(true) => cx.tell(Event::Readable { stream }),
         Ok(false) => {}
         Err(inconsistent) => {
-            rare();
+            cold_path();
             return Err(Violation::Protocol(inconsistent.0));
         }
     }

@@ -1,6 +1,6 @@
 //! Messages that the peer gives up (partial reliability): FORWARD-TSN (RFC 3758, 3.6), I-FORWARD-TSN (RFC 8260, 2.3.1) and SF-FORWARD.
 //!
-//! Each costs time in proportion to its own length and to what it removes or delivers, and holds nothing.
+//! Each costs time in proportion to its own length and to the data that it removes or delivers, and holds nothing.
 
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::{ForwardTsn, Skipped};

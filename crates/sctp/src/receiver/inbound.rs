@@ -14,7 +14,7 @@ mod refused;
 mod taking_back;
 mod waiting;
 
-use anabranch_base::{Instant, rare};
+use anabranch_base::{Instant, cold_path};
 
 use crate::ids::{Id, PathId, SpaceId};
 use crate::message::Received;
@@ -49,7 +49,8 @@ impl Streams {
         self.next.get(stream).copied().unwrap_or(0)
     }
 
-    /// Whether a message is the next to deliver, of a stream that may be new. One behind 65,535 others that wait has the same SSN.
+    /// True if a message is the next to deliver, of a stream that may be new. One behind 65,535 others that wait has
+    /// the same SSN.
     #[inline]
     fn is_next(&self, stream: u16, ssn: u16, first_seq: u64) -> bool {
         ssn == self.next(stream) && (self.waiting.is_empty() || self.is_before_all(stream, first_seq))
@@ -89,9 +90,9 @@ pub(crate) struct Inbound {
     streams: Streams,
     /// For encodings other than that of RFC 9260; made when it is needed first.
     numbered: Option<Box<Numbered>>,
-    /// What the user may take.
+    /// Messages that the user may take.
     ready: Ready,
-    /// When and where the packet came that is being read: what becomes whole came with it.
+    /// Time and path of the packet that is being read: a message that becomes whole has come with it.
     came_at: Instant,
     came_on: u8,
     /// Messages that were handed over in parts so far.
@@ -100,9 +101,9 @@ pub(crate) struct Inbound {
     buffered_bytes: usize,
     /// Pieces held, and messages in the making, for the memory bound.
     buffered_pieces: usize,
-    /// What is charged for numbers that do not follow each other, of messages that wait, bytes.
+    /// Memory charged for numbers that do not follow each other, of messages that wait, bytes.
     apart: usize,
-    /// Of this, what each sequence space but the first brought: bytes and pieces.
+    /// Bytes and pieces held of each sequence space but the first.
     buffered_of_others: Vec<(usize, usize)>,
 }
 
@@ -127,7 +128,7 @@ impl Inbound {
         }
     }
 
-    /// Memory held for what a sequence space brought, payload and bookkeeping, bytes.
+    /// Memory held for the data of a sequence space, payload and bookkeeping, bytes.
     pub(crate) fn memory_of(&self, space: SpaceId) -> usize {
         let pieces = match space.row().checked_sub(1) {
             Some(other) => self.buffered_of_others.get(other).map_or(0, |(_, pieces)| *pieces),
@@ -143,7 +144,7 @@ impl Inbound {
     fn charge(&mut self, space: SpaceId, bytes: usize) {
         self.buffered_bytes += bytes;
         let Some(index) = space.row().checked_sub(1) else { return };
-        rare();
+        cold_path();
         if index >= self.buffered_of_others.len() {
             self.buffered_of_others.resize(index + 1, (0, 0));
         }
@@ -152,18 +153,18 @@ impl Inbound {
         }
     }
 
-    /// So many pieces more, and fewer, that a space brought.
+    /// Counts pieces of a space: so many more, and so many fewer.
     #[inline]
     fn count_pieces(&mut self, space: SpaceId, more: usize, fewer: usize) {
         self.buffered_pieces = (self.buffered_pieces + more).saturating_sub(fewer);
         let Some(index) = space.row().checked_sub(1) else { return };
-        rare();
+        cold_path();
         if let Some((_, pieces)) = self.buffered_of_others.get_mut(index) {
             *pieces = (*pieces + more).saturating_sub(fewer);
         }
     }
 
-    /// What the TSN space brought and what goes.
+    /// Takes the charge of data of the TSN space back.
     fn uncharge(&mut self, bytes: usize, pieces: usize) {
         self.release(SpaceId::FIRST, bytes);
         self.count_pieces(SpaceId::FIRST, 0, pieces);
@@ -173,7 +174,7 @@ impl Inbound {
     fn release(&mut self, space: SpaceId, bytes: usize) {
         self.buffered_bytes = self.buffered_bytes.saturating_sub(bytes);
         let Some(index) = space.row().checked_sub(1) else { return };
-        rare();
+        cold_path();
         if let Some((held, _)) = self.buffered_of_others.get_mut(index) {
             *held = held.saturating_sub(bytes);
         }
@@ -184,7 +185,7 @@ impl Inbound {
         self.buffered_bytes + self.buffered_pieces * PIECE + self.apart
     }
 
-    /// What is charged for messages in the making, bytes.
+    /// Memory charged for messages in the making, bytes.
     #[inline]
     fn making(&self) -> usize {
         let numbered = self.numbered.as_ref().map_or(0, |numbered| {
@@ -193,7 +194,7 @@ impl Inbound {
         self.reassembly.held() + numbered
     }
 
-    /// What is charged for all that the user cannot have yet, bytes.
+    /// Memory charged for all that the user cannot have yet, bytes.
     #[inline]
     pub(crate) fn held_back(&self) -> usize {
         self.making()
@@ -201,24 +202,24 @@ impl Inbound {
             + self.numbered.as_ref().map_or(0, |numbered| numbered.order.held())
     }
 
-    /// Whether no payload is held but that of one chunk, which the user can have.
+    /// True if no payload is held but that of one chunk, which the user can have.
     pub(crate) fn is_single(&self) -> bool {
         self.ready.len() == 1
             && self.ready.sizes().all(|(_, len, count)| count == 1 && len == self.buffered_bytes)
     }
 
-    /// Whether the user has taken all that he can have.
+    /// True if the user has read everything that is ready.
     pub(crate) fn is_read(&self) -> bool {
         self.ready.is_empty()
     }
 
-    /// Whether a message that grows is to be handed over as far as it goes.
+    /// True if a message that grows is to be handed over as far as it goes.
     fn is_pressed(&self, limits: &Limits<'_>) -> bool {
         self.making() > limits.point() || self.held_back() > limits.held_back() || self.is_crowded(limits)
     }
 
-    /// Whether what the user leaves unread on some streams may take the room that a message needs to become whole: who reads others
-    /// alone must not have to wait for that.
+    /// True if data that the user leaves unread on some streams may take the room that a message needs to become
+    /// whole: a user who reads other streams alone must not have to wait for that.
     fn is_crowded(&self, limits: &Limits<'_>) -> bool {
         self.ready.is_by_stream() && self.memory() > limits.point()
     }
@@ -329,7 +330,7 @@ impl Inbound {
         (self.came_at, self.came_on) = (at, path.get());
     }
 
-    /// Hands over what is here of the message that the chunk `seq` of DATA has made grow, where that is long or messages in the
+    /// Hands over the part that is here of the message that the chunk `seq` of DATA has made grow, where that is long or messages in the
     /// making hold too much, and it is that message's turn.
     // rfc9260:6.9-15
     #[inline(never)]
@@ -402,7 +403,7 @@ impl Inbound {
         Ok(was_quiet && !self.ready.is_quiet(piece.stream))
     }
 
-    /// Whether a message with a number of its own has grown to the point from which on it is handed over in parts.
+    /// True if a message with a number of its own has grown to the point from which on it is handed over in parts.
     fn is_long(&self, piece: &Piece<'_>, number: u64, limits: &Limits<'_>) -> bool {
         limits.is_long(|| {
             let numbered = self.numbered.as_ref();
@@ -439,7 +440,7 @@ impl Inbound {
         let was_quiet = self.ready.is_quiet(chunk.stream);
         let joined = reassembly.add(chunk, true, limits.message())?;
         self.charge(space, chunk.payload.len());
-        // Nobody gives up anything in this encoding: what is not whole waits.
+        // Nobody gives up anything in this encoding: a message that is not whole waits.
         let Joined::Whole(mut whole) = joined else {
             self.count_pieces(space, 1 + usize::from(chunk.beginning), 0);
             let of_space = || self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(index));
@@ -492,7 +493,8 @@ impl Inbound {
         }
     }
 
-    /// Whether the user can have a chunk of DATA as soon as it is here: it is a message whose turn it is, or goes on with one.
+    /// True if the user can have a chunk of DATA as soon as it is here: it is a message whose turn it is, or goes on
+    /// with one.
     pub(crate) fn gives_at_once(&self, chunk: &Arrived<'_>) -> bool {
         if chunk.beginning {
             return chunk.unordered || self.streams.is_next(chunk.stream, chunk.ssn, chunk.seq);
@@ -504,7 +506,8 @@ impl Inbound {
         }
     }
 
-    /// Whether the user can have a chunk as soon as it is here, in a space that numbers its fragments one after the other.
+    /// True if the user can have a chunk as soon as it is here, in a space that numbers its fragments one after the
+    /// other.
     pub(crate) fn gives_at_once_of_space(&self, space: SpaceId, chunk: &Arrived<'_>) -> bool {
         let is_next = |stream, ssn| match &self.numbered {
             Some(numbered) => numbered.order.is_next(stream, ssn),
@@ -520,7 +523,8 @@ impl Inbound {
         }
     }
 
-    /// Whether the user can have a chunk as soon as it is here, of a message with a number of its own. What has come before costs nothing.
+    /// True if the user can have a chunk as soon as it is here, of a message with a number of its own. A chunk that
+    /// has come before costs nothing.
     pub(crate) fn gives_piece_at_once(&self, piece: &Piece<'_>) -> bool {
         let fragment = if piece.beginning { 0 } else { piece.fragment };
         let Some(numbered) = &self.numbered else {
@@ -529,7 +533,7 @@ impl Inbound {
         let Some(number) = numbered.interleaved.number_of(piece.stream, piece.unordered, piece.mid) else {
             return true;
         };
-        // Of what is here, or was given up, nothing is kept.
+        // Nothing is kept of a chunk that is here already, or was given up.
         if !piece.unordered && numbered.order.knows(piece.stream, number)
             || numbered.interleaved.passes_over(piece, number)
         {
@@ -556,7 +560,7 @@ impl Inbound {
         Some(message)
     }
 
-    /// Whether the user reads streams alone.
+    /// True if the user reads streams alone.
     pub(crate) fn is_by_stream(&self) -> bool {
         self.ready.is_by_stream()
     }
@@ -580,7 +584,7 @@ impl Inbound {
         true
     }
 
-    /// Whether what is charged, in all and to each space, is what a count gives: for tests.
+    /// Checks the charges, in all and of each space, against a fresh count: for tests.
     ///
     /// # Errors
     /// The first number that differs, in words.

@@ -41,14 +41,15 @@ pub(crate) struct Receiver {
     renumbered: bool,
     arrivals: Arrivals,
     inbound: Inbound,
-    /// Where RE-CONFIG was agreed.
+    /// Resets of the peer's streams that wait; only where RE-CONFIG was agreed on.
     resets: Option<Box<Resets>>,
     window: ReceiveWindow,
-    /// So many bytes less may be held, as the sender keeps more than its send buffers.
-    lent_to_sender: u32,
+    /// Memory reserved for the sender, which keeps more than its send buffers, bytes: so much less may be held here.
+    sender_reservation: u32,
     /// About half of the receive window is held, or was a packet ago.
     is_filling: bool,
-    /// So many chunks more are refused without a look at what could be given up for them: the last look was in vain.
+    /// Number of further chunks that are refused without a search for data that could be given up for them: the last
+    /// search found none.
     futile: u32,
 }
 
@@ -62,19 +63,19 @@ impl Receiver {
             inbound: Inbound::default(),
             resets: None,
             window: ReceiveWindow::new(config.limits.receive_window),
-            lent_to_sender: 0,
+            sender_reservation: 0,
             is_filling: false,
             futile: 0,
         }
     }
 
-    /// The chunks that have arrived, and what is owed for them.
+    /// The chunks that have arrived, and the acknowledgements owed for them.
     #[inline]
     pub(crate) fn arrivals(&self) -> &Arrivals {
         &self.arrivals
     }
 
-    /// The chunks that have arrived, to be told of packets, of the peer's FIDs, and of what must be acknowledged.
+    /// The chunks that have arrived, to be told of packets, of the peer's FIDs, and of acknowledgements to be sent.
     #[inline]
     pub(crate) fn arrivals_mut(&mut self) -> &mut Arrivals {
         &mut self.arrivals
@@ -109,7 +110,7 @@ impl Receiver {
         self.arrivals.learn_peer(initial_tsn, self.window.size());
     }
 
-    /// The peer has restarted: sequence spaces begin anew, what is ready stays readable.
+    /// The peer has restarted: sequence spaces begin anew, messages that are ready stay readable.
     /// Gives how many bytes that had arrived nobody will read.
     pub(crate) fn restart(&mut self, cx: &mut Context, initial_tsn: Tsn) -> u64 {
         self.forget_extensions();
@@ -118,7 +119,7 @@ impl Receiver {
         self.forget_unfinished(cx)
     }
 
-    /// What both sides speak from now on.
+    /// Takes over the encoding and the extensions agreed on.
     pub(crate) fn adopt(&mut self, encoding: Encoding, agreed: &Extensions, fids: Option<Fids>) {
         self.encoding = encoding;
         self.resets = agreed.reconfiguration.then(Box::default);
@@ -140,7 +141,7 @@ impl Receiver {
         self.renumbered = true;
     }
 
-    /// Whether a chunk has not come before, and can be of this association.
+    /// True if a chunk has not come before, and can be of this association.
     pub(crate) fn is_new(&self, at: SpaceId, tsn: Tsn) -> bool {
         self.arrivals.is_new(at, tsn, self.window.size())
     }
@@ -198,7 +199,7 @@ impl Receiver {
         self.inbound.begin_packet(cx.now, path);
     }
 
-    /// The association has ended: nothing is acknowledged any more; what was received stays readable.
+    /// The association has ended: nothing is acknowledged any more; received messages stay readable.
     pub(crate) fn close(&mut self) {
         self.arrivals.acknowledge_no_more();
         self.resets = None;

@@ -1,6 +1,6 @@
 //! The user reads messages, and the window follows.
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 
 use super::Receiver;
 use crate::context::Context;
@@ -39,12 +39,12 @@ impl Receiver {
     /// The user has taken a message.
     #[inline]
     fn has_read(&mut self, cx: &mut Context, message: &Received) {
-        // There is room now, and what was looked at in vain may be of use.
+        // There is room now, and a search that was in vain may find something.
         self.futile = 0;
         cx.stats.messages_delivered += u64::from(message.is_end());
         cx.stats.payload_bytes_delivered += message.len() as u64;
         if let Some(table) = &mut cx.streams {
-            rare();
+            cold_path();
             let counters = table.incoming(message.stream);
             counters.messages += u64::from(message.is_end());
             counters.payload_bytes += message.len() as u64;
@@ -52,11 +52,11 @@ impl Receiver {
         // "send a window update only if the window can be increased by at least a quarter of the receive buffer
         // size of the association" (6.2).
         if self.window.shrinks() {
-            rare();
+            cold_path();
             self.window.shrink(message.len());
         }
         if cx.config.limits.max_receive_window != 0 {
-            rare();
+            cold_path();
             self.window.tune(cx, self.arrivals.has_floors());
         }
         if cx.state.receives_data() {

@@ -12,7 +12,7 @@ pub(super) struct Resets {
 }
 
 impl Resets {
-    /// Whether a chunk counts as not received.
+    /// True if a chunk counts as not received.
     // rfc6525:5.2.2-4 rfc6525:5.2.2-8
     #[inline]
     pub(super) fn comes_too_early(&self, seq: u64, stream: u16) -> bool {

@@ -1,5 +1,5 @@
 //! The receive window: how large the receive buffer is. It begins as the configuration says. The user may choose another; and where the
-//! configuration lets it, it grows with what the user reads in a round trip, as those of Linux and FreeBSD do, up to a limit of the
+//! configuration lets it, it grows with the bytes that the user reads in a round trip, as those of Linux and FreeBSD do, up to a limit of the
 //! association and one of the endpoint, and shrinks when the endpoint has little left.
 
 mod tuning;
@@ -30,12 +30,12 @@ pub(crate) struct ReceiveWindow {
     shrinks_to: Option<NonZeroU32>,
     /// The round trip of the handshake, microseconds; 0: not known.
     handshake_us: u32,
-    /// Where it may grow: from the first message on that is read.
+    /// Its growth, where it may grow: from the first message on that is read.
     tuning: Option<Box<Tuning>>,
 }
 
 impl ReceiveWindow {
-    /// Of so many bytes.
+    /// A window of so many bytes.
     pub(super) fn new(size: u32) -> Self {
         Self { size, shrinks_to: None, handshake_us: 0, tuning: None }
     }
@@ -46,7 +46,7 @@ impl ReceiveWindow {
         self.size
     }
 
-    /// As large as it may grow, bytes.
+    /// Largest size up to which it may grow, bytes.
     #[inline]
     pub(crate) fn largest(&self, limits: &LimitConfig) -> u32 {
         self.size.max(limits.largest_receive_window())
@@ -54,7 +54,7 @@ impl ReceiveWindow {
 
     /// The user wants so many bytes. A larger window is there at once, and true is the answer; a smaller one comes as messages are read.
     pub(super) fn choose(&mut self, wanted: u32) -> bool {
-        // What the user chose while the association lives stays.
+        // The user's choice in the life of the association is kept: tuning ends.
         self.tuning = None;
         if wanted < self.size {
             // A valid configuration wants 1,500 bytes at least.
@@ -66,15 +66,16 @@ impl ReceiveWindow {
         true
     }
 
-    /// Whether it is to become smaller.
+    /// True if it is to become smaller.
     #[inline]
     pub(super) fn shrinks(&self) -> bool {
         self.shrinks_to.is_some()
     }
 
-    /// So many bytes were read while the window is to become smaller. What the peer was offered is not taken back: the window shrinks
-    /// by no more than a third of what is read, what is charged for messages falls by as much at least, and so a_rwnd never falls
-    /// but for data that comes ("As DATA chunks are received and buffered, decrement a_rwnd", 6.2).
+    /// So many bytes were read while the window is to become smaller. An offer to the peer is not taken back: the
+    /// window shrinks by no more than a third of the bytes read, the charge for messages falls by as much at least,
+    /// and so a_rwnd never falls but for data that comes ("As DATA chunks are received and buffered, decrement
+    /// a_rwnd", 6.2).
     #[inline(never)]
     pub(super) fn shrink(&mut self, read: usize) {
         let Some(wanted) = self.shrinks_to.map(NonZeroU32::get) else { return };
@@ -106,16 +107,16 @@ impl ReceiveWindow {
         Arc::new((**config).clone().with(|config| config.limits.receive_window = self.size))
     }
 
-    /// A HEARTBEAT was answered after so long: a side whose window grows, and that sends no data, learns of a round trip that has changed
-    /// by nothing else.
+    /// A HEARTBEAT was answered after so long: this alone shows a changed round trip to a side whose window grows and
+    /// that sends no data.
     pub(crate) fn hear_round_trip(&mut self, cx: &Context, rtt: Duration) {
         if let Some(tuning) = &mut self.tuning {
             tuning.on_answer(cx.stats.payload_bytes_sent, rtt);
         }
     }
 
-    /// The user has read something: once a round trip the window follows how much it was. Where it `is_divided` between subflows it stays:
-    /// the peer was told of the parts in the handshake.
+    /// The user has read something: once a round trip the window follows the amount. Where it `is_divided` between
+    /// subflows it stays: the peer was told of the parts in the handshake.
     #[inline]
     pub(super) fn tune(&mut self, cx: &mut Context, is_divided: bool) {
         let rtt =
@@ -148,8 +149,8 @@ impl ReceiveWindow {
         {
             path.heartbeat_mut().measure();
         }
-        let is_tight = cx.budget.as_ref().is_some_and(|budget| budget.is_tight());
-        let granted = tuning.grant(window, wanted, is_tight);
+        let near_limit = cx.budget.as_ref().is_some_and(|budget| budget.is_nearly_spent());
+        let granted = tuning.grant(window, wanted, near_limit);
         if granted > window {
             self.size = granted;
         } else if granted < window {
@@ -157,7 +158,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// The association has ended: what it had of the endpoint's limit is free for others.
+    /// The association has ended: its part of the endpoint's limit is free for others.
     pub(super) fn close(&mut self) {
         self.tuning = None;
     }

@@ -56,8 +56,9 @@ impl Answered {
 pub(super) struct Answers {
     /// The answers that must leave.
     due: VecDeque<Answered>,
-    /// On which path the peer has asked last. "An endpoint SHOULD transmit reply chunks ... to the same destination transport address
-    /// from which it received the control chunk" (RFC 9260, 6.4); a peer has one chunk with requests under way, so one path is enough.
+    /// Path on which the peer has asked last. "An endpoint SHOULD transmit reply chunks ... to the same destination
+    /// transport address from which it received the control chunk" (RFC 9260, 6.4); a peer has one chunk with
+    /// requests under way, so one path is enough.
     path: PathId,
     /// The last two given: those to a chunk that may come again.
     last: [Option<Answered>; 2],
@@ -73,7 +74,7 @@ impl Answers {
         self.due.is_empty()
     }
 
-    /// On which path they leave.
+    /// Path on which they leave.
     pub(super) fn path(&self) -> PathId {
         self.path
     }
@@ -83,7 +84,7 @@ impl Answers {
         self.path = path;
     }
 
-    /// Whether one must leave on a path.
+    /// True if an answer must leave on `path`.
     pub(super) fn are_due_on(&self, path: PathId) -> bool {
         !self.due.is_empty() && self.path == path
     }

@@ -1,7 +1,8 @@
 //! RE-CONFIG (RFC 6525): requests, answers, their numbers and the timer. One request of each side is outstanding at a time; it
 //! is sent again until it is answered, and answered again when it comes again.
 //!
-//! What the requests do is elsewhere: `stream_requests` has those of the RFC, `subflow_requests` those of the extension SF.
+//! The effects of the requests are elsewhere: `stream_requests` has those of the RFC, `subflow_requests` those of the
+//! extension SF.
 
 mod answers;
 mod requests;
@@ -47,7 +48,7 @@ fn is_allowed(kinds: &[u16], is_subflow: impl Fn(u16) -> bool) -> bool {
 }
 
 impl Reconfig {
-    /// Whether a RE-CONFIG chunk must leave.
+    /// True if a RE-CONFIG chunk must leave.
     #[inline]
     pub(crate) fn is_due(&self, cx: &Context, sender: &Sender) -> bool {
         let due = !self.answers.is_empty()
@@ -124,7 +125,7 @@ impl Reconfig {
         if path != request_path(scope.cx, scope.sender) {
             return;
         }
-        // What answers a request of the peer goes first: the peer can ask for nothing else meanwhile.
+        // The answer to a request of the peer goes first: the peer can make no other request meanwhile.
         let ready = |answers: bool| {
             let is_answer =
                 |request: &Request| matches!(request, Request::ResetOutgoing { answers: Some(_), .. });
@@ -134,17 +135,17 @@ impl Reconfig {
         };
         let Some(index) = ready(true).or_else(|| ready(false)) else { return };
         let (codes, credit) = (scope.cx.config.subflows.codes, scope.receiver.window().size());
-        let last_tsn = scope.sender.next_tsn().1.sub(1);
+        let last_tsn = scope.sender.tables().next_tsn().1.sub(1);
         let Some(request) = self.waiting.remove(index) else { return };
         if matches!(request, Request::ResetOutgoing { .. }) {
-            scope.sender.asks_for_reset();
+            scope.sender.messages().asks_for_reset();
         }
         let number = self.next;
         self.next = number.wrapping_add(1);
         let mut bytes = Vec::with_capacity(SfAdd::LEN);
         match &request {
             Request::Open { fid, epoch, initial } => {
-                let (dscp, weight) = scope.sender.treatment(SubflowId::new(*fid));
+                let (dscp, weight) = scope.sender.tables().treatment(SubflowId::new(*fid));
                 SfAdd {
                     request: number,
                     fid: *fid,
@@ -217,7 +218,7 @@ impl Reconfig {
         from: PathId,
         chunk: &ReConfig<'_>,
     ) -> Result<(), Violation> {
-        // Where everything of ours was acknowledged already, the peer may still wait for an answer.
+        // In a state where all our data was acknowledged already, the peer may still wait for an answer.
         if !scope.cx.state.is_up() {
             return Ok(());
         }

@@ -36,17 +36,17 @@ pub(super) enum Request {
 pub(super) struct Outstanding {
     pub(super) request: Request,
     pub(super) number: u32,
-    /// As it was sent first: it is sent again as it was.
+    /// The chunk as it was sent first: it is sent again unchanged.
     pub(super) bytes: Vec<u8>,
-    /// Whether the request must leave (again).
+    /// True if the request must leave (again).
     pub(super) due: bool,
-    /// On which path: that one is charged with an error where no answer comes in time.
+    /// Path on which it leaves, which is charged with an error where no answer comes in time.
     pub(super) path: PathId,
-    /// When it is sent again.
+    /// Time at which it is sent again.
     pub(super) timer: Option<Instant>,
-    /// The peer has it and works on it: that it does not answer for good is no error of the path.
+    /// The peer has it and works on it: a missing final answer is no error of the path.
     pub(super) in_progress: bool,
-    /// How long we waited after it last said so.
+    /// Time waited since the peer last said so.
     pub(super) waited: Duration,
 }
 
@@ -105,12 +105,12 @@ impl Reconfig {
         self.outstanding.iter().map(|outstanding| &outstanding.request).chain(&self.waiting)
     }
 
-    /// How many more requests may wait.
+    /// Number of further requests that may wait.
     pub(super) fn room(&self) -> usize {
         MAX_WAITING.saturating_sub(self.waiting.len())
     }
 
-    /// The answer to a request is still to come; who asks again hears so.
+    /// The answer to a request is still to come; a peer that asks again is told so.
     pub(super) fn answer_later(&mut self, number: u32) {
         self.answers.remember(Answered { number, result: result::IN_PROGRESS, next_tsns: None });
     }
@@ -140,7 +140,7 @@ impl Reconfig {
         self.ask(Request::Close { fid: open.fid, epoch: open.epoch, last: open.last });
     }
 
-    /// The extension SF is gone: what was asked for it is not wanted any more. A request that is under way is still
+    /// The extension SF is gone: requests for it are not wanted any more. A request that is under way is still
     /// answered: without its number the peer would not take the next one.
     pub(crate) fn forget_subflows(&mut self) {
         self.waiting.retain(|request| !matches!(request, Request::Open { .. } | Request::Close { .. }));
@@ -163,12 +163,12 @@ pub(super) fn request_path(cx: &Context, sender: &Sender) -> PathId {
     sender.path_of_subflow(SubflowId::FIRST.get()).unwrap_or(cx.paths.for_control())
 }
 
-/// Whether a request may be sent now.
+/// True if a request may be sent now.
 pub(super) fn is_ready(sender: &Sender, request: &Request) -> bool {
     match request {
-        Request::ResetOutgoing { streams, .. } => sender.have_left(streams),
+        Request::ResetOutgoing { streams, .. } => sender.tables().have_left(streams),
         // RFC 6525, 5.1.4, C2: "The sender has either no outstanding TSNs or considers all outstanding TSNs abandoned."
-        Request::ResetAssociation => sender.is_quiet(),
+        Request::ResetAssociation => sender.tables().is_quiet(),
         _ => true,
     }
 }

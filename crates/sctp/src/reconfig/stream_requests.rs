@@ -1,4 +1,4 @@
-//! What the requests of RFC 6525 do: streams that are reset or added, and the whole numbering that is reset.
+//! Effects of the requests of RFC 6525: streams that are reset or added, and the reset of the whole numbering.
 //!
 //! A stream is reset between messages: those given before leave with their old numbers, and those given later wait until
 //! the peer has answered (RFC 6525, 5.1.2, A1). So neither side ever sees two messages with one number.
@@ -24,7 +24,7 @@ const ASSOCIATION_RESET_PAUSE: Duration = Duration::from_secs(30);
 const BEFORE_STREAMS: usize = 12 + 4 + OutgoingReset::HEADER;
 
 impl Reconfig {
-    /// Which streams must wait has changed, perhaps: messages that need not wait any more go on.
+    /// Recomputes the streams that must wait: messages that need not wait any more go on.
     // rfc6525:5.1.2-1 rfc6525:5.1.4-3
     pub(super) fn refresh_deferred(&self, scope: &mut Scope<'_>) {
         let mut all = matches!(self.pending, Some(Pending::Association { .. }));
@@ -39,12 +39,12 @@ impl Reconfig {
                 _ => {}
             }
         }
-        scope.sender.defer(scope.cx, all, streams);
+        scope.sender.messages().defer(scope.cx, all, streams);
     }
 
-    /// After a packet, or a timer: what waited for it goes on.
+    /// After a packet, or a timer: requests that waited for it go on.
     pub(crate) fn advance(&mut self, scope: &mut Scope<'_>) {
-        if self.repeated.is_some_and(|(_, first)| scope.sender.is_acknowledged(first)) {
+        if self.repeated.is_some_and(|(_, first)| scope.sender.tables().is_acknowledged(first)) {
             self.repeated = None;
             scope.sender.keep_room_beside_data(0);
         }
@@ -57,7 +57,7 @@ impl Reconfig {
                 self.answers.give(Answered { number, result: result::PERFORMED, next_tsns: None });
             }
             Some(Pending::Association { number }) => {
-                if !scope.sender.is_quiet() {
+                if !scope.sender.tables().is_quiet() {
                     return;
                 }
                 self.reset_for_peer(scope, number);
@@ -66,7 +66,7 @@ impl Reconfig {
         self.refresh_deferred(scope);
     }
 
-    /// Does what the peer asks for, now or later.
+    /// Performs a request of the peer, now or later.
     pub(super) fn perform_stream_request(&mut self, scope: &mut Scope<'_>, number: u32, request: &Param<'_>) {
         let result = match request {
             Param::OutgoingReset(reset) => {
@@ -91,7 +91,7 @@ impl Reconfig {
         self.answers.give(Answered { number, result, next_tsns: None });
     }
 
-    /// Whether a request of the peer is the answer to ours with that number.
+    /// True if a request of the peer is the answer to ours with that number.
     // rfc6525:5.2.2-1
     fn answered_by_request(&mut self, scope: &mut Scope<'_>, number: u32) -> bool {
         let answered = |request: &Request| matches!(request, Request::ResetIncoming { .. });
@@ -141,7 +141,8 @@ impl Reconfig {
         if streams.len() > most_streams(scope.cx, scope.sender) {
             return Some(result::DENIED);
         }
-        let (fresh, have_left) = (scope.sender.is_fresh(&streams), scope.sender.have_left(&streams));
+        let (fresh, have_left) =
+            (scope.sender.numbering().is_fresh(&streams), scope.sender.tables().have_left(&streams));
         // "If the Outgoing SSN Reset Request Parameter that was just sent completely overlaps ... 'Nothing to do'" (RFC 6525, 5.2.3).
         let overlaps = self.outstanding.as_ref().is_some_and(|outstanding| match &outstanding.request {
             Request::ResetOutgoing { streams: ours, .. } => {
@@ -175,14 +176,14 @@ impl Reconfig {
         {
             return Some(result::DENIED);
         }
-        let quiet = scope.sender.is_quiet();
+        let quiet = scope.sender.tables().is_quiet();
         if self.pending.is_some() || self.requests().any(|request| *request == Request::ResetAssociation) {
             return Some(result::BUSY);
         }
         self.last_association_reset = Some(scope.cx.now);
         self.pending = Some(Pending::Association { number });
         if !quiet {
-            // What is under way is delivered first: G3 of RFC 6525, 5.2.4, would give it up.
+            // Data under way is delivered first: G3 of RFC 6525, 5.2.4, would give it up.
             return Some(result::IN_PROGRESS);
         }
         self.reset_for_peer(scope, number);
@@ -193,11 +194,11 @@ impl Reconfig {
     // rfc6525:5.1.7-3 rfc6525:5.1.7-5 rfc6525:5.1.7-6 rfc6525:5.2.4-5 rfc6525:5.2.4-6
     fn reset_for_peer(&mut self, scope: &mut Scope<'_>, number: u32) {
         let Some(cumulative) = scope.receiver.arrivals().cumulative() else { return };
-        let (first, ours) = scope.sender.next_tsn();
+        let (first, ours) = scope.sender.tables().next_tsn();
         // "SHOULD be the smallest TSN not acknowledged by the receiver of the request plus 2^31".
         let theirs = cumulative.next().add(1 << 31);
         self.reset_received(scope, theirs);
-        scope.sender.reset_numbering(&[]);
+        scope.sender.messages().reset_numbering(&[]);
         let answered = Answered { number, result: result::PERFORMED, next_tsns: Some((ours, theirs)) };
         self.pending = None;
         self.answers.give(answered);
@@ -286,7 +287,7 @@ impl Reconfig {
         let success = result::is_success(response.result);
         match request {
             Request::ResetOutgoing { streams, answers } => {
-                scope.sender.reset_is_answered(scope.cx, streams, success);
+                scope.sender.messages().reset_is_answered(scope.cx, streams, success);
                 let (direction, streams) = (Direction::Outgoing, streams.clone());
                 tell_outcome(
                     scope.cx,
@@ -313,7 +314,8 @@ impl Reconfig {
             },
             Request::AddOutgoing { count, for_peer } => {
                 if response.result == result::PERFORMED {
-                    scope.sender.set_streams(scope.sender.stream_map().streams().saturating_add(*count));
+                    let streams = scope.sender.stream_map().streams().saturating_add(*count);
+                    scope.sender.messages().set_streams(streams);
                 }
                 tell_streams(scope, !for_peer, outcome);
             }
@@ -374,7 +376,7 @@ impl Reconfig {
         Ok(())
     }
 
-    /// Asks for all streams and both TSN spaces to begin anew. What was sent before is delivered first.
+    /// Asks for all streams and both TSN spaces to begin anew. Messages sent before are delivered first.
     ///
     /// # Errors
     /// As [`Reconfig::reset_streams`]; also within 30 s of the last time, and while subflows have sequence spaces of their own.
@@ -448,7 +450,7 @@ fn tell_outcome(cx: &mut Context, asked_for: bool, event: Event) {
     }
 }
 
-/// Whether all subflows share the TSN space.
+/// True if all subflows share the TSN space.
 fn has_one_space(scope: &Scope<'_>) -> bool {
     !scope.sender.tables().has_several_spaces() && scope.encoding != Encoding::Sf2007
 }

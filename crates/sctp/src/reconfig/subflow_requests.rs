@@ -23,21 +23,21 @@ impl Reconfig {
                     scope.sender.tables_mut().fid_denied(id);
                     return;
                 }
-                scope.sender.record_fid(fid, epoch);
+                scope.sender.subflow_changes().record_fid(fid, epoch);
                 scope.open_sending(fid, epoch, initial);
-                if !scope.sender.fid_opened(scope.cx, id) {
+                if !scope.sender.subflow_changes().fid_opened(scope.cx, id) {
                     self.ask_to_close(OpenFid { fid, epoch, last: initial.sub(1) });
                 }
             }
             Request::Close { fid, epoch, last } => {
-                scope.sender.fid_closed(scope.cx, SubflowId::new(fid), epoch, last);
+                scope.sender.subflow_changes().fid_closed(scope.cx, SubflowId::new(fid), epoch, last);
             }
             _ => {}
         }
     }
 }
 
-/// Does what the peer asks for; the result code.
+/// Performs a request of the peer; returns the result code.
 pub(super) fn perform_subflow_request(scope: &mut Scope<'_>, raw: RawParam<'_>) -> u32 {
     let codes = scope.cx.config.subflows.codes;
     let answer = if raw.kind == codes.add {

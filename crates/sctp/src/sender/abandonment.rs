@@ -30,7 +30,7 @@ pub(super) struct Queues<'a> {
     pub(super) interleaves: bool,
 }
 
-/// What was given up together.
+/// Messages that were given up together.
 #[derive(Default)]
 struct GivenUp {
     /// Something of it had left.
@@ -101,7 +101,7 @@ impl Special {
         let mut ended = Vec::new();
         while let Some(number) = self.fates.next_ended(cx.now) {
             let Some(ticket) = self.fates.get(number) else { continue };
-            // What has left is kept until an INIT ACK says whether the peer skips it ([`Special::review_losses`]).
+            // A message that has left is kept until an INIT ACK says whether the peer skips it ([`Special::review_losses`]).
             let may = !(ticket.sent && cx.state.is_before_init_ack());
             if may && (ticket.queued || self.is_lost(queues.tables, number)) {
                 ended.push(number);
@@ -112,7 +112,7 @@ impl Special {
         self.abandon(queues, cx, &ended);
     }
 
-    /// What has outlived its lifetime in flight is given up once a SACK reports it missing: it is not worth to be waited for until it
+    /// A message that has outlived its lifetime in flight is given up once a SACK reports it missing: it is not worth to be waited for until it
     /// counts as lost. "The sending SCTP MAY evaluate the lifetime of messages at anytime" (RFC 3758, 4.1, TR5).
     pub(super) fn review_overdue(&mut self, queues: &mut Queues<'_>, cx: &mut Context) {
         let mut overdue = self.reliability.take_overdue();
@@ -235,7 +235,7 @@ impl Special {
         }
     }
 
-    /// What has left of it: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
+    /// The chunks of it that have left: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
     // rfc3758:3.5-2
     fn abandon_chunks(
         &mut self,
@@ -263,7 +263,7 @@ impl Special {
     }
 }
 
-/// What has not left of it. Where a part has, the peer may have all of that part, and a FORWARD-TSN must name a TSN beyond: the
+/// The part of it that has not left. Where another part has, the peer may have all of that part, and a FORWARD-TSN must name a TSN beyond: the
 /// numbers that are kept for the rest, or one that nothing else will have.
 fn abandon_rest(queues: &mut Queues<'_>, cx: &Context, number: u32, ticket: &Ticket) {
     let Some(Removed { begun: Some(mid), unordered }) =

@@ -2,8 +2,8 @@
 
 use anabranch_base::{TraceEvent, TraceRecord, rare};
 use anabranch_wire::Tsn;
+use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
-use anabranch_wire::chunk::{EcnCounters, ReceiveTime};
 
 use super::Sender;
 use super::flight::{AckOutcome, GapList, NotThere};
@@ -16,7 +16,7 @@ use crate::encoding::Encoding;
 use crate::ids::{Id, LaneId, PathId, SpaceId, Table};
 use crate::violation::Violation;
 
-/// What an acknowledgement has come to.
+/// The result of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckNews {
     /// Nothing: it is old, or says nothing new.
@@ -124,11 +124,22 @@ impl Sender {
         self.outcome = outcome;
         if self.special.is_any() {
             rare();
-            self.after_acknowledgement(cx, at);
+            self.settle_special(cx, at);
         }
         // "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to that peer endpoint is
         // acknowledged" (RFC 9260, 8.1).
         Ok(if news { AckNews::Acknowledged } else { AckNews::Nothing })
+    }
+
+    /// A SACK for a space was read, and there are messages with options.
+    #[cold]
+    #[inline(never)]
+    fn settle_special(&mut self, cx: &mut Context, at: SpaceId) {
+        if let Some(special) = self.special.get_mut() {
+            special.fates.tell_delivered(cx);
+        }
+        self.review_watched(cx, at);
+        self.messages().review_after_sack(cx, at);
     }
 
     /// The paths of what the last acknowledgement has acknowledged for the first time: "the endpoint SHOULD clear the error counter of
@@ -144,21 +155,6 @@ impl Sender {
     pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
         let left = self.buffer.retention_left(&self.tables, cx);
         self.peer.forget(&self.tables, left);
-    }
-
-    /// ECNE: that packet and so many since the last CWR came marked. The path on which a CWR must leave, if one must.
-    pub(crate) fn on_ecne(&mut self, cx: &mut Context, tsn: Tsn, packets: u32) -> Option<PathId> {
-        self.ecn.on_ecne(&mut self.tables, &mut self.coupling, cx, tsn, packets)
-    }
-
-    /// The CWR that was asked for.
-    pub(crate) fn write_cwr(&mut self, cx: &Context, out: &mut Vec<u8>) {
-        self.ecn.write_cwr(cx, out);
-    }
-
-    /// How the peer has counted the packets of a space (level 1).
-    pub(crate) fn on_ecn_counters(&mut self, cx: &mut Context, at: SpaceId, counters: EcnCounters) {
-        self.ecn.on_ecn_counters(&mut self.tables, &mut self.coupling, cx, at, counters);
     }
 
     /// Whether a packet that was just written, and that begins with `next`, may be marked.
@@ -218,33 +214,6 @@ impl Sender {
         if scope.lane.recovery.has_more() {
             rare();
             scope.step_recovery(outcome, lost_before);
-        }
-    }
-
-    /// Duplicate TSNs of a SACK: something arrived twice.
-    pub(crate) fn note_duplicates(
-        &mut self,
-        cx: &mut Context,
-        at: SpaceId,
-        duplicates: impl Iterator<Item = Tsn>,
-    ) {
-        let Some(space) = self.tables.spaces.get(at) else { return };
-        let mut needless = None;
-        for tsn in duplicates {
-            // `unwrap_ack` gives one past the TSN.
-            let Some(seq) = space.unwrap_ack(tsn).and_then(|next| next.checked_sub(1)) else { continue };
-            for (id, lane) in self.tables.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
-                if let Some(rack) = lane.rack_tlp.rack_mut() {
-                    rack.duplicate(&space.flight, seq);
-                }
-                if lane.recovery.on_duplicate(seq) && !lane.loss.any() {
-                    lane.undo();
-                    needless = Some(id);
-                }
-            }
-        }
-        if let Some(id) = needless {
-            self.coupling.record_window(&mut self.tables, cx, id);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Messages on their way from the user to their subflow: whether there is room for one, and which less important ones make room
 //! (RFC 7496, 3.2).
 
-use super::Sender;
+use super::messages::Messages;
 use super::send_buffer::send_buffer;
 use super::tickets::{Limit, Ticket};
 use crate::config::SendBufferCounts;
@@ -12,7 +12,7 @@ use crate::message::Message;
 use crate::options::{MessageId, Reliability};
 use crate::stream::outbound::Queued;
 
-impl Sender {
+impl Messages<'_> {
     /// Takes a message; the association has looked whether it is open.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ impl Sender {
             | self.buffer.is_watched()
             | self.buffer.defers_any()
             | cx.streams.is_some();
-        if rare { self.accept_rare(cx, message) } else { self.accept::<true>(cx, message) }
+        if rare { self.lend().accept_rare(cx, message) } else { self.accept::<true>(cx, message) }
     }
 
     /// Whether a message can be sent at all.
@@ -79,7 +79,7 @@ impl Sender {
             waiting = Queued::weight(payload, messages, self.buffer.weighs_all());
         }
         if waiting >= cx.config.limits.send_buffer {
-            let full = self.buffer.is_full(&self.tables, cx, id, &message, waiting);
+            let full = self.buffer.is_full(self.tables, cx, id, &message, waiting);
             let Some(again) = self.tables.subflows.get_mut(id) else { return Err(SendError::Closing) };
             if full {
                 self.buffer.refuse(again);
@@ -97,7 +97,7 @@ impl Sender {
             let Some(not_deferred) = self.buffer.hold_back(message) else {
                 cx.stats.messages_accepted += 1;
                 if self.buffer.is_watched() {
-                    self.buffer.note_accepted(&self.tables, cx, stream);
+                    self.buffer.note_accepted(self.tables, cx, stream);
                 }
                 return Ok(number);
             };
@@ -109,17 +109,17 @@ impl Sender {
         let lane_id = subflow.lane;
         if let Some(lane) = self.tables.lanes.get_mut(lane_id) {
             if lane.in_flight.unacked() == 0 {
-                // Who waits for a window is not idle: "Zero window probing does not affect the calculation of cwnd" (6.1 A).
+                // A lane that waits for a window is not idle: "Zero window probing does not affect the calculation of cwnd" (6.1 A).
                 let idle =
                     !self.tables.spaces.get(at).is_some_and(|space| space.probe.waits()) && lane.decay(cx);
                 lane.open_burst();
                 if idle {
-                    self.coupling.couple_pause(&mut self.tables, cx, lane_id);
+                    self.coupling.couple_pause(self.tables, cx, lane_id);
                 }
             }
         }
         if !PLAIN && self.buffer.is_watched() {
-            self.buffer.note_accepted(&self.tables, cx, stream);
+            self.buffer.note_accepted(self.tables, cx, stream);
         }
         Ok(number)
     }
@@ -135,18 +135,18 @@ impl Sender {
         let most = limits.stream_send_buffer;
         let counts_all = limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
         if counts_all {
-            self.buffer.count_by_stream(&mut self.tables);
+            self.buffer.count_by_stream(self.tables);
         }
         let id = self.stream_map.subflow_of(stream);
         let beyond = |bytes: usize, limit: usize| (bytes + 1).saturating_sub(limit);
         let of_stream = if most == 0 {
             0
         } else {
-            beyond(self.buffer.buffered_bytes(&self.tables, cx, Some(stream)), most)
+            beyond(self.buffer.buffered_bytes(self.tables, cx, Some(stream)), most)
         };
         let of_all = if counts_all {
             let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
-            beyond(self.buffer.buffered_bytes(&self.tables, cx, None), send_buffer(cx, lane))
+            beyond(self.buffer.buffered_bytes(self.tables, cx, None), send_buffer(cx, lane))
         } else {
             0
         };
@@ -163,8 +163,8 @@ impl Sender {
         let of_all = of_all.saturating_sub(self.bytes_of_tickets(&less));
         let Some(others) = self.less_important(wanted, |less, _| less >= of_all, &less, |_| true) else {
             let lane = self.tables.subflows.get(id).and_then(|subflow| self.tables.lanes.get(subflow.lane));
-            let (all, buffer) = (self.buffer.buffered_bytes(&self.tables, cx, None), send_buffer(cx, lane));
-            if of_stream == 0 && self.buffer.has_minimum(&self.tables, cx, message, all, buffer) {
+            let (all, buffer) = (self.buffer.buffered_bytes(self.tables, cx, None), send_buffer(cx, lane));
+            if of_stream == 0 && self.buffer.has_minimum(self.tables, cx, message, all, buffer) {
                 return Ok(());
             }
             if let Some(subflow) = self.tables.subflows.get_mut(id) {
@@ -206,7 +206,7 @@ impl Sender {
             .less_important(wanted, enough, &[], |ticket| self.stream_map.subflow_of(ticket.stream) == id)
         else {
             return self.buffer.has_minimum(
-                &self.tables,
+                self.tables,
                 cx,
                 message,
                 Queued::weight(payload, messages, all),
@@ -265,12 +265,12 @@ impl Sender {
     /// `send` said Full and there is room again: tells the user once.
     #[inline]
     pub(crate) fn tell_writable(&mut self, cx: &mut Context) {
-        self.buffer.tell_writable(&mut self.tables, &self.stream_map, cx);
+        self.buffer.tell_writable(self.tables, self.stream_map, cx);
     }
 
     /// `send` has refused a message because others of its stream are under way with another code point: Writable is owed.
     pub(crate) fn owe_idle(&mut self, stream: u16) {
-        self.buffer.owe_idle(&mut self.tables, &self.stream_map, stream);
+        self.buffer.owe_idle(self.tables, self.stream_map, stream);
     }
 
     /// The user wants to learn when what is buffered of a stream, or of all, has fallen to `threshold` or below; or not any more.
@@ -283,12 +283,12 @@ impl Sender {
         stream: Option<u16>,
         threshold: Option<usize>,
     ) -> Result<(), SendError> {
-        self.buffer.set_low_threshold(&mut self.tables, &self.stream_map, cx, stream, threshold)
+        self.buffer.set_low_threshold(self.tables, self.stream_map, cx, stream, threshold)
     }
 
     /// Which streams must wait has changed, perhaps: messages that need not wait any more go on.
     pub(crate) fn defer(&mut self, cx: &Context, all: bool, streams: Vec<u16>) {
-        self.buffer.defer(&mut self.tables, &self.stream_map, cx, all, streams);
+        self.buffer.defer(self.tables, self.stream_map, cx, all, streams);
     }
 
     /// The receiver holds so much more than one window, bytes.

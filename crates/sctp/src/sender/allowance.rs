@@ -1,9 +1,9 @@
-//! What the credit of a peer lets a subflow send (levels 1 and sf2007).
+//! The credit that a peer gives a subflow (levels 1 and sf2007).
 
-/// What a sender may put onto a subflow of a peer with such a buffer.
+/// The credit of one subflow: its part of the buffer of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowance {
-    /// What the peer's last SF-SACK of the subflow left us: a_fwnd less what was outstanding.
+    /// Bytes that may still be sent: a_fwnd of the peer's last SF-SACK of the subflow, less the bytes that were outstanding then.
     pub(crate) window: u64,
 }
 
@@ -16,7 +16,7 @@ impl Allowance {
         self.window != u64::MAX
     }
 
-    /// What may still be sent, bytes; `None` without a limit.
+    /// Bytes that may still be sent; `None` without a limit.
     pub(crate) fn left(self) -> Option<u64> {
         self.is_limited().then_some(self.window)
     }

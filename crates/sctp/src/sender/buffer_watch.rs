@@ -1,10 +1,10 @@
-//! What a user wants to learn of the send buffer.
+//! Events of the send buffer that a user has asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anabranch_base::Dscp;
 
-/// What the user wants to learn.
+/// Streams and thresholds that the user is told of.
 #[derive(Debug, Default)]
 pub(super) struct Backpressure {
     /// Thresholds of streams, and of all together (`None`).

@@ -3,14 +3,14 @@
 use anabranch_base::rare;
 use anabranch_wire::{CommonHeader, padded};
 
-use super::Sender;
+use super::filling::Filling;
 use super::next::{First, Next};
 use super::scheduler::Candidate;
 use super::ssn;
 use crate::context::Context;
-use crate::ids::{PathId, SubflowId};
+use crate::ids::SubflowId;
 
-impl Sender {
+impl Filling<'_> {
     /// The subflow whose data the next packet carries, if any may leave.
     #[allow(clippy::inline_always, reason = "asked for every packet; measured")]
     #[inline(always)]
@@ -18,7 +18,7 @@ impl Sender {
         if self.tables.subflows.len() == 1 {
             return self.may_send(cx, SubflowId::FIRST).map(|(next, _)| next);
         }
-        self.choose_among(cx)
+        self.lend().choose_among(cx)
     }
 
     /// The subflow whose data rides with a COOKIE ECHO: a function of its own, as it is rare.
@@ -30,7 +30,7 @@ impl Sender {
     #[inline(never)]
     fn choose_among(&mut self, cx: &Context) -> Option<Next> {
         let mut candidates = self.scheduler.begin();
-        let one_flow = self.coupling.look_at_flights(&mut self.tables, cx);
+        let one_flow = self.coupling.look_at_flights(self.tables, cx);
         for id in self.tables.subflows.ids() {
             let Some((next, since)) = self.may_send(cx, id) else { continue };
             if one_flow && matches!(next.first, First::New { .. }) && self.coupling.is_out(next.lane) {
@@ -71,7 +71,7 @@ impl Sender {
             return None;
         }
         let (since, paced) = (subflow.out.waiting_since(), lane.has_pacer());
-        if cx.config.congestion.nagle && self.waits_for_more(cx, id, path) {
+        if cx.config.congestion.nagle && self.tables.waits_for_more(self.format, cx, id, path) {
             return None;
         }
         if self.tables.subflows.len() > 1
@@ -81,36 +81,21 @@ impl Sender {
         }
         let on = cx.paths.get(path)?;
         let flight = &self.tables.spaces.get(at)?.flight;
-        if flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, flight) {
+        if flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, self.numbering, flight) {
             return None;
         }
         // A wide open window needs no closer look.
-        if self.peer.has_room(&self.tables, at, u64::from(on.mtu())) {
+        if self.peer.has_room(self.tables, at, u64::from(on.mtu())) {
             let waits = paced && self.tables.waits_for_pacer(cx, lane_id);
             return (!waits).then(|| (next(First::New { roomy: true }), since));
         }
         rare();
         let room = on.max_packet() - CommonHeader::LEN;
         let next = next(First::New { roomy: false });
-        let payload = self.next_new_payload(cx, &next, room, false)?;
-        let probe = !self.peer.fits(&self.tables, cx, at, payload);
+        let payload = self.lend().next_new_payload(cx, &next, room, false)?;
+        let probe = !self.peer.fits(self.tables, cx, at, payload);
         let may = !paced || probe || !self.tables.waits_for_pacer(cx, lane_id);
         may.then_some((next, since))
-    }
-
-    /// Whether what waits is too little for a packet while data is outstanding: "any Nagle-like algorithm" (RFC 6458, 8.1.5). What waits
-    /// when nothing is outstanding leaves, all of it.
-    #[inline(never)]
-    fn waits_for_more(&self, cx: &Context, id: SubflowId, path: PathId) -> bool {
-        let Some(subflow) = self.tables.subflows.get(id).filter(|subflow| !subflow.flushes) else {
-            return false;
-        };
-        // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
-        let (room, header) = (self.format.packet_room(cx, path), self.format.header_len());
-        let most = subflow.cut_at(cx.config.limits.most_payload(room));
-        self.tables.has_data_in_flight()
-            && subflow.out.queued_bytes() < room
-            && !subflow.out.fills(room + header, header, most)
     }
 
     /// Length of the chunk that goes first, padding included.

@@ -52,7 +52,7 @@ impl Tables {
                 granted
                     && (space.flight.is_empty() || space.flight.span() + next.div_ceil(most) < MOST_NUMBERS)
             }
-            // What the peer waits for.
+            // The peer waits for these.
             Some(first) if subflow.reserved.contains(&first) => true,
             Some(_) => {
                 let numbers = if keeps { next.div_ceil(most) } else { 1 };
@@ -92,7 +92,7 @@ impl Tables {
         subflow.cut_at(format.max_payload(cx, path)).max(1)
     }
 
-    /// What both sides speak has changed, and with it the header of a chunk: "When determining when to fragment, the SCTP implementation
+    /// The encoding has changed, and with it the header of a chunk: "When determining when to fragment, the SCTP implementation
     /// MUST take into account the SCTP packet header as well as the DATA chunk header(s)" (RFC 9260, 6.9). What has not left of a
     /// message is cut to what fits now where fragments number themselves. The numbers that were kept for it are the first that it
     /// takes, and no longer have to be enough.

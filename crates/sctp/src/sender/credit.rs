@@ -3,7 +3,7 @@
 use crate::negotiation::agreement::Agreed;
 use crate::negotiation::fids::Fids;
 
-/// What the peer grants.
+/// The FIDs and credits that the peer grants.
 #[derive(Debug)]
 pub(super) struct Credit {
     /// FIDs under which we send.

@@ -31,7 +31,7 @@ impl Deferred {
         self.all || !self.streams.is_empty()
     }
 
-    /// What waits, to be looked at anew.
+    /// The messages that wait, to be looked at anew.
     pub(super) fn into_messages(self) -> VecDeque<Queued> {
         self.messages
     }

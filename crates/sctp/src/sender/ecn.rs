@@ -20,7 +20,7 @@ const LATE: u64 = 64;
 /// Numbers of a space after whose acknowledgement the peer must have counted packets as they were sent.
 const ENOUGH: u64 = 100;
 
-/// What the sender knows of explicit congestion notification, where both sides are capable of it.
+/// Explicit congestion notification as the sender knows it, where both sides are capable of it.
 #[derive(Debug, Default)]
 pub(super) struct EcnSender {
     state: Option<Box<EcnState>>,
@@ -34,21 +34,21 @@ struct Marks {
     packets: u32,
 }
 
-/// What is agreed on, and heard.
+/// What was agreed on, and the reports that have come.
 #[derive(Debug)]
 struct EcnState {
     /// The peer counts marks in SF-SACKs: without that nobody would tell of those on subflows with a space of their own.
     peer_counts: bool,
-    /// What left before the handshake was over went as Not-ECT.
+    /// Numbers below were sent before the handshake was over, as Not-ECT.
     from: u64,
     /// The last report by ECNE: the chunk, and how many packets were marked since the last CWR.
     heard: Option<(u64, u32)>,
-    /// What the next CWR answers, and when the last one left.
+    /// The TSN that the next CWR answers, and when the last one left.
     cwr: Tsn,
     cwr_at: Option<Instant>,
     /// Its path: the lane may not be known any more when the peer repeats its report.
     cwr_path: Option<PathId>,
-    /// What routers have marked of each lane.
+    /// Packets of each lane that routers have marked.
     lanes: Vec<Marked>,
 }
 
@@ -79,12 +79,12 @@ impl EcnState {
         }
     }
 
-    /// What is known of a lane's marks.
+    /// The marks of a lane, if any are known.
     fn of(&self, id: LaneId) -> Option<&Marked> {
         self.lanes.get(id.row())
     }
 
-    /// What is known of a lane's marks, to be changed.
+    /// The marks of a lane, to be changed.
     fn of_mut(&mut self, id: LaneId) -> Option<&mut Marked> {
         if self.lanes.len() <= id.row() {
             self.lanes.resize_with(id.row() + 1, Marked::default);
@@ -100,7 +100,7 @@ impl EcnState {
 }
 
 impl EcnSender {
-    /// What both sides speak from now on.
+    /// Both sides are capable of it from now on, or not.
     pub(super) fn adopt(&mut self, agreed: &Extensions) {
         self.state = agreed.ecn.then(|| Box::new(EcnState::new(agreed)));
     }
@@ -266,7 +266,7 @@ impl EcnSender {
         }
         let after = lane.window.cwnd();
         cx.stats.control.count_reduction();
-        // What has become of the window of the lane becomes of that of the lanes that act as one flow with it.
+        // The windows of the lanes that act as one flow with it come down by the same share.
         let kept = u128::from(after) * 1_000_000 / u128::from(before.max(1));
         let event = Congestion::EcnKeep(u32::try_from(kept).unwrap_or(1_000_000).min(1_000_000));
         coupling.couple_loss(tables, cx, id, &Lost { cut: true, sent_at, event });

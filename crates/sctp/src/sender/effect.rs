@@ -1,15 +1,15 @@
-//! What a reaction on one lane means for the rest of the sender.
+//! Effects of a reaction on one lane upon the rest of the sender.
 
 use anabranch_base::Instant;
 
 use super::coupling::Lost;
 use super::flight::{Counted, SentChunk};
 
-/// What a reaction on a lane returns, as it has changed nothing beside the lane and its space.
+/// The result of a reaction on a lane, which has changed nothing beside the lane and its space: the rest is still to be told.
 #[derive(Debug, Default)]
 #[must_use]
 pub(super) struct Effect {
-    /// What the peer's window is given back, bytes: so much is to leave again, and is charged again when it leaves.
+    /// Bytes that the peer's window is given back: they are to leave again, and are charged again when they leave.
     pub(super) freed: Option<u64>,
     /// Chunks were found lost: how others may have to shrink with the lane, and the first of them.
     pub(super) lost: Option<(Lost, u64)>,
@@ -29,14 +29,14 @@ impl Effect {
 /// Chunks that were found lost together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewlyLost {
-    /// What leaves the flight.
+    /// The counts by which the flight becomes less.
     pub(super) all: Counted,
     /// The first and the last of them.
     pub(super) earliest: u64,
     pub(super) highest: u64,
-    /// What the SACK that showed it has acknowledged, bytes of the flight; `None` where time has shown it.
+    /// Bytes of the flight that were acknowledged by the SACK which showed the loss; `None` where time has shown it.
     pub(super) newly: Option<u64>,
-    /// What of that had been acknowledged and taken back before, bytes.
+    /// Bytes of those that had been acknowledged and taken back before.
     pub(super) again: u32,
     /// When the latest of them left that had left before.
     pub(super) resent_at: Option<Instant>,

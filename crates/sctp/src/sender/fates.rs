@@ -1,9 +1,9 @@
-//! What becomes of messages with options, and when: with a SACK, after a timer, at the end of a lifetime, and what the user asks of them.
+//! Fates of messages with options: with a SACK, after a timer, at the end of a lifetime, and as the user asks.
 
 use anabranch_wire::PacketBuilder;
 
-use super::Sender;
 use super::abandonment::{Queues, Special};
+use super::messages::Messages;
 use super::space::SendSpace;
 use super::timer_kind::SenderTimer;
 use crate::context::Context;
@@ -12,7 +12,7 @@ use crate::ids::{PathId, SpaceId};
 use crate::message::Message;
 use crate::options::Reliability;
 
-impl Sender {
+impl Messages<'_> {
     /// Tells the user once that nothing is left to send, where it wants to know.
     pub(super) fn tell_if_dry(&mut self, cx: &mut Context) {
         if self.special.is_any() && self.is_dry() {
@@ -54,13 +54,13 @@ impl Sender {
         self.special.set_reliability(self.format.encoding(), cx, stream, reliability)
     }
 
-    /// What only messages with options need, where there are any, and where messages are that may be given up.
+    /// State that only messages with options need, where there are any, and the places of messages that may be given up.
     fn special_and_queues(&mut self) -> Option<(&mut Special, Queues<'_>)> {
         let (special, bounds) = self.special.with_bounds()?;
         let queues = Queues {
-            tables: &mut self.tables,
-            map: &mut self.stream_map,
-            buffer: &mut self.buffer,
+            tables: self.tables,
+            map: self.stream_map,
+            buffer: self.buffer,
             bounds,
             interleaves: self.numbering.identifies(),
         };
@@ -75,7 +75,7 @@ impl Sender {
             special.end_lifetimes(&mut queues, cx);
         }
         self.tell_if_dry(cx);
-        self.buffer.tell_writable(&mut self.tables, &self.stream_map, cx);
+        self.buffer.tell_writable(self.tables, self.stream_map, cx);
     }
 
     /// Gives messages up, to make room for others.
@@ -86,7 +86,7 @@ impl Sender {
     }
 
     /// Chunks may have been marked for retransmission, for whatever reason: what must not be sent again is given up. Whatever marks
-    /// chunks ends here, if not through [`Sender::on_timer`] or with a SACK ([`Sender::after_acknowledgement`]).
+    /// chunks ends here, if not through a timer or with a SACK ([`Messages::review_after_sack`]).
     pub(crate) fn after_marking(&mut self, cx: &mut Context) {
         // Before the INIT ACK nobody knows whether the peer skips anything, and nothing leaves.
         if cx.state.is_before_init_ack() {
@@ -98,14 +98,8 @@ impl Sender {
         }
     }
 
-    /// A SACK for a space was read.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn after_acknowledgement(&mut self, cx: &mut Context, at: SpaceId) {
-        if let Some(special) = self.special.get_mut() {
-            special.fates.tell_delivered(cx);
-        }
-        self.review_watched(cx, at);
+    /// A SACK for a space was read, and windows have come down for what it shows to be lost of what was given up.
+    pub(super) fn review_after_sack(&mut self, cx: &mut Context, at: SpaceId) {
         if let Some((special, mut queues)) = self.special_and_queues() {
             special.review_losses(&mut queues, cx);
             special.review_overdue(&mut queues, cx);
@@ -137,7 +131,7 @@ impl Sender {
     }
 
     /// How far the peer may be told to go on has changed, perhaps.
-    pub(super) fn advance_forwards(&mut self, cx: &Context) {
+    pub(crate) fn advance_forwards(&mut self, cx: &Context) {
         if let Some((special, queues)) = self.special_and_queues() {
             special.reliability.advance_forwards(queues.tables, queues.bounds, cx, false);
         }
@@ -155,7 +149,7 @@ impl Sender {
     ) -> bool {
         let Some((special, bounds)) = self.special.with_bounds() else { return true };
         let how = (bounds, self.format);
-        special.reliability.write_forwards(&mut self.tables, how, cx, packet, limit, path)
+        special.reliability.write_forwards(self.tables, how, cx, packet, limit, path)
     }
 
     /// The peer has answered the request to reset streams of ours; they (all, if none is listed) count from 0 if it has performed it.

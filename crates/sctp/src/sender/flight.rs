@@ -1,4 +1,4 @@
-//! What a subflow has sent and not yet had acknowledged for good.
+//! Chunks that a subflow has sent and that are not acknowledged for good.
 //!
 //! A ring of chunks, indexed by sequence number, and the set of those that gap blocks have acknowledged. Reading a
 //! SACK costs what is new in it plus the number of its blocks; nothing ever scans the window.

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::PathId;
 
-/// What data travels as.
+/// The encoding in which data travels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     encoding: Encoding,
@@ -52,7 +52,7 @@ impl Format {
         cx.config.limits.most_payload(self.packet_room(cx, path))
     }
 
-    /// What a packet of a path has room for beside the header of one chunk, bytes.
+    /// Room of a packet of a path for the payload of one chunk, bytes.
     #[inline]
     pub(super) fn packet_room(self, cx: &Context, path: PathId) -> usize {
         let pmdcs = cx.paths.get(path).map_or(0, |path| path.pmdcs() as usize);

@@ -161,7 +161,7 @@ impl PartialReliability {
     }
 }
 
-/// What is not given up, where that may keep another space from being skipped.
+/// Messages that are not given up, where they may keep another space from being skipped.
 fn earliest_kept(tables: &Tables) -> Kept {
     let mut all = Kept::new();
     let given_up = |chunk: &SentChunk| chunk.state == ChunkState::Abandoned;

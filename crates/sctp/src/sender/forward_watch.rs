@@ -1,4 +1,4 @@
-//! What a FORWARD-TSN says is looked at once more, from what is in flight, where debug assertions or the feature `watched`
+//! A FORWARD-TSN is checked once more against the flight, where debug assertions or the feature `watched`
 //! are on.
 
 #[cfg(any(debug_assertions, feature = "watched"))]

@@ -1,15 +1,14 @@
-//! What the configuration asks for: subflows, and what follows for them when the user changes it.
+//! Subflows as the configuration asks for them, at the beginning and when the user changes it.
 
 use std::sync::Arc;
 
-use super::Sender;
 use super::scheduler::SubflowScheduler;
+use super::subflow_scope::SubflowChanges;
 use crate::config::{Config, SubflowSpec};
 use crate::context::Context;
-use crate::error::SendError;
 use crate::ids::{LaneId, SubflowId};
 
-impl Sender {
+impl SubflowChanges<'_> {
     /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
     pub(super) fn open_subflows(&mut self, cx: &mut Context) {
         let config = Arc::clone(&cx.config);
@@ -27,7 +26,7 @@ impl Sender {
         let (id, lane) = self.tables.place_subflow(cx, self.format.encoding(), spec);
         self.tables.keep_arrivals(self.scheduler.wants_arrivals());
         self.coupling.renew(lane);
-        self.coupling.set_phi(&mut self.tables, cx);
+        self.coupling.set_phi(self.tables, cx);
         // A message that was leaving all by itself has company now.
         for begun in self.tables.subflows.ids() {
             self.tables.keep_contiguous(self.format, cx, begun);
@@ -80,14 +79,14 @@ impl Sender {
         }
         let (now, then) = (&config.subflows, &before.subflows);
         if now.scheduler != then.scheduler {
-            self.scheduler = SubflowScheduler::new(now.scheduler);
+            *self.scheduler = SubflowScheduler::new(now.scheduler);
             self.tables.keep_arrivals(self.scheduler.wants_arrivals());
         }
         if (now.coupling, now.fcc_count, now.adaptive_cut)
             != (then.coupling, then.fcc_count, then.adaptive_cut)
         {
-            self.coupling.begin_anew(&mut self.tables);
-            self.coupling.set_phi(&mut self.tables, cx);
+            self.coupling.begin_anew(self.tables);
+            self.coupling.set_phi(self.tables, cx);
         }
         // Subflows that were opened with a code point of their own keep it.
         if config.dscp != before.dscp && now.open.is_empty() {
@@ -95,36 +94,12 @@ impl Sender {
                 first.dscp = config.dscp;
             }
         }
-        self.buffer.follow_buffers(&mut self.tables, cx);
     }
 
     /// Begins a lane anew, but for its round-trip estimate and what it has sent.
     pub(super) fn renew_lane(&mut self, cx: &mut Context, id: LaneId, peer_rwnd: u32) {
         self.tables.renew_lane(cx, self.format.encoding(), id, peer_rwnd);
         self.coupling.renew(id);
-        self.coupling.set_phi(&mut self.tables, cx);
-    }
-
-    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
-    ///
-    /// # Errors
-    /// When there is no such stream.
-    pub(crate) fn set_stream_value(
-        &mut self,
-        cx: &mut Context,
-        stream: u16,
-        value: u16,
-    ) -> Result<(), SendError> {
-        if stream >= self.stream_map.streams() {
-            return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
-        }
-        // Subflows that are opened later begin with it, too.
-        let values = &mut Arc::make_mut(&mut cx.config).streams.values;
-        values.retain(|(id, _)| *id != stream);
-        values.push((stream, value));
-        for subflow in self.tables.subflows.rows_mut() {
-            subflow.out.set_stream_value(stream, value);
-        }
-        Ok(())
+        self.coupling.set_phi(self.tables, cx);
     }
 }

@@ -1,4 +1,4 @@
-//! What an acknowledgement does to one lane: round trip, flight, window and T3-rtx (RFC 9260, 6.3, 7.2).
+//! Acknowledgement of the chunks of one lane: round trip, flight, window and T3-rtx (RFC 9260, 6.3, 7.2).
 
 use anabranch_base::{TraceEvent, rare};
 use anabranch_transport::congestion::{Acked, Timing};
@@ -83,7 +83,7 @@ impl Scope<'_> {
         let first = lane.loss.first(&space.flight);
         let round_trip = lane.window.ends_round(first, space.flight.next());
         let window_before = lane.window.cwnd();
-        // What only the pacer keeps back would have filled the window: "A sender SHOULD NOT consider itself application
+        // Data that only the pacer keeps back would have filled the window: "A sender SHOULD NOT consider itself application
         // limited if it would have fully utilized the congestion window without pacing delay" (RFC 9002, 7.8).
         let in_flight = lane.in_flight.bytes();
         let flight_before = in_flight + waiting;

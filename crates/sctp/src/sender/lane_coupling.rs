@@ -15,7 +15,7 @@ use crate::ids::{Id, LaneId, PathId, SpaceId};
 /// The coupling of the lanes of an association.
 #[derive(Debug, Default)]
 pub(super) struct LaneCoupling {
-    /// What makes the windows hold together, where that changes from SACK to SACK.
+    /// The coupling of the windows, where it changes from SACK to SACK.
     coupler: Option<Box<Coupler>>,
     /// Largest window of all lanes together, where there are several.
     window_peak: u64,

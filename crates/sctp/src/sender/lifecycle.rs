@@ -7,6 +7,7 @@ use super::Sender;
 use super::ecn::EcnSender;
 use super::flight::AckOutcome;
 use super::format::Format;
+use super::lane::counted_header;
 use super::lane_coupling::LaneCoupling;
 use super::peer_window::PeerWindow;
 use super::scheduler::SubflowScheduler;
@@ -14,8 +15,13 @@ use super::send_buffer::SendBuffer;
 use super::space::WindowProbe;
 use super::special_messages::SpecialMessages;
 use super::stream_map::StreamMap;
+use super::subflow::Life;
 use super::tables::Tables;
+use crate::config::Config;
 use crate::context::Context;
+use crate::encoding::Encoding;
+use crate::ids::SpaceId;
+use crate::negotiation::offer::Extensions;
 use crate::stream::numbering::Numbering;
 
 impl Sender {
@@ -36,18 +42,18 @@ impl Sender {
             ecn: EcnSender::default(),
             special: SpecialMessages::default(),
         };
-        new.open_subflows(cx);
+        new.subflow_changes().open_subflows(cx);
         new.buffer.follow_buffers(&mut new.tables, cx);
         new
     }
 
-    /// What the peer's INIT or INIT ACK said of its window.
+    /// The peer's INIT or INIT ACK has announced its window.
     pub(crate) fn learn_peer(&mut self, cx: &mut Context, a_rwnd: u32) {
         self.peer.learn(a_rwnd, self.buffer.retention_left(&self.tables, cx));
         for id in self.tables.lanes.ids() {
             // The first ssthresh may be the peer's window, which is known only now.
             if self.tables.lanes.get(id).is_some_and(|lane| lane.in_flight.unacked() == 0) {
-                self.renew_lane(cx, id, a_rwnd);
+                self.subflow_changes().renew_lane(cx, id, a_rwnd);
             }
         }
     }
@@ -64,9 +70,9 @@ impl Sender {
         if let Some(table) = &mut cx.streams {
             table.forget_numbers();
         }
-        self.open_subflows(cx);
+        self.subflow_changes().open_subflows(cx);
         for id in self.tables.lanes.ids() {
-            self.renew_lane(cx, id, peer_rwnd);
+            self.subflow_changes().renew_lane(cx, id, peer_rwnd);
         }
         if let Some(first) = self.tables.subflows.first_mut() {
             first.writable_owed = self.buffer.owes_writable();
@@ -101,10 +107,106 @@ impl Sender {
         self.ecn.begin_ect(&self.tables);
     }
 
-    /// The first windows, for traces.
-    pub(crate) fn record_windows(&mut self, cx: &mut Context) {
-        for id in self.tables.lanes.ids() {
-            self.coupling.record_window(&mut self.tables, cx, id);
+    /// The user has changed the configuration.
+    pub(crate) fn follow(&mut self, cx: &Context, before: &Config) {
+        self.subflow_changes().follow(cx, before);
+        self.buffer.follow_buffers(&mut self.tables, cx);
+    }
+
+    /// Both sides speak this from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
+    /// then what was sent leaves again on subflow 0.
+    pub(crate) fn adopt(&mut self, cx: &Context, agreed: &Extensions) {
+        self.format.speak(Encoding::of(agreed));
+        if self.numbering.identify(self.format.encoding().identifies_messages()) {
+            self.tables.number_unordered(&mut self.numbering);
         }
+        self.resettable = agreed.reconfiguration;
+        self.special.adopt(agreed.partial_reliability);
+        self.peer.adopt(agreed);
+        self.ecn.adopt(agreed);
+        self.numbering.begin_asn(self.tables.base());
+        let header = counted_header(&cx.config, self.format.encoding());
+        self.tables.count_headers(header);
+        self.tables.cut_rests_anew(self.format, cx);
+    }
+
+    /// Bytes of a chunk that must ride with every packet of data.
+    pub(crate) fn keep_room_beside_data(&mut self, bytes: u16) {
+        self.format.keep_room_beside_data(bytes);
+    }
+
+    /// An SSN/TSN reset was performed: "new data MUST be sent from the Receiver's Next TSN" (RFC 6525, 5.2.7, H5).
+    pub(crate) fn reset_all(&mut self, cx: &mut Context, base: Tsn) {
+        self.numbering.begin_anew(&[]);
+        self.special.forget_numbers();
+        if let Some(table) = &mut cx.streams {
+            table.forget_numbers();
+        }
+        self.ecn.forget_numbers();
+        if let Some(space) = self.tables.spaces.first_mut() {
+            space.flight.restart();
+            space.probe = WindowProbe::default();
+            space.base = base;
+        }
+        for lane in self.tables.lanes.rows_mut() {
+            // A lane that waits for a number would wait for one of before.
+            lane.forget_numbers();
+            lane.loss.restart();
+        }
+    }
+
+    /// The extension SF ends: subflows go on as at level 0.
+    pub(crate) fn downgrade(&mut self, cx: &mut Context) {
+        self.mark_folded_lost(cx);
+        self.messages().after_marking(cx);
+        let acknowledged = self.fold_spaces();
+        self.format.speak(Encoding::Interleaved);
+        self.peer.forget_fids();
+        for subflow in self.tables.subflows.rows_mut() {
+            if subflow.life == Life::Deleting {
+                subflow.life = Life::Free;
+            }
+        }
+        for ticket in acknowledged {
+            if let Some(special) = self.special.get_mut() {
+                special.fates.chunk_acknowledged(cx, ticket);
+            }
+        }
+        self.messages().advance_forwards(cx);
+    }
+
+    /// Chunks in flight under other FIDs are to leave again: they are marked where they are, so that one that must not leave again has no other
+    /// number yet when it is given up.
+    fn mark_folded_lost(&mut self, cx: &mut Context) {
+        for id in self.tables.lanes.ids() {
+            if self.tables.lanes.get(id).is_some_and(|lane| lane.space() != SpaceId::FIRST) {
+                self.mark_all_lost(cx, id);
+            }
+        }
+    }
+
+    /// Back to RFC 9260.
+    pub(crate) fn forget_extensions(&mut self, cx: &mut Context) {
+        if self.tables.spaces.len() > 1 {
+            self.mark_folded_lost(cx);
+            self.fold_spaces();
+        }
+        self.format = Format::PLAIN;
+        self.peer.forget_fids();
+        self.buffer.drop_deferred();
+        self.resettable = false;
+        self.special.forget_partial_reliability();
+        self.ecn.forget();
+    }
+
+    /// Subflows go on under one numbering, and what is known of numbers is forgotten. The tickets of what gap blocks had acknowledged.
+    fn fold_spaces(&mut self) -> Vec<u32> {
+        self.ecn.forget_numbers();
+        let acknowledged = self.tables.fold_spaces();
+        if let (Some(special), Some(zero)) = (self.special.get_mut(), self.tables.spaces.first()) {
+            special.fates.renumber(SpaceId::FIRST, &zero.flight);
+            special.reliability.forget_forwards();
+        }
+        acknowledged
     }
 }

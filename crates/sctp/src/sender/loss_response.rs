@@ -1,4 +1,4 @@
-//! What follows for a lane when chunks are found lost, by a SACK or because of the time: flight, window and recovery (RFC 9260, 7.2.4).
+//! Response of a lane to chunks that are found lost, by a SACK or because of the time: flight, window and recovery (RFC 9260, 7.2.4).
 
 use anabranch_base::Ecn;
 use anabranch_transport::congestion::{Base, Congestion};
@@ -79,7 +79,7 @@ impl Scope<'_> {
         lane.permits.found_lost(packet, cx.config.emulation.hold_after_fast_retransmit);
         if cut {
             if fall.prior > fall.most {
-                // What the peer has taken back is in flight again, and no window has let it leave.
+                // Chunks that the peer has taken back are in flight again, and no window has let them leave.
                 let taken_back: u64 =
                     space.flight.taken_back(self.id, true).map(|(_, chunk)| chunk.size()).sum();
                 fall.most = fall.most.max(fall.prior.saturating_sub(taken_back + u64::from(again)));
@@ -154,7 +154,7 @@ impl Scope<'_> {
         Some(self.after_losses(cx, ecn, &lost, in_recovery))
     }
 
-    /// What was acknowledged and is evidently not there leaves again at once; T3-rtx runs ([`Scope::acknowledge`]). Nothing else may come that
+    /// Chunks that were acknowledged and are evidently not there leave again at once; T3-rtx runs ([`Scope::acknowledge`]). Nothing else may come that
     /// would show it to be lost, as a peer in SHUTDOWN-SENT has little to acknowledge. It is no sign of congestion: the network
     /// has delivered it. As a fast retransmission that happens once to each chunk, so nobody draws more by taking back again and again.
     #[cold]
@@ -174,7 +174,7 @@ impl Scope<'_> {
     }
 
     /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
-    /// (`Sender::after_marking`).
+    /// (`Messages::after_marking`).
     // rfc9260:6.3.3-2
     pub(super) fn mark_all_lost(&mut self, cx: &mut Context) -> u64 {
         let Self { lane, space, .. } = self;

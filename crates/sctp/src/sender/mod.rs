@@ -1,13 +1,18 @@
-//! What an association sends: subflows and their scheduler, what is in flight under which numbers, what of it is lost, and
-//! when something may leave.
+//! The sending half of an association: subflows and their scheduler, chunks in flight and their numbers, losses, and when
+//! something may leave.
 //!
-//! What happens is a matter of [`Tables`], whose rows are subflows, lanes and sequence spaces, and of the owners beside them. An owner that
-//! needs the tables is lent them; what happens to one lane is a reaction on the scope that the tables lend, and comes back as an effect.
-//! The sender keeps the order in which they are asked.
+//! The rows of [`Tables`] are subflows, lanes and sequence spaces; other owners stand beside them. An owner that needs the tables is lent
+//! them; a reaction on one lane works on the scope that the tables lend, and returns its effect.
+//!
+//! An activity that changes several owners is a type of its own, which the sender lends for one call: [`Filling`] chooses data and writes
+//! it into packets, [`Messages`] takes messages and says what becomes of them, [`SubflowChanges`] opens and closes subflows, [`AllLanes`]
+//! is for what concerns lanes together. The sender itself keeps the order in which owners react to SACKs and timers, and to the phases of a
+//! life.
 
 mod abandonment;
 mod acknowledgement;
 mod admission;
+mod all_lanes;
 mod allowance;
 mod buffer_watch;
 mod choose;
@@ -19,6 +24,7 @@ mod downgrade;
 mod ecn;
 mod effect;
 mod fates;
+mod filling;
 mod flight;
 mod format;
 mod forward;
@@ -29,6 +35,7 @@ mod lane_ack;
 mod lane_coupling;
 mod lifecycle;
 mod loss_response;
+mod messages;
 mod new_data;
 mod next;
 mod partial_reliability;
@@ -49,6 +56,7 @@ mod stream_map;
 mod stream_reset;
 mod subflow;
 mod subflow_changes;
+mod subflow_scope;
 mod tables;
 mod tickets;
 mod timeout;
@@ -62,20 +70,24 @@ mod windows;
 use anabranch_base::{Dscp, Instant};
 
 use crate::context::Context;
-use crate::ids::{SpaceId, SubflowId, any_of};
+use crate::ids::{SpaceId, any_of};
 use crate::negotiation::fids::Judged;
 use crate::stream::numbering::Numbering;
+use all_lanes::AllLanes;
 use ecn::EcnSender;
+use filling::Filling;
 use flight::AckOutcome;
 use format::Format;
 use lane::Lane;
 use lane_coupling::LaneCoupling;
+use messages::Messages;
 use peer_window::PeerWindow;
 use scheduler::SubflowScheduler;
 use send_buffer::SendBuffer;
 use special_messages::SpecialMessages;
 use stream_map::StreamMap;
 use subflow::Subflow;
+use subflow_scope::SubflowChanges;
 use tables::Tables;
 
 pub(crate) use acknowledgement::AckNews;
@@ -98,7 +110,7 @@ pub(crate) struct Sender {
     coupling: LaneCoupling,
     ecn: EcnSender,
     special: SpecialMessages,
-    /// What one SACK changed: kept for its memory.
+    /// The changes by one SACK: kept for its memory.
     outcome: AckOutcome,
     /// When the user asked for a shutdown.
     shutdown_at: Instant,
@@ -107,6 +119,63 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
+    /// Lends everything that holds a message, or says what becomes of it.
+    #[inline]
+    pub(crate) fn messages(&mut self) -> Messages<'_> {
+        Messages {
+            tables: &mut self.tables,
+            stream_map: &mut self.stream_map,
+            numbering: &mut self.numbering,
+            buffer: &mut self.buffer,
+            special: &mut self.special,
+            coupling: &mut self.coupling,
+            format: self.format,
+        }
+    }
+
+    /// Lends everything that says whose data leaves next, and that changes when it does.
+    #[allow(clippy::inline_always, reason = "asked for every packet; measured")]
+    #[inline(always)]
+    pub(crate) fn filling(&mut self) -> Filling<'_> {
+        Filling {
+            tables: &mut self.tables,
+            stream_map: &mut self.stream_map,
+            numbering: &mut self.numbering,
+            scheduler: &mut self.scheduler,
+            peer: &mut self.peer,
+            buffer: &mut self.buffer,
+            special: &mut self.special,
+            coupling: &mut self.coupling,
+            format: self.format,
+            shutdown_at: self.shutdown_at,
+        }
+    }
+
+    /// Lends everything that changes when a subflow comes or goes.
+    #[inline]
+    pub(crate) fn subflow_changes(&mut self) -> SubflowChanges<'_> {
+        SubflowChanges {
+            tables: &mut self.tables,
+            stream_map: &mut self.stream_map,
+            scheduler: &mut self.scheduler,
+            peer: &mut self.peer,
+            coupling: &mut self.coupling,
+            ecn: &mut self.ecn,
+            format: self.format,
+        }
+    }
+
+    /// Lends the lanes as a whole.
+    #[inline]
+    pub(crate) fn all_lanes(&mut self) -> AllLanes<'_> {
+        AllLanes { tables: &mut self.tables, coupling: &mut self.coupling, ecn: &mut self.ecn }
+    }
+
+    /// Numbers of messages.
+    pub(crate) fn numbering(&self) -> &Numbering {
+        &self.numbering
+    }
+
     /// Messages with options, where there are any.
     pub(crate) fn special(&self) -> &SpecialMessages {
         &self.special
@@ -120,16 +189,6 @@ impl Sender {
     /// Which streams there are, and whose they are.
     pub(crate) fn stream_map(&self) -> &StreamMap {
         &self.stream_map
-    }
-
-    /// Streams on which messages may be sent, from now on.
-    pub(crate) fn set_streams(&mut self, streams: u16) {
-        self.stream_map.set_streams(streams);
-    }
-
-    /// Messages on a stream leave on a subflow from now on.
-    pub(crate) fn move_stream(&mut self, cx: &Context, stream: u16, to: SubflowId) {
-        self.stream_map.move_stream(&mut self.tables, cx, stream, to);
     }
 
     /// Code point with which the next message of a stream leaves.
@@ -155,7 +214,7 @@ impl Sender {
     }
 
     /// Whether data might leave. Cheap; may be wrong in favour of asking: a pacer, the peer's window and other subflows have their
-    /// say in [`Sender::choose`]. Messages with lifetimes are looked at whenever the association is asked for packets.
+    /// say in [`Filling::choose`]. Messages with lifetimes are looked at whenever the association is asked for packets.
     #[inline]
     pub(crate) fn may_have_data(&self) -> bool {
         let waits = |subflow: &Subflow| {
@@ -166,7 +225,7 @@ impl Sender {
         any_of(self.tables.subflows.rows(), waits) || any_of(self.tables.lanes.rows(), |lane| lane.loss.any())
     }
 
-    /// What the peer has room for, less what is under way.
+    /// Room in the peer's buffer, less the bytes that are under way.
     pub(crate) fn peer_window(&self) -> u64 {
         self.peer.bytes()
     }
@@ -191,11 +250,6 @@ impl Sender {
     /// The peer's window, and the FIDs under which we send.
     pub(crate) fn peer(&self) -> &PeerWindow {
         &self.peer
-    }
-
-    /// A FID is open from now on.
-    pub(crate) fn record_fid(&mut self, fid: u8, epoch: u8) {
-        self.peer.record_fid(fid, epoch);
     }
 
     /// The space of what the peer says of a FID, if it is open in that incarnation.

@@ -4,7 +4,7 @@
 use anabranch_base::{Instant, TraceEvent, TraceRecord, rare};
 use anabranch_wire::PacketBuilder;
 
-use super::Sender;
+use super::filling::Filling;
 use super::flight::{CHUNK, ChunkState, Flight, SentChunk};
 use super::lane::Lane;
 use super::next::{First, Next};
@@ -62,7 +62,7 @@ impl Cut {
     }
 }
 
-impl Sender {
+impl Filling<'_> {
     /// Data that was chosen to leave: first what is marked for retransmission (6.1 C), then new chunks, while they fit and may
     /// leave.
     // rfc9260:6.10-4
@@ -114,7 +114,7 @@ impl Sender {
                 }
             }
         }
-        self.buffer.tell_writable(&mut self.tables, &self.stream_map, cx);
+        self.buffer.tell_writable(self.tables, self.stream_map, cx);
     }
 
     /// New chunks, while they fit and may leave; how many.
@@ -127,10 +127,14 @@ impl Sender {
         next: &Next,
     ) -> u32 {
         if self.tables.subflows.len() > 1 || self.tables.spaces.len() > 1 {
-            return self.write_new_asking(cx, packet, limit, next);
+            return self.lend().write_new_asking(cx, packet, limit, next);
         }
         let run = self.write_run(cx, packet, limit, next, None);
-        if run.undecided { run.chunks + self.write_new_asking(cx, packet, limit, next) } else { run.chunks }
+        if run.undecided {
+            run.chunks + self.lend().write_new_asking(cx, packet, limit, next)
+        } else {
+            run.chunks
+        }
     }
 
     /// New chunks where other subflows, or a closed window, must be asked between two chunks.
@@ -143,7 +147,7 @@ impl Sender {
         next: &Next,
     ) -> u32 {
         let several = self.tables.subflows.len() > 1;
-        // What was asked when the packet's data was chosen need not be asked again for its first chunk.
+        // The questions that were asked when the packet's data was chosen need not be asked again for its first chunk.
         let (mut decided, mut roomy) = match next.first {
             First::New { roomy } => (true, roomy && several),
             First::Lost(_) => (false, false),
@@ -165,12 +169,12 @@ impl Sender {
             }
             let roomy = std::mem::take(&mut roomy);
             let Some(payload) = self.next_new_payload(cx, next, room, roomy) else { break };
-            let probes = !roomy && !self.peer.fits(&self.tables, cx, next.space, payload);
+            let probes = !roomy && !self.peer.fits(self.tables, cx, next.space, payload);
             let last_sent = self.tables.lanes.get(next.lane).and_then(|lane| lane.window.last_sent());
             if probes {
                 self.tables.begin_probe(cx, next.space);
             }
-            let run = self.write_run(cx, packet, limit, next, Some(payload));
+            let run = self.write_one(cx, packet, limit, next, payload);
             chunks += run.chunks;
             if probes {
                 self.tables.probe_has_left(cx, next, last_sent);
@@ -178,7 +182,7 @@ impl Sender {
             if several {
                 self.tables.keep_contiguous(self.format, cx, next.subflow);
                 if let Some(stream) = run.ended.filter(|_| self.stream_map.any_moves()) {
-                    self.stream_map.move_waiting_stream(&mut self.tables, cx, stream);
+                    self.stream_map.move_waiting_stream(self.tables, cx, stream);
                 }
             }
             if !run.undecided {
@@ -188,10 +192,27 @@ impl Sender {
         chunks
     }
 
+    /// A new chunk that may leave, with so many bytes of payload; where its subflow is the only one, all that follow with it.
+    #[inline(never)]
+    fn write_one(
+        &mut self,
+        cx: &mut Context,
+        packet: &mut PacketBuilder<'_>,
+        limit: usize,
+        next: &Next,
+        payload: usize,
+    ) -> Run {
+        self.write_run(cx, packet, limit, next, Some(payload))
+    }
+
     /// New chunks of one subflow: one of `first` bytes, which may leave, and where it is the only subflow all that follow.
     /// The others must be asked between two chunks.
     // rfc9260:6.1-18 rfc9260:6.10-5
-    #[inline(never)]
+    #[allow(
+        clippy::inline_always,
+        reason = "one copy for what nobody else has a say in, one for the rest; measured"
+    )]
+    #[inline(always)]
     fn write_run(
         &mut self,
         cx: &mut Context,
@@ -207,7 +228,7 @@ impl Sender {
         let pending = cx.state == State::ShutdownPending;
         let whole_packet = self.format.packet_room(cx, next.path);
         let most = cx.config.limits.most_payload(whole_packet);
-        let mut left = self.buffer.retention_left(&self.tables, cx);
+        let mut left = self.buffer.retention_left(self.tables, cx);
         let Some(subflow) = self.tables.subflows.get_mut(next.subflow) else { return Run::default() };
         let cut = Cut::of(subflow, self.format.header_len(), most, whole_packet);
         let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return Run::default() };
@@ -230,12 +251,11 @@ impl Sender {
                     break;
                 }
             }
-            if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, &space.flight)
-            {
+            if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, self.numbering, &space.flight) {
                 break;
             }
             let open = self.peer.bytes();
-            let fragment = subflow.out.pop(&mut self.numbering, |whole| {
+            let fragment = subflow.out.pop(self.numbering, |whole| {
                 if let Some(decided) = first.take() {
                     return Some(decided.min(whole));
                 }
@@ -316,7 +336,7 @@ impl Sender {
                     scope.sent_with_loss_timer(cx, first_of_all);
                 }
             }
-            self.buffer.note_retention_left(&self.tables, cx, left);
+            self.buffer.note_retention_left(self.tables, cx, left);
         }
         run
     }
@@ -341,12 +361,12 @@ impl Sender {
         if !lane.may_send_new() || (lane.loss.any() && lane.loss.next_lost(&space.flight).is_some()) {
             return None;
         }
-        if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, &self.numbering, &space.flight) {
+        if space.flight.span() >= ssn::MOST && ssn::run_out(&subflow.out, self.numbering, &space.flight) {
             return None;
         }
         let payload = cut.payload(subflow.out.peek(usize::MAX)?, room)?;
         let may = roomy
-            || self.peer.fits(&self.tables, cx, next.space, payload)
+            || self.peer.fits(self.tables, cx, next.space, payload)
             || self.tables.window_probe(cx, next);
         may.then_some(payload)
     }

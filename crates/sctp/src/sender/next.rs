@@ -1,4 +1,4 @@
-//! What the next packet with data begins with.
+//! The first chunk of the next packet with data.
 
 use anabranch_base::Dscp;
 

@@ -1,4 +1,4 @@
-//! What may be given up, what was, and how the peer hears of it (RFC 3758, RFC 7496).
+//! Messages that may be given up, those that were, and how the peer hears of it (RFC 3758, RFC 7496).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::tickets::Ticket;
 use crate::ids::{Id, LaneId, PathId, SpaceId};
 use crate::options::{Abandonments, Policy, Reliability};
 
-/// What is owed to the peer in one space because of what was given up.
+/// The FORWARD-TSN of one space, which is due when something was given up there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Forward {
     /// A FORWARD-TSN must leave.
@@ -33,7 +33,7 @@ struct Watched {
     missing: u8,
 }
 
-/// What may be given up, what was, and what the peer has yet to hear of that.
+/// Messages that may be given up, those that were, and the FORWARD-TSNs that the peer has yet to get.
 #[derive(Debug, Default)]
 pub(super) struct PartialReliability {
     /// By space.
@@ -140,7 +140,7 @@ impl PartialReliability {
         self.watched.push(Watched { at, lane, seq, missing });
     }
 
-    /// What a SACK for a space says of the chunks that were given up in flight: those that so many reports say are missing.
+    /// A SACK for a space has come: the chunks given up in flight that so many reports say are missing.
     pub(super) fn watched_lost(
         &mut self,
         at: SpaceId,

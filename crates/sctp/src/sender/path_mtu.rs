@@ -1,4 +1,4 @@
-//! What is sent when the MTU of a path has changed.
+//! Chunks that are sent again when the MTU of a path has changed.
 //!
 //! Fragments that have left keep their size: "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU
 //! has been reduced, then IP fragmentation MUST be used" (RFC 9260, 6.9). The rest of a message is cut to the new size, but where
@@ -58,7 +58,7 @@ impl Sender {
     /// at once, but for what must not leave again. That is no sign of congestion: what may leave is what cwnd has room for once they are out
     /// of the flight, and no more (RFC 9260, 6.1 B).
     ///
-    /// Who sees packets of ours can forge such messages, a smaller size with each. So a chunk leaves again for a size once a round trip:
+    /// An attacker that sees packets of ours can forge such messages, a smaller size with each. So a chunk leaves again for a size once a round trip:
     /// by then it was acknowledged if it has arrived. It may be fragmented on its way by now (6.9), and as a rule needs no
     /// other size; where routers do not fragment, and a hop behind the first has said less, missing reports and T3-rtx find it, too.
     pub(crate) fn resend_too_long(&mut self, cx: &mut Context, id: PathId) {
@@ -70,7 +70,7 @@ impl Sender {
                 }
             }
         }
-        self.after_marking(cx);
+        self.messages().after_marking(cx);
     }
 }
 
@@ -78,7 +78,7 @@ impl Scope<'_> {
     fn resend_too_long(&mut self, cx: &mut Context, format: Format) -> u64 {
         let Self { lane, space, .. } = self;
         let room = room_of(&cx.paths, lane.path());
-        // What was just sent again lets queues grow: the last round trip may be longer than the usual one.
+        // Chunks that were just sent again let queues grow: the last round trip may be longer than the usual one.
         let round_trip = lane.srtt(cx).max(lane.round_trip.last()).unwrap_or_else(|| lane.rto(cx));
         let header = format.header_len();
         let mut all = Counted::default();

@@ -1,4 +1,4 @@
-//! What the peer has room for: in its buffer as a whole, and for each FID (levels 1 and sf2007).
+//! Room at the peer: in its buffer as a whole, and for each FID (levels 1 and sf2007).
 
 use anabranch_wire::Tsn;
 
@@ -15,14 +15,14 @@ pub(super) const WINDOW_HEADER: u64 = 16;
 /// Our view of the peer's buffer.
 #[derive(Debug, Default)]
 pub(crate) struct PeerWindow {
-    /// What is free, less what is under way, bytes.
+    /// Free bytes, less those that are under way.
     rwnd: u64,
     /// FIDs under which we send, where subflows have spaces of their own, and what the peer grants them.
     credit: Option<Box<Credit>>,
 }
 
 impl PeerWindow {
-    /// What the peer has room for, less what is under way.
+    /// Room in the peer's buffer, less the bytes that are under way.
     #[inline]
     pub(super) fn bytes(&self) -> u64 {
         self.rwnd
@@ -33,7 +33,7 @@ impl PeerWindow {
         u32::try_from(self.rwnd).unwrap_or(u32::MAX)
     }
 
-    /// What the peer's INIT or INIT ACK said; so much may be kept of what is sent.
+    /// The peer's INIT or INIT ACK has announced so much; `left` more may be kept of what is sent.
     pub(super) fn learn(&mut self, a_rwnd: u32, left: u64) {
         self.rwnd = u64::from(a_rwnd).min(left);
     }
@@ -71,7 +71,7 @@ impl PeerWindow {
         self.rwnd = self.rwnd.saturating_add(bytes).min(left);
     }
 
-    /// What both sides speak from now on: the FIDs that are open, and what they are granted.
+    /// An encoding was agreed on: the FIDs that are open, and the credits that they are granted.
     pub(super) fn adopt(&mut self, agreed: &Extensions) {
         self.credit = match (&agreed.sf, agreed.sf2007) {
             (_, Some((ours, _))) => Some(Box::new(Credit::of_sf2007(ours))),
@@ -90,7 +90,7 @@ impl PeerWindow {
         self.credit.is_some()
     }
 
-    /// What a new FID may have outstanding at first, bytes.
+    /// Bytes that a new FID may have outstanding at first.
     pub(super) fn initial_credit(&self) -> u32 {
         self.credit.as_ref().map_or(0, |credit| credit.initial)
     }
@@ -169,7 +169,7 @@ impl PeerWindow {
         open.map(|(_, space)| floor.saturating_sub(space.flight.bytes()).min(space.allowance.window)).sum()
     }
 
-    /// What the floors of our subflows may need together.
+    /// The most that the floors of our subflows may need together.
     fn floors_at_most(&self, tables: &Tables) -> u64 {
         self.credit.as_ref().map_or(0, |credit| u64::from(credit.floor) * tables.spaces.len() as u64)
     }

@@ -24,7 +24,7 @@ const FIRST_PTO: Duration = Duration::from_secs(1);
 /// Packets that KAME sent without a SACK (Hurtig et al. 2006, 6.4.1).
 const KAME_BURST: u8 = 3;
 
-/// What has left so often and is lost all the same may be too long for its path.
+/// A chunk that has left so often and is lost all the same may be too long for its path.
 const LOST_AGAIN: u16 = 3;
 
 impl Scope<'_> {
@@ -118,7 +118,7 @@ impl Scope<'_> {
         }
         // "PTO = 2 * SRTT. If FlightSize is one segment: PTO += TLP.max_ack_delay" (RFC 8985, 7.2).
         let mut wait = lane.srtt(cx).map_or(FIRST_PTO, |srtt| srtt * 2);
-        // What asks for a SACK at once is not waited for.
+        // The SACK of a chunk that asks for one at once is not waited for.
         let asks = cx.state == State::ShutdownPending && cx.config.sack.immediate_bit != ImmediateBit::Off;
         if lane.in_flight.chunks() == 1 && !asks {
             wait += cx.config.sack.delay;
@@ -148,7 +148,7 @@ impl Scope<'_> {
             lane.permits.probe_with_new(1);
         } else {
             let Some(seq) = lane.loss.newest_in_flight(&space.flight) else { return Effect::default() };
-            // What must not be sent again probes nothing. T3-rtx runs on as it was: nothing has left.
+            // A chunk that must not be sent again probes nothing. T3-rtx runs on as it was: nothing has left.
             let forbidden = |chunk: &SentChunk| {
                 special
                     .is_some_and(|all| all.fates.forbids(chunk.fragment.ticket, cx.now, chunk.transmissions))

@@ -1,4 +1,4 @@
-//! What a stream reset (RFC 6525) means for FORWARD-TSN (RFC 3758), which names messages by numbers that begin anew.
+//! Stream resets (RFC 6525) that FORWARD-TSN (RFC 3758) must mind, as it names messages by numbers that begin anew.
 //!
 //! The peer performs a reset when everything up to the last TSN before it has come or was given up, and we hear of that later. A
 //! FORWARD-TSN that named old messages beyond that point would reach a stream that counts from 0 again, and make it skip as many new

@@ -8,7 +8,7 @@ use crate::config::{Config, LimitConfig};
 /// TSNs, can be told apart from older ones.
 pub(super) const MOST_IN_FLIGHT: u64 = (1 << 31) - 1;
 
-/// What may be kept of what was sent, bytes. Every chunk counts [`CHUNK`] and its payload, so the buffers of a user who has 180 GB for them
+/// The most that may be kept of what was sent, bytes. Every chunk counts [`CHUNK`] and its payload, so the buffers of a user who has 180 GB for them
 /// are the limit, and the numbers are for who has more.
 // rfc8260:2.1-4 rfc8260:2.1-6
 pub(super) fn most_retained(config: &Config) -> u64 {
@@ -17,13 +17,13 @@ pub(super) fn most_retained(config: &Config) -> u64 {
     send.saturating_add(receive).min(MOST_IN_FLIGHT * CHUNK)
 }
 
-/// What there may be of bookkeeping where the receive window is below 32 KiB, bytes: small windows have a least room ("Bounds on memory",
+/// The most bookkeeping that there may be where the receive window is below 32 KiB, bytes: small windows have a least room ("Bounds on memory",
 /// docs/explanation/engines.md), and a send buffer beside one takes as many messages as beside any other.
 pub(super) fn least_room(config: &Config) -> u64 {
     (32_u64 << 10).saturating_sub(config.limits.largest_receive_window().into())
 }
 
-/// What one subflow has beyond its send buffer, bytes: what is kept of messages besides their payload, and what streams have as their
+/// Bytes of one subflow beyond its send buffer: the bookkeeping of messages besides their payload, and the room that streams have as their
 /// least part of a full buffer. Not the message that exceeds it: a long one must not keep what is sent from leaving. Where
 /// streams have a least part it is not told apart, and as much again as the buffer is what counts at most.
 #[inline]

@@ -69,7 +69,7 @@ impl Tables {
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;
         let Some(chunk) = space.flight.get_mut(seq) else { return 0 };
-        // Whatever marked it has asked whether it may leave again (`Sender::after_marking`).
+        // When it was marked it was asked whether it may leave again (`Messages::after_marking`).
         debug_assert!(
             special.is_none_or(|special| special.fates.may_leave_again(
                 chunk.fragment.ticket,

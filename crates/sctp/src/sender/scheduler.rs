@@ -25,7 +25,7 @@ pub(super) struct SubflowScheduler {
     several: Option<Box<Several>>,
 }
 
-/// What several subflows need, or shares by weight.
+/// State that several subflows need, or shares by weight.
 #[derive(Debug, Default)]
 struct Several {
     /// Bytes sent over weight, for each subflow; the virtual time of fair queueing.

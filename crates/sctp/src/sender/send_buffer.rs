@@ -29,23 +29,23 @@ use crate::stream::outbound::{Queued, Removed};
 pub(super) fn send_buffer(cx: &Context, lane: Option<&Lane>) -> usize {
     let limits = &cx.config.limits;
     if limits.max_send_buffer <= limits.send_buffer
-        || cx.budget.as_ref().is_some_and(|budget| budget.is_tight())
+        || cx.budget.as_ref().is_some_and(|budget| budget.is_nearly_spent())
     {
         return limits.send_buffer;
     }
-    // What was sent counts, or not: a window waits in either case.
+    // Whether sent bytes count or not, a window of data waits.
     let unacknowledged = limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
     let windows = if unacknowledged { 2 } else { 1 };
     let wanted = windows * lane.map_or(0, |lane| lane.window.cwnd());
     usize::try_from(wanted).unwrap_or(usize::MAX).clamp(limits.send_buffer, limits.max_send_buffer)
 }
 
-/// What is known of the send buffer besides the queues, which are the subflows'.
+/// The send buffer without the queues, which are the subflows'.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
     /// `send` said Full: Writable is owed.
     writable_owed: bool,
-    /// What is kept of what was sent has nearly reached its limit.
+    /// The memory for what was sent has nearly reached its limit.
     near_retention_limit: bool,
     /// All that messages take counts against the send buffer: where what is kept is near its limit, and where streams have a least part
     /// of a full buffer. Otherwise it is payload, or what is kept besides if that is more.
@@ -54,7 +54,7 @@ pub(crate) struct SendBuffer {
     receiver_reservation: u64,
     /// Messages that wait for the answer to a stream reset.
     deferred: Option<Box<Deferred>>,
-    /// What the user wants to learn of the send buffer.
+    /// Events of the send buffer that the user has asked for.
     backpressure: Option<Box<Backpressure>>,
 }
 
@@ -132,7 +132,7 @@ impl SendBuffer {
         self.deferred.take().into_iter().flat_map(|deferred| deferred.into_messages())
     }
 
-    /// What waits for the answer to a stream reset is dropped.
+    /// Messages that wait for the answer to a stream reset are dropped.
     pub(super) fn drop_deferred(&mut self) {
         self.deferred = None;
     }
@@ -328,14 +328,14 @@ impl SendBuffer {
         Ok(())
     }
 
-    /// What has left and is not acknowledged is counted for each stream from now on, also in spaces that were opened since this was
+    /// Bytes that have left and are not acknowledged are counted for each stream from now on, also in spaces that were opened since this was
     /// said last.
     pub(super) fn count_by_stream(&mut self, tables: &mut Tables) {
         let mut anew = false;
         for space in tables.spaces.rows_mut() {
             anew |= space.flight.count_by_stream();
         }
-        // What was acknowledged before that is not known stream by stream.
+        // Bytes that were acknowledged before are not known stream by stream.
         if anew {
             self.note_gone();
         }
@@ -514,7 +514,7 @@ impl SendBuffer {
         })
     }
 
-    /// What may still be sent before that which is not acknowledged cumulatively fills its limit, bytes.
+    /// Bytes that may still be sent before those that are not acknowledged cumulatively fill their limit.
     ///
     /// A peer may take back what gap blocks have acknowledged (6.2.1), so it is kept. An honest peer has a buffer for it, and its
     /// a_rwnd says what is left. One that lies, with a huge a_rwnd and gap blocks for everything but one TSN, could make us keep any
@@ -540,7 +540,7 @@ impl SendBuffer {
         (cx.config.limits.largest_send_buffer() as u64).saturating_mul(tables.subflows.len() as u64)
     }
 
-    /// What waits beyond the send buffers, bytes.
+    /// Bytes that wait beyond the send buffers.
     #[inline]
     fn waits_beyond(&self, tables: &Tables, cx: &Context) -> u64 {
         let limits = &cx.config.limits;
@@ -568,7 +568,7 @@ impl SendBuffer {
         self.weighs_all = self.near_retention_limit || cx.config.limits.stream_send_minimum != 0;
     }
 
-    /// What is kept beyond the send buffers of all subflows, of what was sent or waits, bytes: that much less may the receiver hold. A packet of
+    /// Bytes that are kept beyond the send buffers of all subflows, sent or waiting: that much less may the receiver hold. A packet of
     /// each sequence space, which may be under way whatever the limits, is not counted.
     pub(crate) fn kept_beyond_buffers(&self, tables: &Tables, cx: &Context) -> u64 {
         let packets = u64::from(cx.config.mtu) * tables.spaces.len() as u64;

@@ -1,19 +1,16 @@
-//! What a reaction on one lane means for the rest: the peer's window, other lanes, and what is thought of the path.
+//! Effects of a reaction on one lane are handed on: to the peer's window, to other lanes and to the path.
 
 use anabranch_base::TraceEvent;
-use anabranch_wire::CommonHeader;
 
 use super::Sender;
 use super::effect::{Effect, NewlyLost};
-use super::lane::Lane;
 use crate::config::FastRecovery;
 use crate::context::Context;
-use crate::event::Event;
-use crate::ids::{LaneId, PathId, SpaceId};
+use crate::ids::{LaneId, SpaceId};
 use crate::stats::count_lost;
 
 impl Sender {
-    /// What a reaction on a lane means for the rest: the peer's window, other lanes, what is recorded, and what is thought of the path.
+    /// Hands on the effect of a reaction on a lane: to the peer's window, to other lanes, to the trace and to the path.
     #[inline(never)]
     pub(super) fn settle(&mut self, cx: &mut Context, id: LaneId, effect: &Effect) {
         if let Some(freed) = effect.freed {
@@ -30,12 +27,12 @@ impl Sender {
             self.coupling.record_window(&mut self.tables, cx, id);
         }
         if effect.lost_again > 0 {
-            self.suspect_black_hole(cx, id, effect.lost_again);
+            self.all_lanes().suspect_black_hole(cx, id, effect.lost_again);
         }
     }
 
     /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
-    /// ([`Sender::after_marking`]).
+    /// ([`Messages::after_marking`](super::messages::Messages::after_marking)).
     pub(super) fn mark_all_lost(&mut self, cx: &mut Context, id: LaneId) {
         let Some(mut scope) = self.tables.scope(id) else { return };
         let freed = scope.mark_all_lost(cx);
@@ -69,32 +66,6 @@ impl Sender {
                 let effect = scope.after_losses(cx, &self.ecn, &NewlyLost::only(seq), recovers);
                 self.settle(cx, id, &effect);
             }
-        }
-    }
-
-    /// Packets were lost again on a lane.
-    #[cold]
-    pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, longest: usize) {
-        let Some(id) = self.tables.lanes.get(id).map(Lane::path) else { return };
-        let (config, len) = (&cx.config, CommonHeader::LEN + longest);
-        if let Some(mtu) =
-            cx.paths.get_mut(id).and_then(|path| path.size_mut().packet_lost_again(config, len))
-        {
-            self.use_found_mtu(cx, id, mtu);
-        }
-    }
-
-    /// Discovery has found what a path carries.
-    pub(crate) fn use_found_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
-        self.use_mtu(cx, id, mtu);
-        cx.tell_if_read(Event::PathMtu { path: id.get(), mtu });
-    }
-
-    /// A path carries IP packets of so many bytes from now on.
-    pub(crate) fn use_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
-        let config = &cx.config;
-        if cx.paths.get_mut(id).is_some_and(|path| path.size_mut().set(config, mtu)) {
-            self.coupling.resize(&mut self.tables, cx, id);
         }
     }
 }

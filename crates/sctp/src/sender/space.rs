@@ -11,7 +11,7 @@ use crate::ids::SubflowId;
 #[derive(Debug)]
 pub(crate) struct SendSpace {
     pub(super) flight: Flight,
-    /// What the peer's credit for this subflow leaves us; space 0 has none of its own.
+    /// The peer's credit for this subflow; space 0 has none of its own.
     pub(super) allowance: Allowance,
     pub(super) probe: WindowProbe,
     /// Our Initial TSN.
@@ -33,7 +33,7 @@ pub(super) struct WindowProbe {
     pub(super) at: Option<Instant>,
     /// One chunk may leave although the window is closed.
     pub(super) due: bool,
-    /// What is in flight from the earliest chunk on left into a closed window: its timeouts say nothing about the path while
+    /// The flight, from its earliest chunk on, left into a closed window: its timeouts say nothing about the path while
     /// SACKs arrive.
     pub(super) in_flight: bool,
     /// The last SACK left no room for the earliest chunk, which is not acknowledged: what leaves again is a probe.

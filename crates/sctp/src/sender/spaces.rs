@@ -2,39 +2,56 @@
 
 use anabranch_wire::Tsn;
 
-use super::Sender;
 use super::allowance::Allowance;
-use super::lane::counted_header;
 use super::subflow::Life;
+use super::subflow_scope::SubflowChanges;
+use super::tables::Tables;
 use crate::config::Coupling;
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{SpaceId, SubflowId};
-use crate::negotiation::offer::Extensions;
 
-impl Sender {
-    /// What both sides speak from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
-    /// then what was sent leaves again on subflow 0.
-    pub(crate) fn adopt(&mut self, cx: &Context, agreed: &Extensions) {
-        self.format.speak(Encoding::of(agreed));
-        if self.numbering.identify(self.format.encoding().identifies_messages()) {
-            self.tables.number_unordered(&mut self.numbering);
-        }
-        self.resettable = agreed.reconfiguration;
-        self.special.adopt(agreed.partial_reliability);
-        self.peer.adopt(agreed);
-        self.ecn.adopt(agreed);
-        self.numbering.begin_asn(self.tables.base());
-        let header = counted_header(&cx.config, self.format.encoding());
-        self.tables.count_headers(header);
-        self.tables.cut_rests_anew(self.format, cx);
-    }
-
+impl Tables {
     /// The first number of a FID.
     pub(crate) fn initial_of(&self, at: SpaceId) -> Tsn {
-        self.tables.spaces.get(at).map_or(Tsn::new(0), |space| space.base)
+        self.spaces.get(at).map_or(Tsn::new(0), |space| space.base)
     }
 
+    /// The last number of a space that is acknowledged cumulatively.
+    pub(crate) fn acknowledged_tsn(&self, at: SpaceId) -> Tsn {
+        self.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.flight.first()).sub(1))
+    }
+
+    /// The number of the next chunk of the TSN space, unwrapped and as a TSN.
+    pub(crate) fn next_tsn(&self) -> (u64, Tsn) {
+        self.spaces.first().map_or((0, Tsn::new(0)), |space| {
+            let next = space.flight.next();
+            (next, space.tsn_of(next))
+        })
+    }
+
+    /// Whether a chunk of the TSN space at or beyond `seq` is acknowledged cumulatively.
+    pub(crate) fn is_acknowledged(&self, seq: u64) -> bool {
+        self.spaces.first().is_some_and(|space| space.flight.first() > seq)
+    }
+
+    /// Whether all messages of some streams (none listed: of all) that may have numbers have left.
+    pub(crate) fn have_left(&self, streams: &[u16]) -> bool {
+        let queued = self.subflows.rows().iter().any(|subflow| match streams {
+            [] => !subflow.out.is_empty(),
+            _ => streams.iter().any(|stream| subflow.out.waits(*stream)),
+        });
+        // The last TSN, which the request names, says nothing of other sequence spaces: what went there must be acknowledged.
+        !queued && !self.spaces.rows().iter().skip(1).any(|space| space.flight.carries(streams))
+    }
+
+    /// Nothing of ours that may have a number waits or is under way.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.have_left(&[]) && self.spaces.rows().iter().all(|space| space.flight.is_empty())
+    }
+}
+
+impl SubflowChanges<'_> {
     /// Moves a subflow into the space of its FID, if it has one, and nothing of it is under way elsewhere.
     pub(crate) fn settle_subflow(&mut self, cx: &Context, id: SubflowId) {
         if cx.config.subflows.coupling == Coupling::Shared {
@@ -52,29 +69,6 @@ impl Sender {
         lane.settle_in(at);
         self.ecn.forget_lane(subflow.lane);
         self.tables.share_spaces();
-    }
-
-    /// The last number of a space that is acknowledged cumulatively.
-    pub(crate) fn acknowledged_tsn(&self, at: SpaceId) -> Tsn {
-        self.tables.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.flight.first()).sub(1))
-    }
-
-    /// The number of the next chunk of the TSN space, unwrapped and as a TSN.
-    pub(crate) fn next_tsn(&self) -> (u64, Tsn) {
-        self.tables.spaces.first().map_or((0, Tsn::new(0)), |space| {
-            let next = space.flight.next();
-            (next, space.tsn_of(next))
-        })
-    }
-
-    /// Whether a chunk of the TSN space at or beyond `seq` is acknowledged cumulatively.
-    pub(crate) fn is_acknowledged(&self, seq: u64) -> bool {
-        self.tables.spaces.first().is_some_and(|space| space.flight.first() > seq)
-    }
-
-    /// Bytes of a chunk that must ride with every packet of data.
-    pub(crate) fn keep_room_beside_data(&mut self, bytes: u16) {
-        self.format.keep_room_beside_data(bytes);
     }
 
     /// We may send under a FID, from `initial` on.

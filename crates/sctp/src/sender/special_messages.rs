@@ -10,10 +10,10 @@ use crate::ids::PathId;
 use crate::message::Message;
 use crate::options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 
-/// What most associations do without, in one place: it is made when it is needed first.
+/// State that most associations do without, in one place: it is made when it is needed first.
 #[derive(Debug, Default)]
 pub(crate) struct SpecialMessages {
-    /// What only messages with options need, and what is told only where it is asked for.
+    /// State that only messages with options need, and events that are told only where they are asked for.
     special: Option<Box<Special>>,
     /// The peer lets us skip what we give up (RFC 3758).
     partial_reliability: bool,
@@ -28,13 +28,13 @@ impl SpecialMessages {
         self.special.is_some()
     }
 
-    /// What there is besides plain messages.
+    /// The state of messages that are not plain, if there are any.
     #[inline]
     pub(super) fn get(&self) -> Option<&Special> {
         self.special.as_deref()
     }
 
-    /// What there is besides plain messages, to be told of something.
+    /// The same, to be told of something.
     #[inline]
     pub(super) fn get_mut(&mut self) -> Option<&mut Special> {
         self.special.as_deref_mut()
@@ -50,7 +50,7 @@ impl SpecialMessages {
         self.partial_reliability
     }
 
-    /// What both sides speak from now on: whether the peer lets us skip what we give up.
+    /// From now on the peer lets us skip what we give up, or not.
     pub(super) fn adopt(&mut self, partial_reliability: bool) {
         self.partial_reliability = partial_reliability;
     }
@@ -118,7 +118,7 @@ impl SpecialMessages {
         }
         match self.why_reliable(encoding, cx) {
             None => Ok(reliability),
-            // What a stream has is a wish; what the message has is one, too, only if it says so.
+            // The policy of a stream is a wish; that of the message is one, too, only if it says so.
             Some(_) if options.reliability.is_none() || options.or_reliable => Ok(Reliability::Full),
             Some(why) => Err(SendError::Reliable { why }),
         }

@@ -36,7 +36,7 @@ pub(super) struct Subflow {
     pub(super) awaits_fid: bool,
     /// A message has begun to leave and has not ended.
     pub(super) begun: bool,
-    /// What waits may leave though it fills no packet, until nothing waits ([`nagle`](crate::config::CongestionConfig::nagle)).
+    /// Messages that wait may leave though they fill no packet, until nothing waits ([`nagle`](crate::config::CongestionConfig::nagle)).
     pub(super) flushes: bool,
     /// `send` said Full on one of its streams: Writable is owed.
     pub(super) writable_owed: bool,

@@ -1,14 +1,14 @@
 //! Subflows that are opened, closed or merged while data flows, and their FIDs.
 
-use anabranch_base::{Dscp, Duration};
+use anabranch_base::Dscp;
 use anabranch_wire::Tsn;
 
-use super::Sender;
 use super::credit::OpenFid;
 use super::flight::ChunkState;
 use super::lane::Lane;
 use super::lane::rack::Rack;
-use super::subflow::Life;
+use super::subflow::{Life, Subflow};
+use super::subflow_scope::SubflowChanges;
 use super::tables::Tables;
 use crate::config::{Coupling, SubflowSpec};
 use crate::context::Context;
@@ -19,7 +19,7 @@ impl Tables {
     /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`: windows add up,
     /// and what is in the network stays the same (Zou 2007, 3.2, "combines subflows with the similar congestion state
     /// parameters"). False where there is nothing to join.
-    pub(super) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) -> bool {
+    pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) -> bool {
         let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);
         let (Some(from), Some(to)) = (lane_of(id), lane_of(into)) else { return false };
         let space_of = |lane| self.lanes.get(lane).map(Lane::space);
@@ -63,10 +63,27 @@ impl Tables {
         }
         true
     }
+
+    /// The open subflow with a code point.
+    pub(crate) fn with_dscp(&self, dscp: Dscp) -> Option<SubflowId> {
+        let mut all = self.subflows.iter();
+        all.find(|(_, subflow)| subflow.life == Life::Open && subflow.dscp == dscp).map(|(id, _)| id)
+    }
+
+    /// Open subflows besides the first that send in the TSN space.
+    pub(crate) fn without_fid(&self) -> Vec<SubflowId> {
+        let open = self.subflows.iter().skip(1).filter(|(_, s)| s.life == Life::Open);
+        open.filter(|(_, s)| s.space == SpaceId::FIRST).map(|(id, _)| id).collect()
+    }
+
+    /// Code point and weight of a subflow, which a peer is told that opens a FID for it.
+    pub(crate) fn treatment(&self, id: SubflowId) -> (u8, u16) {
+        self.subflows.get(id).map_or((0, 1), |subflow| (subflow.dscp.get(), subflow.weight))
+    }
 }
 
-impl Sender {
-    /// Opens another subflow; its streams move there with [`Sender::move_stream`]. It starts like a new association: in slow
+impl SubflowChanges<'_> {
+    /// Opens another subflow; its streams move there with [`StreamMap::move_stream`]. It starts like a new association: in slow
     /// start.
     ///
     /// # Errors
@@ -106,7 +123,7 @@ impl Sender {
         if id == to {
             return Err(SubflowError::Same { index: id.get() });
         }
-        self.stream_map.move_all_streams(&mut self.tables, cx, id, to);
+        self.stream_map.move_all_streams(self.tables, cx, id, to);
         let lane_of = |subflow| self.tables.subflows.get(subflow).map(|s| s.lane);
         if lane_of(id) == lane_of(to) {
             self.tables.relabel(id, to);
@@ -114,24 +131,8 @@ impl Sender {
         if let Some(subflow) = self.tables.subflows.get_mut(id) {
             subflow.life = Life::Closing;
         }
-        self.coupling.set_phi(&mut self.tables, cx);
+        self.coupling.set_phi(self.tables, cx);
         Ok(())
-    }
-
-    /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
-    /// `tolerance` of each other, as a share (0.25: a quarter).
-    pub(crate) fn alike(&self, cx: &Context, a: SubflowId, b: SubflowId, tolerance: f64) -> bool {
-        let (Some(a), Some(b)) = (self.subflow_stats(cx, a), self.subflow_stats(cx, b)) else { return false };
-        let near = |x: f64, y: f64| (x - y).abs() <= tolerance * x.max(y);
-        let seconds = |rtt: Option<Duration>| rtt.map(Duration::as_secs_f64);
-        let (Some(x), Some(y)) = (seconds(a.srtt), seconds(b.srtt)) else { return false };
-        a.open && b.open && near(x, y) && near(a.cwnd as f64, b.cwnd as f64)
-    }
-
-    /// The open subflow with a code point.
-    pub(crate) fn with_dscp(&self, dscp: Dscp) -> Option<SubflowId> {
-        let mut all = self.tables.subflows.iter();
-        all.find(|(_, subflow)| subflow.life == Life::Open && subflow.dscp == dscp).map(|(id, _)| id)
     }
 
     /// Subflows that were removed are gone once all of theirs is acknowledged cumulatively. `give_back` tells the peer of a FID that is
@@ -166,20 +167,19 @@ impl Sender {
             }
         }
         if gone {
-            self.coupling.set_phi(&mut self.tables, cx);
+            self.coupling.set_phi(self.tables, cx);
         }
+    }
+
+    /// A FID is open from now on.
+    pub(crate) fn record_fid(&mut self, fid: u8, epoch: u8) {
+        self.peer.record_fid(fid, epoch);
     }
 
     /// Whether a subflow has no FID of its own, and does not wait for one.
     pub(crate) fn lacks_fid(&self, id: SubflowId) -> bool {
-        let lacks = |s: &super::Subflow| !s.awaits_fid && s.space == SpaceId::FIRST;
+        let lacks = |s: &Subflow| !s.awaits_fid && s.space == SpaceId::FIRST;
         self.peer.has_fids() && id != SubflowId::FIRST && self.tables.subflows.get(id).is_some_and(lacks)
-    }
-
-    /// Open subflows besides the first that send in the TSN space.
-    pub(crate) fn without_fid(&self) -> Vec<SubflowId> {
-        let open = self.tables.subflows.iter().skip(1).filter(|(_, s)| s.life == Life::Open);
-        open.filter(|(_, s)| s.space == SpaceId::FIRST).map(|(id, _)| id).collect()
     }
 
     /// The peer has opened a FID: its subflow may send under it. False when the subflow is gone by now: then the FID must be
@@ -216,18 +216,6 @@ impl Sender {
             }
         }
         self.tables.share_spaces();
-        self.coupling.set_phi(&mut self.tables, cx);
-    }
-
-    /// What a peer is told of a subflow for which it opens a FID: code point and weight.
-    pub(crate) fn treatment(&self, id: SubflowId) -> (u8, u16) {
-        self.tables.subflows.get(id).map_or((0, 1), |subflow| (subflow.dscp.get(), subflow.weight))
-    }
-
-    /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`.
-    pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) {
-        if self.tables.absorb_subflow(cx, id, into) {
-            self.advance_forwards(cx);
-        }
+        self.coupling.set_phi(self.tables, cx);
     }
 }

@@ -148,7 +148,7 @@ impl Tables {
         }
     }
 
-    /// What one subflow has in flight counts for another from now on.
+    /// Chunks that one subflow has in flight count for another from now on.
     pub(super) fn relabel(&mut self, from: SubflowId, to: SubflowId) {
         for space in self.spaces.rows_mut() {
             for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.subflow == from) {
@@ -275,6 +275,21 @@ impl Tables {
         self.lanes.get_mut(lane).is_some_and(|lane| lane.must_wait(cx))
     }
 
+    /// Whether what waits is too little for a packet while data is outstanding: "any Nagle-like algorithm" (RFC 6458, 8.1.5). What waits
+    /// when nothing is outstanding leaves, all of it.
+    #[inline(never)]
+    pub(super) fn waits_for_more(&self, format: Format, cx: &Context, id: SubflowId, path: PathId) -> bool {
+        let Some(subflow) = self.subflows.get(id).filter(|subflow| !subflow.flushes) else {
+            return false;
+        };
+        // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
+        let (room, header) = (format.packet_room(cx, path), format.header_len());
+        let most = subflow.cut_at(cx.config.limits.most_payload(room));
+        self.has_data_in_flight()
+            && subflow.out.queued_bytes() < room
+            && !subflow.out.fills(room + header, header, most)
+    }
+
     /// The marked chunk to send next, when it may leave. A packet carries data of one subflow.
     pub(super) fn next_lost(&mut self, next: &Next) -> Option<u64> {
         let lane = self.lanes.get_mut(next.lane)?;
@@ -296,7 +311,7 @@ impl Tables {
         self.spaces.push(SendSpace::new(fid, Tsn::new(0)))
     }
 
-    /// What the peer grants a FID at first, where nothing was sent under it yet (encoding of 2007).
+    /// Sets the first credit of a FID, where nothing was sent under it yet (encoding of 2007).
     pub(crate) fn set_initial_credit(&mut self, at: SpaceId, a_fwnd: u32) {
         if let Some(space) = self.spaces.get_mut(at).filter(|space| space.flight.next() == 0) {
             space.allowance = Allowance { window: u64::from(a_fwnd) };
@@ -372,7 +387,7 @@ impl Tables {
             if !lane.in_flight.change_header(header) {
                 continue;
             }
-            // What is in flight is counted with the header that it will have when it leaves again.
+            // A chunk in flight is counted with the header that it will have when it leaves again.
             let Some(space) = self.spaces.get_mut(lane.space()) else { continue };
             for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == id) {
                 let before = Counted::one(chunk);
@@ -402,7 +417,7 @@ impl Tables {
             "what waits has no subflow any more"
         );
         let mut subflow = Subflow::new(&cx.config, spec, lane);
-        // Who was told that the one before it here was full still waits.
+        // A user who was told that the subflow before it here was full still waits.
         subflow.writable_owed = self.subflows.get(id).is_some_and(|before| before.writable_owed);
         self.subflows.set(id, subflow);
         self.share_spaces();

@@ -1,4 +1,4 @@
-//! What the sender keeps of messages that were given more than stream, order and payload. Each of them has a ticket, which its place
+//! Records of messages that were given more than stream, order and payload. Each of them has a ticket, which its place
 //! in a queue and its chunks in flight carry; most messages have none (0), and cost nothing here.
 
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ impl Limit {
     pub(super) fn forbids(self, now: Instant, transmissions: u16) -> bool {
         match self {
             Self::None | Self::Priority(_) => false,
-            // What has left before does not leave again at the very end of its lifetime: "Before transmitting or retransmitting ...
+            // A chunk that has left before does not leave again at the very end of its lifetime: "Before transmitting or retransmitting ...
             // If the lifetime of the message is expired, the SCTP sender MUST 'abandon' the message" (RFC 3758, 4.1, TR4).
             Self::Until(end) => now + Duration::from_nanos(1) >= end,
             Self::Retransmissions(most) => transmissions > most,
@@ -88,7 +88,7 @@ pub(super) struct Ticket {
     pub(super) len: usize,
 }
 
-/// What is known of messages that have a ticket, and what the user is told of them.
+/// Messages that have a ticket, and the events that the user is told of them.
 #[derive(Debug, Default)]
 pub(super) struct MessageFates {
     tickets: Vec<Option<Ticket>>,
@@ -322,7 +322,7 @@ impl MessageFates {
         }
     }
 
-    /// What is handed back is named, and its fate told.
+    /// Messages that are handed back are named, and their fate told.
     pub(super) fn name_returned<'a>(
         &mut self,
         cx: &mut Context,
@@ -342,7 +342,7 @@ impl MessageFates {
     pub(super) fn name_all_returned(&mut self, cx: &mut Context, returned: &mut Returned) {
         let all = returned.unsent.iter_mut().chain(&mut returned.unacknowledged);
         self.name_returned(cx, all);
-        // What gap blocks had acknowledged when spaces were folded into one is there.
+        // Chunks that gap blocks had acknowledged when spaces were folded into one have arrived.
         let left: Vec<u32> = self.iter().map(|(number, _)| number).collect();
         for number in left {
             if let Some(ticket) = self.close(number).filter(|ticket| ticket.tells) {
@@ -360,7 +360,7 @@ impl MessageFates {
         }
     }
 
-    /// What a SACK acknowledges is forgotten: numbers are gone.
+    /// The chunks that a SACK acknowledges are forgotten: numbers are gone.
     pub(super) fn forget_numbers(&mut self) {
         self.passed = Vec::new();
     }

@@ -1,4 +1,4 @@
-//! What follows for a lane when T3-rtx expires (RFC 9260, 6.3.3, 7.2.3).
+//! Response of a lane to T3-rtx that has expired (RFC 9260, 6.3.3, 7.2.3).
 
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::congestion::{Base, Congestion};
@@ -7,10 +7,10 @@ use super::tables::Scope;
 use crate::config::FastRecovery;
 use crate::context::Context;
 
-/// What a timeout has come to, before anything is marked.
+/// The result of a timeout, before anything is marked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimedOut {
-    /// What was in flight is a window probe.
+    /// The chunk in flight is a window probe.
     pub(super) probe: bool,
     /// And SACKs arrive: nothing is wrong with the path.
     pub(super) probing: bool,

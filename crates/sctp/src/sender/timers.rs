@@ -40,17 +40,17 @@ impl Sender {
     pub(crate) fn on_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
         let error = self.run_timer(cx, timer);
         if self.special.is_any() {
-            self.review_timer(cx, timer);
+            self.messages().review_timer(cx, timer);
         }
         error
     }
 
     fn run_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
         match timer {
-            SenderTimer::Lifetime => self.end_lifetimes(cx),
+            SenderTimer::Lifetime => self.messages().end_lifetimes(cx),
             SenderTimer::T3(lane) => return self.on_t3(cx, lane),
             SenderTimer::Loss(lane) => self.on_loss_timer(cx, lane),
-            // What the pacer kept back leaves when the association is asked for packets next.
+            // Data that the pacer kept back leaves when the association is asked for packets next.
             SenderTimer::Pacer(lane) => {
                 if let Some(lane) = self.tables.lanes.get_mut(lane) {
                     lane.stop_pacing();
@@ -71,7 +71,7 @@ impl Sender {
         for id in self.tables.lanes.ids() {
             self.mark_all_lost(cx, id);
         }
-        self.after_marking(cx);
+        self.messages().after_marking(cx);
     }
 
     /// T3-rtx expired (6.3.3, 7.2.3). The path, where it is another error of it.
@@ -88,7 +88,7 @@ impl Sender {
         }
         if !probe && cx.paths.get(path).is_some_and(|path| path.size().is_searched()) {
             let longest = self.tables.scope(id)?.lost_sizes(cx, self.format);
-            self.suspect_black_hole(cx, id, longest);
+            self.all_lanes().suspect_black_hole(cx, id, longest);
         }
         let mut scope = self.tables.scope(id)?;
         let freed = scope.mark_all_lost(cx);

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::Sender;
 use super::flight::{ChunkState, Flight};
+use super::messages::Messages;
 use super::tickets::Limit;
 use crate::context::Context;
 use crate::event::Event;
 use crate::undelivered::{Returned, Undelivered};
 
-impl Sender {
+impl Messages<'_> {
     /// Takes every message that is not acknowledged for good out of the queues, and copies (by reference) what is in flight:
     /// what was sent in the order of its numbers, then what was not, stream by stream.
     pub(crate) fn take_undelivered(&mut self, cx: &mut Context, returned: &mut Returned) {
@@ -76,8 +76,8 @@ impl Sender {
             if ticket.or_reliable || ticket.sent {
                 special.fates.make_reliable(number);
             } else if let Some(message) = self.buffer.take_queued(
-                &mut self.tables,
-                &self.stream_map,
+                self.tables,
+                self.stream_map,
                 self.numbering.identifies(),
                 ticket.stream,
                 number,

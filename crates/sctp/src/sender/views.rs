@@ -1,4 +1,4 @@
-//! What statistics, traces and tests see of the sender.
+//! The sender as statistics, traces and tests see it.
 
 use std::collections::BTreeMap;
 
@@ -45,14 +45,6 @@ impl Sender {
         }
     }
 
-    /// Largest windows count from now on.
-    pub(crate) fn reset_peaks(&mut self) {
-        for lane in self.tables.lanes.rows_mut() {
-            lane.window.reset_peak();
-        }
-        self.coupling.reset_peak(&self.tables);
-    }
-
     /// Code point of a packet that acknowledges what came in a space, or nothing: that of the subflow which sends in the space,
     /// or of the first.
     #[inline]
@@ -83,7 +75,7 @@ impl Sender {
         self.tables.open_subflow_count() as usize
     }
 
-    /// What a subflow has done and where it stands; `None` when there never was one.
+    /// Counters and gauges of a subflow; `None` when there never was one.
     #[inline]
     pub(crate) fn subflow_stats(&self, cx: &Context, id: SubflowId) -> Option<SubflowStats> {
         let subflow = self.tables.subflows.get(id)?;
@@ -111,6 +103,16 @@ impl Sender {
                 self.coupling.first_window(&self.tables, subflow.lane).unwrap_or(stats.window_of);
         }
         Some(stats)
+    }
+
+    /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
+    /// `tolerance` of each other, as a share (0.25: a quarter).
+    pub(crate) fn alike(&self, cx: &Context, a: SubflowId, b: SubflowId, tolerance: f64) -> bool {
+        let (Some(a), Some(b)) = (self.subflow_stats(cx, a), self.subflow_stats(cx, b)) else { return false };
+        let near = |x: f64, y: f64| (x - y).abs() <= tolerance * x.max(y);
+        let seconds = |rtt: Option<Duration>| rtt.map(Duration::as_secs_f64);
+        let (Some(x), Some(y)) = (seconds(a.srtt), seconds(b.srtt)) else { return false };
+        a.open && b.open && near(x, y) && near(a.cwnd as f64, b.cwnd as f64)
     }
 
     /// The sequence space of a subflow; that of several belongs to the first of them.
@@ -300,7 +302,7 @@ impl Sender {
         self.buffer.most_undelivered(&self.tables, cx)
     }
 
-    /// What is kept beyond the send buffers of all subflows, bytes: that much less may the receiver hold.
+    /// Bytes that are kept beyond the send buffers of all subflows: that much less may the receiver hold.
     pub(crate) fn kept_beyond_buffers(&self, cx: &Context) -> u64 {
         self.buffer.kept_beyond_buffers(&self.tables, cx)
     }

@@ -132,7 +132,7 @@ impl Sender {
         windows: Windows,
         advanced: bool,
     ) {
-        // What is wide for the longest chunk of any path is wide for all.
+        // A window that is wide for the longest chunk of any path is wide for all.
         let full = match cx.paths.rows() {
             [one] => one.pmdcs(),
             all => {

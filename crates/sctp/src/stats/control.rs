@@ -14,7 +14,7 @@ pub struct ControlStats {
     pub received: ControlChunks,
 }
 
-/// How many chunks of each type. Those of the handshake and of the end stop at 255, others at 2^32 - 1.
+/// Numbers of chunks by type. Those of the handshake and of the end stop at 255, others at 2^32 - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the type that its name says")]
 pub struct ControlChunks {
@@ -51,13 +51,13 @@ pub struct ControlChunks {
 const RARE: usize = 9;
 const OTHER: usize = RARE - 1;
 
-/// Where the counter of a type is.
+/// Place of the counter of a type.
 enum Place {
     /// Few, whatever the peer does.
     Few(usize),
     /// Types of an idle association.
     Idle(usize),
-    /// What most associations never see.
+    /// In [`Rare`], which most associations never allocate.
     Rare(usize),
     /// Not counted here.
     None,
@@ -88,7 +88,7 @@ fn place(of: u8) -> Place {
     }
 }
 
-/// Of one direction.
+/// Counts of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     few: [u8; 8],
@@ -103,7 +103,7 @@ pub(crate) struct ControlCounters {
     rare: Option<Box<Rare>>,
 }
 
-/// What most associations never count.
+/// Counters that most associations never need.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rare {
     /// Chunks that were sent and received.
@@ -164,7 +164,7 @@ impl ControlCounters {
         add(Some(&mut self.rare.get_or_insert_default().reductions));
     }
 
-    /// Both.
+    /// Numbers of marked packets, and of windows cut because of marks.
     pub(crate) fn marks(&self) -> (u64, u64) {
         self.rare.as_ref().map_or((0, 0), |rare| (rare.marked.into(), rare.reductions.into()))
     }

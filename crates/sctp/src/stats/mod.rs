@@ -17,7 +17,7 @@ mod named;
 mod snapshot;
 mod streams;
 
-/// What an association has done. Counters since its start, and from `srtt` on gauges.
+/// Statistics of an association: counters since its start, and from `srtt` on gauges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Packets sent that carry DATA.
@@ -41,7 +41,7 @@ pub struct Stats {
     /// DATA chunks sent again as probes: of the tail (RFC 8985), of a closed window.
     pub retransmissions_probe: u64,
     /// Duplicates that the peer has reported in SACKs: each is a retransmission that was not needed, or a copy that the network
-    /// has made. This counter, and others of what happens seldom, stop at 2^32 - 1.
+    /// has made. This counter, and others of rare events, stop at 2^32 - 1.
     pub retransmissions_spurious: u64,
     /// DATA chunks that were taken for lost; each counts whenever it is. One that was given up in flight counts where missing reports show
     /// that it was lost, not where T3-rtx alone would. Since the last restart of the peer; that of a lane stops at 2^32 - 1.
@@ -116,16 +116,16 @@ pub struct Stats {
     pub flight: u64,
     /// Bytes accepted by `send` and not yet sent.
     pub queued_bytes: u64,
-    /// Bytes that the peer has room for: what it has said less what is under way.
+    /// Bytes that the peer has room for: its last a_rwnd less the bytes under way.
     pub peer_window: u64,
 }
 
-/// What one subflow of an association has done, and where it stands. Counters since it was opened.
+/// Statistics of one subflow of an association: counters since it was opened, and gauges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubflowStats {
     /// Code point of its packets.
     pub dscp: Dscp,
-    /// Whether it is in use; false once it was removed or merged.
+    /// True if it is in use; false once it was removed or merged.
     pub open: bool,
     /// Number of the first subflow with which it has one window: of those behind one bottleneck (coupling `adaptive`), or of all where
     /// they share one. Its own number where its window is its own. A sum of windows counts each of these numbers once.
@@ -152,8 +152,8 @@ pub struct SubflowStats {
     pub retransmissions_timeout: u64,
     /// As in [`Stats`].
     pub retransmissions_probe: u64,
-    /// Duplicates that the peer has reported, as in [`Stats`]. Where several subflows share a sequence space (level 0), a SACK names none
-    /// of them: they count for the first.
+    /// Duplicates that the peer has reported, as in [`Stats`]. A SACK does not say which subflow a duplicate belongs
+    /// to: where several share a sequence space (level 0), they count for the first.
     pub retransmissions_spurious: u64,
     /// DATA chunks of its lane that were taken for lost.
     pub chunks_lost: u64,
@@ -177,7 +177,7 @@ pub struct SubflowStats {
     pub rtt_samples: u64,
     /// Bytes accepted by `send` and not yet sent.
     pub queued_bytes: u64,
-    /// Bytes in flight, chunk headers included; of its lane, so is what follows.
+    /// Bytes in flight, chunk headers included; it is that of its lane, and so are the values that follow.
     pub flight: u64,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
@@ -198,7 +198,7 @@ pub struct SubflowStats {
     pub cwnd_peak: u64,
     /// Slow-start threshold, bytes.
     pub ssthresh: u64,
-    /// What the window that the peer keeps for this subflow leaves to be sent, bytes (level 1: a_fwnd of SF-SACK, less what is
+    /// Bytes that the peer's window for this subflow lets be sent (level 1: a_fwnd of SF-SACK, less the bytes
     /// outstanding); `None` where the peer gives all subflows one window, which [`Stats`] has.
     pub peer_window: Option<u64>,
 }
@@ -211,7 +211,7 @@ impl SubflowStats {
         self.packets_sent * CommonHeader::LEN as u64 + self.chunk_bytes_sent
     }
 
-    /// Of these, common headers of packets with something new, and what was new in them.
+    /// Of these, common headers of packets with something new, and the new chunks in them.
     #[must_use]
     pub const fn packet_bytes_unique(&self) -> u64 {
         self.packets_sent_unique * CommonHeader::LEN as u64 + self.chunk_bytes_unique
@@ -239,7 +239,8 @@ impl Reasons {
     }
 }
 
-/// The counters of an association, without what is looked up when somebody asks. What happens seldom stops at 2^32 - 1.
+/// The counters of an association, without values that are looked up when somebody asks. Counters of rare events stop
+/// at 2^32 - 1.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) packets_sent: u64,
@@ -320,7 +321,7 @@ impl Counters {
     }
 }
 
-/// The counters of a subflow, without what is looked up when somebody asks.
+/// The counters of a subflow, without values that are looked up when somebody asks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubflowCounters {
     pub(crate) packets_sent: u64,
@@ -370,7 +371,7 @@ impl SubflowCounters {
     }
 }
 
-/// What an endpoint has seen that belongs to no association.
+/// Counters of packets and events that belong to no association.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointStats {
     /// Datagrams handed in.

@@ -8,18 +8,18 @@ use super::{ControlStats, Stats, StreamStats, SubflowStats};
 use crate::config::SubflowLevel;
 use crate::state::State;
 
-/// Where an association stands, and what it has done: [`Association::snapshot`](crate::Association::snapshot).
+/// State and statistics of an association: [`Association::snapshot`](crate::Association::snapshot).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// When it was taken: the time of the last call that touched the association.
+    /// Time of the snapshot: that of the last call that touched the association.
     pub at: Instant,
-    /// Where the association stands.
+    /// State of the association.
     pub state: State,
     /// The whole association.
     pub stats: Stats,
     /// Control chunks by type.
     pub control: ControlStats,
-    /// What was agreed on; `None` before the peer has said anything.
+    /// Outcome of the negotiation; `None` before the peer has said anything.
     pub negotiated: Option<Negotiated>,
     /// Each address of the peer, that of the handshake first.
     pub paths: Vec<PathStats>,
@@ -29,7 +29,7 @@ pub struct Snapshot {
     pub streams: Vec<StreamStats>,
 }
 
-/// What the handshake came to, and what was changed since.
+/// Outcome of the handshake, with the changes made since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Negotiated {
     /// Streams that we may send on.
@@ -42,7 +42,7 @@ pub struct Negotiated {
     pub reconfiguration: bool,
     /// Messages may be given up: FORWARD-TSN (RFC 3758), I-FORWARD-TSN (RFC 8260).
     pub partial_reliability: bool,
-    /// How the two ends know of subflows.
+    /// Signalling of subflows between the two ends.
     pub subflow_level: SubflowLevel,
     /// Packets leave with a checksum of zero (RFC 9653).
     pub sends_zero_checksum: bool,
@@ -50,20 +50,21 @@ pub struct Negotiated {
     pub takes_zero_checksum: bool,
     /// Packets with data leave as ECN-capable, and marks of routers are reported (RFC 3168; RFC 4960, appendix A).
     pub ecn: bool,
-    /// What the layer above the peer has said: Adaptation Layer Indication (RFC 5061, 4.2.6).
+    /// Adaptation Layer Indication of the peer (RFC 5061, 4.2.6).
     pub adaptation: Option<u32>,
 }
 
-/// One address of the peer. Data leaves on the path of the handshake, so what was sent is that of the subflows which use it.
+/// One address of the peer. Data leaves on the path of the handshake, so the counters of sent data are those of the
+/// subflows which use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathStats {
-    /// Where: the port is the UDP port (RFC 6951), or 0.
+    /// Its address: the port is the UDP port (RFC 6951), or 0.
     pub address: SocketAddr,
     /// Data goes there.
     pub primary: bool,
-    /// Whether it answers.
+    /// True if it answers.
     pub active: bool,
-    /// Whether the peer is known to be there (RFC 9260, 5.4).
+    /// True if the address is CONFIRMED to be the peer's (RFC 9260, 5.4).
     pub confirmed: bool,
     /// Packets sent there that carry DATA.
     pub packets_sent: u64,

@@ -1,4 +1,4 @@
-//! Counters of streams, for who asks for them.
+//! Counters of streams, for users who ask for them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +9,8 @@ use super::Reasons;
 use crate::event::Direction;
 use crate::ids::SpaceId;
 
-/// What went through a stream, in one direction. Counters since the association began; a reset of the stream does not touch them.
+/// Messages and bytes of a stream, in one direction. Counters since the association began; a reset of the stream does
+/// not touch them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamStats {
     /// Ours or the peer's; never both.
@@ -84,7 +85,7 @@ impl StreamCounters {
     }
 }
 
-/// So many chunks that were sent again are remembered, for what the peer may say of them.
+/// Number of retransmitted chunks that are remembered, for the duplicates that the peer may report.
 const REMEMBERED: usize = 1024;
 
 impl StreamTable {

@@ -16,7 +16,7 @@ pub(crate) struct Numbering {
 }
 
 impl Numbering {
-    /// With `asn` as the first association sequence number.
+    /// Numbering with `asn` as the first association sequence number.
     pub(crate) fn new(asn: Tsn) -> Self {
         Self { asn, ..Self::default() }
     }
@@ -43,7 +43,7 @@ impl Numbering {
         changes && on
     }
 
-    /// Whether messages travel with identifiers, so that those of several streams may be mixed.
+    /// True if messages travel with identifiers, so that those of several streams may be mixed.
     #[inline]
     pub(crate) fn identifies(&self) -> bool {
         self.unordered.is_some()
@@ -98,7 +98,7 @@ impl Numbering {
         }
     }
 
-    /// Whether the next message of each of some streams (of all, if none is listed) is its first.
+    /// True if the next message of each of these streams (of all, if none is listed) is its first.
     pub(crate) fn is_fresh(&self, streams: &[u16]) -> bool {
         std::iter::once(&self.next).chain(&self.unordered).all(|list| {
             let unused = |stream: &u16| list.get(*stream).is_none_or(|next| next.get() == 0);

@@ -27,7 +27,7 @@ pub(crate) struct Fragment {
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
     pub(crate) immediate: bool,
-    /// What its sender knows of its message besides; 0: nothing.
+    /// Ticket of its message, by which the sender finds its options and its fate; 0: it has none.
     pub(crate) ticket: u32,
 }
 
@@ -43,11 +43,11 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
-    /// What a message that waits takes besides its payload, bytes.
+    /// Memory that a waiting message takes besides its payload, bytes.
     pub(crate) const COST: usize = size_of::<Self>();
 
-    /// What so many messages with so many bytes of payload count against the send buffer: all that they take, or payload or what is kept
-    /// besides, what is more.
+    /// Bytes that so many messages with so much payload count against the send buffer: with `all` payload and
+    /// bookkeeping together, otherwise the larger of the two.
     #[inline]
     pub(crate) fn weight(payload: usize, messages: usize, all: bool) -> usize {
         let besides = messages * Self::COST;
@@ -76,7 +76,7 @@ impl Fragment {
         Ssn::new(self.mid.get() as u16)
     }
 
-    /// What stands in I-DATA's last word: "Payload Protocol Identifier / Fragment Sequence Number".
+    /// The last word of I-DATA's header: "Payload Protocol Identifier / Fragment Sequence Number".
     pub(crate) fn ppid_or_number(&self) -> u32 {
         if self.beginning { self.ppid } else { self.number }
     }
@@ -100,7 +100,7 @@ impl Stream {
     }
 }
 
-/// What `send` has accepted and the network has not yet had.
+/// Messages that `send` has accepted and that have not left.
 #[derive(Debug)]
 pub(crate) struct Outbound {
     streams: PerStream<Stream>,
@@ -123,7 +123,7 @@ impl Outbound {
         }
     }
 
-    /// The number of the message of a stream that has begun to leave, if that is an unordered one: what is in flight of it was numbered anew.
+    /// The number of the message of a stream that has begun to leave, if that is an unordered one: its chunks in flight were numbered anew.
     pub(crate) fn number_begun(&mut self, stream: u16, mid: Mid) {
         let Some(stream) = self.streams.get_mut(stream).filter(|stream| stream.offset > 0) else { return };
         if stream.queue.front().is_some_and(|message| message.unordered) {
@@ -135,7 +135,7 @@ impl Outbound {
         self.queued_bytes
     }
 
-    /// What counts against the send buffer, bytes ([`Queued::weight`]).
+    /// Bytes that count against the send buffer ([`Queued::weight`]).
     #[inline]
     pub(crate) fn weight(&self, all: bool) -> usize {
         Queued::weight(self.queued_bytes, self.messages, all)
@@ -146,13 +146,13 @@ impl Outbound {
         self.messages
     }
 
-    /// What is kept of the messages that wait besides their payload, bytes.
+    /// Memory that the waiting messages take besides their payload, bytes.
     #[inline]
     pub(crate) fn bookkeeping(&self) -> usize {
         self.messages * Queued::COST
     }
 
-    /// Memory of what waits, payload and bookkeeping, bytes.
+    /// Memory of waiting messages, payload and bookkeeping, bytes.
     #[inline]
     pub(crate) fn memory(&self) -> usize {
         self.queued_bytes + self.bookkeeping()
@@ -163,17 +163,17 @@ impl Outbound {
         self.streams.get(id).map_or(0, |stream| stream.bytes)
     }
 
-    /// Memory of what waits on each stream that was used, payload and bookkeeping, bytes.
+    /// Memory of the messages that wait on each stream that was used, payload and bookkeeping, bytes.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
         self.streams.values().map(Stream::memory)
     }
 
-    /// That of one stream.
+    /// Memory of one stream's waiting messages, bytes.
     pub(crate) fn memory_on(&self, id: u16) -> usize {
         self.streams.get(id).map_or(0, Stream::memory)
     }
 
-    /// Whether the counts of bytes agree with what waits: for tests.
+    /// True if the counts of bytes agree with the queues: for tests.
     pub(crate) fn is_counted(&self) -> bool {
         let waits = |stream: &Stream| {
             stream.queue.iter().map(|m| m.payload.len()).sum::<usize>().saturating_sub(stream.offset)
@@ -187,8 +187,8 @@ impl Outbound {
         self.queued_bytes == 0
     }
 
-    /// Whether what waits takes `room` bytes or more as chunks of at most `most` bytes of payload, each with a header of so many bytes and
-    /// its padding.
+    /// True if the waiting messages take `room` bytes or more as chunks of at most `most` bytes of payload, each with
+    /// a header of `header` bytes and its padding.
     pub(crate) fn fills(&self, room: usize, header: usize, most: usize) -> bool {
         let mut left = room;
         for stream in self.streams.values() {
@@ -205,7 +205,7 @@ impl Outbound {
         false
     }
 
-    /// Whether the order of arrival is kept, for a subflow scheduler that asks for it.
+    /// Keeps the order of arrival, or stops: for a subflow scheduler that asks for it.
     pub(crate) fn keep_arrivals(&mut self, keep: bool) {
         if keep && self.arrivals.is_none() {
             let waiting = self.streams.values().map(|stream| stream.queue.len()).sum();
@@ -314,8 +314,8 @@ impl Outbound {
         self.scheduler.packet_ended();
     }
 
-    /// Another rule, or other values of streams, from now on. What waits is taken in turns: the order in which it came is not known
-    /// any more.
+    /// Replaces the scheduler, or the values of streams. Waiting messages are taken in turns: the order in which they
+    /// came is not known any more.
     pub(crate) fn reschedule(&mut self, config: &Config) {
         self.scheduler = Scheduler::new(config);
         // A message that has begun to leave ends first: its fragments may have to follow each other.
@@ -338,7 +338,7 @@ impl Outbound {
         self.scheduler.set_value(stream, value);
     }
 
-    /// Takes away what waits on a stream of which no message has begun to leave, for another subflow.
+    /// Takes away the messages that wait on a stream of which none has begun to leave, for another subflow.
     pub(crate) fn take_stream(&mut self, id: u16) -> VecDeque<Queued> {
         let Some(stream) = self.streams.get_mut(id) else { return VecDeque::new() };
         let moved = std::mem::take(&mut stream.queue);
@@ -351,7 +351,7 @@ impl Outbound {
         moved
     }
 
-    /// Takes out one message of a stream, and what it has left to send.
+    /// Takes out one message of a stream, or the rest of it that has not left.
     #[cold]
     pub(crate) fn remove(&mut self, id: u16, ticket: u32, interleaves: bool) -> Option<(Queued, Removed)> {
         let stream = self.streams.get_mut(id)?;
@@ -377,17 +377,17 @@ impl Outbound {
         Some((message, Removed { begun, unordered }))
     }
 
-    /// Whether a part of a message on a stream has left, and another part has not.
+    /// True if a part of a message on a stream has left, and another part has not.
     pub(crate) fn has_begun(&self, id: u16) -> bool {
         self.streams.get(id).is_some_and(|stream| stream.offset > 0)
     }
 
-    /// Whether something waits on a stream.
+    /// True if a message waits on a stream.
     pub(crate) fn waits(&self, id: u16) -> bool {
         self.streams.get(id).is_some_and(|stream| !stream.queue.is_empty())
     }
 
-    /// Tickets of what waits: for tests.
+    /// Tickets of waiting messages: for tests.
     pub(crate) fn tickets(&self) -> impl Iterator<Item = u32> + '_ {
         let tickets =
             self.streams.values().flat_map(|stream| stream.queue.iter().map(|message| message.ticket));
@@ -400,8 +400,8 @@ impl Outbound {
         self.streams.iter().filter(move |(_, stream)| waits(stream)).map(|(id, _)| id)
     }
 
-    /// Takes out everything that waits, stream by stream; with the number of a message that has begun to leave. Whoever asks
-    /// clears the rest.
+    /// Takes out everything that waits, stream by stream; with the number of a message that has begun to leave. The
+    /// caller clears the rest.
     pub(crate) fn take_all(&mut self) -> Vec<(Queued, Option<u32>)> {
         let mut all = Vec::new();
         for (_, stream) in self.streams.iter_mut() {
@@ -413,7 +413,7 @@ impl Outbound {
         all
     }
 
-    /// Takes out what waits on streams that the peer did not grant.
+    /// Takes out the messages that wait on streams that the peer did not grant.
     pub(crate) fn drop_streams_from(&mut self, limit: u16) -> Vec<Queued> {
         let mut dropped = Vec::new();
         for (_, stream) in self.streams.iter_mut().filter(|(id, _)| *id >= limit) {

@@ -1,4 +1,4 @@
-//! Which stream speaks next: the schedulers of RFC 8260, section 3.
+//! Choice of the stream that sends next: the schedulers of RFC 8260, section 3.
 //!
 //! Where messages travel as I-DATA a scheduler may change the stream after every chunk; where they travel as DATA, whose
 //! fragments need TSNs in a row, after every message. The difference is one flag, `interleaves`, of each chunk that has left.
@@ -12,7 +12,7 @@ mod turn;
 use std::collections::VecDeque;
 
 use crate::config::{Config, StreamScheduling};
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 use fair::Fair;
 use in_order::InOrder;
 use per_packet::PerPacket;
@@ -68,8 +68,9 @@ impl Scheduler {
         }
     }
 
-    /// Whose chunk is next. The answer stays the same until [`Scheduler::left`], but for a new message on a more important
-    /// stream at a place where the stream may change. Asked several times for each chunk: the common rule is at hand.
+    /// Stream of the next chunk. The answer stays the same until [`Scheduler::left`], but for a new message on a more
+    /// important stream at a place where the stream may change. Asked several times for each chunk: the common rule
+    /// is at hand.
     #[inline]
     pub(crate) fn next(&self) -> Option<u16> {
         if let Self::Fcfs(order) = self { order.first() } else { self.next_by_rule() }
@@ -122,13 +123,13 @@ impl Scheduler {
     #[inline]
     pub(crate) fn packet_ended(&mut self) {
         if let Self::PerPacket(rule) = self {
-            rare();
+            cold_path();
             rule.packet_ended();
         }
     }
 
-    /// A message of this stream has begun to leave under another rule and must end before another stream speaks. Whoever takes turns
-    /// has the stream in front.
+    /// A message of this stream has begun to leave under another rule and must end before another stream speaks.
+    /// Schedulers that take turns need nothing: they have the stream in front.
     pub(crate) fn begin_inside(&mut self, stream: u16) {
         match self {
             Self::Priority(rule) => rule.begin_inside(stream),

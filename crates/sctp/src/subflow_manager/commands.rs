@@ -1,4 +1,4 @@
-//! What the user asks for while the association is up: subflows that are opened, closed and merged, and streams that move.
+//! Commands of the user while the association is up: opening, closing and merging subflows, and moving streams.
 
 use anabranch_base::{Dscp, Instant};
 
@@ -21,34 +21,36 @@ impl SubflowManager<'_> {
     }
 
     fn open_subflow(&mut self, spec: &SubflowSpec) -> Result<SubflowId, SubflowError> {
-        let id = self.sender.add_subflow(self.cx, spec)?;
+        let id = self.sender.subflow_changes().add_subflow(self.cx, spec)?;
         self.ask_for_fid(id);
         for &stream in &spec.streams {
-            self.sender.move_stream(self.cx, stream, id);
+            self.sender.messages().move_stream(self.cx, stream, id);
         }
         Ok(id)
     }
 
-    /// Closes a subflow; its streams move to `to`. What it has in flight is acknowledged or sent again as before.
+    /// Closes a subflow; its streams move to `to`. Its chunks in flight are acknowledged or sent again as before.
     ///
     /// # Errors
     /// When the association is ending, one of them is not open, or they are the same.
     pub(crate) fn remove_subflow(&mut self, now: Instant, index: u8, to: u8) -> Result<(), SubflowError> {
         self.cx.set_now(now);
         self.check_changeable()?;
-        self.sender.remove_subflow(self.cx, SubflowId::new(index), SubflowId::new(to))?;
+        self.sender.subflow_changes().remove_subflow(self.cx, SubflowId::new(index), SubflowId::new(to))?;
         self.close_drained_subflows();
         Ok(())
     }
 
-    /// Joins subflow `index` to `into`: its streams, what it has in flight, and its window. Whether two are alike is for the
-    /// caller to judge: [`Association::alike`](crate::Association::alike) helps.
+    /// Joins subflow `index` to `into`: its streams, its chunks in flight, and its window. The caller judges whether
+    /// the two are alike: [`Association::alike`](crate::Association::alike) helps.
     ///
     /// # Errors
     /// As [`SubflowManager::remove_subflow`].
     pub(crate) fn merge_subflows(&mut self, now: Instant, index: u8, into: u8) -> Result<(), SubflowError> {
         self.remove_subflow(now, index, into)?;
-        self.sender.absorb_subflow(self.cx, SubflowId::new(index), SubflowId::new(into));
+        if self.sender.tables_mut().absorb_subflow(self.cx, SubflowId::new(index), SubflowId::new(into)) {
+            self.sender.messages().advance_forwards(self.cx);
+        }
         self.close_drained_subflows();
         Ok(())
     }
@@ -66,9 +68,9 @@ impl SubflowManager<'_> {
         self.cx.set_now(now);
         self.check_changeable()?;
         self.sender.stream_map().check_stream(stream)?;
-        match self.sender.with_dscp(dscp) {
+        match self.sender.tables().with_dscp(dscp) {
             Some(id) => {
-                self.sender.move_stream(self.cx, stream, id);
+                self.sender.messages().move_stream(self.cx, stream, id);
                 Ok(id.get())
             }
             None => {
@@ -86,18 +88,18 @@ impl SubflowManager<'_> {
     #[inline(never)]
     pub(crate) fn choose_subflow(&mut self, message: &Message) -> Result<(), SendError> {
         let Some(asked) = message.options.as_deref().and_then(|options| options.dscp) else { return Ok(()) };
-        self.sender.check_message(self.cx, message)?;
+        self.sender.messages().check_message(self.cx, message)?;
         let (stream, dscp) = (message.stream, self.sender.dscp_of_stream(message.stream));
         if dscp == asked {
             return Ok(());
         }
         let (now, dscp, asked_for) = (self.cx.now, dscp.get(), asked.get());
         if self.sender.is_under_way(stream) {
-            self.sender.owe_idle(stream);
+            self.sender.messages().owe_idle(stream);
             return Err(SendError::OtherSubflow { stream, dscp, asked: asked_for });
         }
-        // What cannot be sent at all moves nothing.
-        self.sender.check_options(self.cx, message)?;
+        // A message that cannot be sent at all moves no stream.
+        self.sender.messages().check_options(self.cx, message)?;
         let chosen = self.set_stream_dscp(now, stream, asked);
         chosen.map(|_| ()).map_err(|why| SendError::NoSubflow { asked: asked_for, why })
     }
@@ -117,7 +119,7 @@ impl SubflowManager<'_> {
         self.sender.stream_map().check_stream(stream)?;
         let id = SubflowId::new(subflow);
         self.sender.tables().check_open(id)?;
-        self.sender.move_stream(self.cx, stream, id);
+        self.sender.messages().move_stream(self.cx, stream, id);
         Ok(())
     }
 

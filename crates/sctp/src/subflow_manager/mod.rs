@@ -35,7 +35,7 @@ impl SubflowManager<'_> {
     pub(crate) fn close_drained_subflows(&mut self) {
         let established = self.cx.state == State::Established;
         let reconfig = &mut self.reconfig;
-        self.sender.close_drained_subflows(self.cx, |open| {
+        self.sender.subflow_changes().close_drained_subflows(self.cx, |open| {
             let Some(reconfig) = reconfig.as_mut().filter(|_| established) else { return false };
             reconfig.ask_to_close(open);
             true
@@ -50,7 +50,7 @@ impl SubflowManager<'_> {
         }
         let initial = Tsn::new(self.cx.rng.u32());
         let Some(reconfig) = self.reconfig.as_deref_mut() else { return };
-        if !self.sender.lacks_fid(id) {
+        if !self.sender.subflow_changes().lacks_fid(id) {
             return;
         }
         // If it was asked for before, for a subflow that is gone again, this one takes it.
@@ -67,7 +67,7 @@ impl SubflowManager<'_> {
         if self.reconfig.is_none() {
             return;
         }
-        for id in self.sender.without_fid() {
+        for id in self.sender.tables().without_fid() {
             self.ask_for_fid(id);
         }
     }

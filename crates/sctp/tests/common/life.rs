@@ -19,7 +19,7 @@ use crate::common::{PORT, Side, address, joined, meta};
 
 pub const SIDES: [Side; 2] = [Side::A, Side::Z];
 
-/// How unkind the network and the users are.
+/// Settings of a life: faults of the network, and habits of the users.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub config: Config,
@@ -36,13 +36,13 @@ pub struct Plan {
     pub heals_at: Instant,
     pub closes_early: bool,
     pub aborts: bool,
-    /// How often a user changes something about streams, with each step.
+    /// Probability that a user changes something about streams, with each step.
     pub resets: f64,
-    /// Likewise about subflows.
+    /// Probability that a user changes something about subflows, with each step.
     pub changes: f64,
 }
 
-/// What one side has said and heard.
+/// Commands and events of one side.
 #[derive(Debug, Default)]
 pub struct User {
     id: Option<AssociationId>,
@@ -84,7 +84,7 @@ pub struct World {
     /// Every event, and what came of the users' wishes.
     pub told: Vec<(Instant, Side, String)>,
     sequence: u64,
-    /// How often somebody was woken.
+    /// Number of wake-ups.
     pub steps: u64,
     sequence_of_states: Vec<(Instant, Side, State)>,
 }
@@ -147,7 +147,7 @@ impl World {
         }
     }
 
-    /// What they have recorded.
+    /// Trace records of both ends.
     pub fn trace(&mut self) -> Vec<(Side, TraceRecord)> {
         let of = |(side, end): (Side, &mut Endpoint)| -> Vec<_> {
             end.drain_trace().map(|record| (side, record)).collect()

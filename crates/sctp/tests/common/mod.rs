@@ -139,13 +139,14 @@ pub struct Pair {
     pub log: Vec<Logged>,
     pub events: Vec<(Side, AssociationId, Event)>,
     pub received: Vec<(Side, Received)>,
-    /// What Z sends on stream 0 as soon as it has accepted, before it shuts down: so many messages of so many bytes.
+    /// Messages that Z sends on stream 0 as soon as it has accepted, before it shuts down: their number, and bytes of
+    /// each.
     pub offer: Option<(usize, usize)>,
-    /// Whether each side's user reads at once.
+    /// True for each side whose user reads at once.
     pub reads: [bool; 2],
     /// Messages that come in parts are shown in parts, and not joined.
     pub parts: bool,
-    /// Who has had an event: what came for them is read.
+    /// Associations with an event: their messages are read.
     seen: BTreeSet<(u8, AssociationId)>,
     unfinished: BTreeMap<(u8, AssociationId), Vec<Received>>,
     pub max_packets: usize,
@@ -365,7 +366,7 @@ impl Pair {
         self.events.iter().any(|(s, _, e)| *s == side && what(e))
     }
 
-    /// Which packets the network loses from now on.
+    /// Sets the packets that the network loses from now on.
     pub fn drop_if(&mut self, drop: impl FnMut(&Logged) -> bool + 'static) {
         self.drop = Box::new(drop);
     }
@@ -382,7 +383,7 @@ impl Pair {
         });
     }
 
-    /// How long each packet takes from now on.
+    /// Sets the delay of each packet from now on.
     pub fn delay_by(&mut self, delay: impl Fn(&Logged) -> Duration + 'static) {
         self.delay = Some(Box::new(delay));
     }
@@ -409,7 +410,7 @@ impl Pair {
         self.endpoint(from.other()).handle_datagram(now, Meta { ecn, ..meta(from) }, bytes);
     }
 
-    /// What the ECN field of each packet is when it arrives, from now on.
+    /// Sets the ECN field that each packet has when it arrives, from now on.
     pub fn field_is(&mut self, field: impl FnMut(&Logged) -> Ecn + 'static) {
         self.field = Some(Box::new(field));
     }
@@ -461,7 +462,7 @@ impl Pair {
                         for _ in 0..count {
                             self.send(side, id, 0, &vec![7; len]);
                         }
-                        // What may leave at once leaves before the user closes.
+                        // Packets that may leave at once leave before the user closes.
                         self.closing = Some(id);
                     }
                     progress = true;

@@ -153,7 +153,7 @@ impl Script {
         self.send(|out| sack::emit(out, cumulative, a_rwnd, &gaps, &[]));
     }
 
-    /// Which of A's chunks left since the log was cleared: numbers from 0 on, in order.
+    /// A's chunks that left since the log was cleared: numbers from 0 on, in order.
     pub fn left(&self) -> Vec<u32> {
         let numbers = |p: &Logged| -> Vec<u32> {
             p.data().iter().map(|data| data.tsn.get().wrapping_sub(self.tsn_a)).collect()

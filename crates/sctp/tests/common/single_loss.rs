@@ -15,7 +15,7 @@ pub const LOW: (u64, u64) = (40_000, 5);
 pub const MEDIUM: (u64, u64) = (1_000_000, 40);
 pub const HIGH: (u64, u64) = (10_000_000, 300);
 
-/// What became of it.
+/// Outcome of a transfer with one loss.
 pub struct SingleLoss {
     /// End of the handshake, last byte, end of the stream at the client, seconds; infinite if never.
     pub times: [f64; 3],

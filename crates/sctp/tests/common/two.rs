@@ -14,7 +14,7 @@ pub struct Two {
     pub now: Instant,
     pub ends: [Endpoint; 2],
     pub ids: Vec<AssociationId>,
-    /// What either was told: 0 has asked for the association, 1 has accepted it.
+    /// Events of both ends: 0 has asked for the association, 1 has accepted it.
     pub told: Vec<(usize, Event)>,
 }
 
@@ -59,12 +59,12 @@ impl Two {
         self.a().send(now, Message::new(stream, vec![7; len])).map(|_| ())
     }
 
-    /// What the first end sends now is lost, each packet.
+    /// Loses every packet that the first end sends now.
     pub fn lose(&mut self) {
         while self.ends[0].poll_transmit(self.now, 1, &mut Vec::new()).is_some() {}
     }
 
-    /// What the first end was told.
+    /// Events of the first end.
     pub fn told_a(&self) -> Vec<Event> {
         self.told.iter().filter(|(end, _)| *end == 0).map(|(_, event)| event.clone()).collect()
     }

@@ -2,7 +2,7 @@
 
 use anabranch_wire::crc32c;
 
-/// What the attacker sends.
+/// Packets that the attacker sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Forged {
     Init,
@@ -43,7 +43,7 @@ pub(crate) const ALPHABET: [Forged; 14] = [
 /// Under which verification tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// That of the association: the attacker is on the path.
+    /// The tag of the association: the attacker is on the path.
     Right,
     Wrong,
     Zero,
@@ -52,16 +52,16 @@ pub(crate) enum Tag {
 /// A number that nobody draws here.
 pub(crate) const WRONG: u32 = 0x0666_0666;
 
-/// What the attacker has heard.
+/// Values that the attacker has observed.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Heard<'a> {
+pub(crate) struct Observed<'a> {
     /// First TSN of the victim, and of its peer.
     pub(crate) tsns: (u32, u32),
     pub(crate) cookie: Option<&'a [u8]>,
 }
 
 /// The packet; `None` where there is nothing to replay.
-pub(crate) fn forge(what: Forged, tag: u32, port: u16, heard: Heard<'_>) -> Option<Vec<u8>> {
+pub(crate) fn forge(what: Forged, tag: u32, port: u16, observed: Observed<'_>) -> Option<Vec<u8>> {
     let init = |tag: u32| {
         let mut body = tag.to_be_bytes().to_vec();
         body.extend_from_slice(&[0, 1, 0, 0, 0, 2, 0, 2]);
@@ -73,7 +73,7 @@ pub(crate) fn forge(what: Forged, tag: u32, port: u16, heard: Heard<'_>) -> Opti
         body.extend_from_slice(&[0, 7, 0, 8, 1, 2, 3, 4]);
         body
     };
-    let before = heard.tsns.0.wrapping_sub(1).to_be_bytes();
+    let before = observed.tsns.0.wrapping_sub(1).to_be_bytes();
     let (kind, flags, body) = match what {
         Forged::Init => (1, 0, init(WRONG)),
         Forged::InitTagZero => (1, 0, init(0)),
@@ -83,12 +83,12 @@ pub(crate) fn forge(what: Forged, tag: u32, port: u16, heard: Heard<'_>) -> Opti
         Forged::Shutdown => (7, 0, before.to_vec()),
         Forged::ShutdownAck => (8, 0, Vec::new()),
         Forged::CookieEcho => (10, 0, vec![9; 80]),
-        Forged::CookieReplayed => (10, 0, heard.cookie?.to_vec()),
+        Forged::CookieReplayed => (10, 0, observed.cookie?.to_vec()),
         Forged::CookieAck => (11, 0, Vec::new()),
         Forged::ShutdownComplete => (14, 0, Vec::new()),
         Forged::StaleCookie => (9, 0, vec![0, 3, 0, 8, 0, 0, 0, 99]),
         Forged::Data => {
-            let mut body = heard.tsns.1.to_be_bytes().to_vec();
+            let mut body = observed.tsns.1.to_be_bytes().to_vec();
             body.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, b'E', b'V', b'I', b'L']);
             (0, 3, body)
         }

@@ -1,5 +1,5 @@
-//! What an association is, as text in which equal situations are equal: times count from now, numbers that were drawn are called in
-//! the order in which they appear, and counters for statistics are left out.
+//! State of an association as text in which equal situations are equal: times count from now, numbers that were drawn
+//! are called in the order in which they appear, and counters for statistics are left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ const DRAWN: u64 = 100_000;
 /// Numbers so near to each other have something to do with each other: TSNs of one space.
 const NEAR: u64 = 64;
 
-/// Gives names to what was drawn.
+/// Gives names to numbers that were drawn.
 #[derive(Default)]
 pub(crate) struct Names {
     bases: Vec<u64>,

@@ -12,7 +12,7 @@ use anabranch_wire::chunk::Chunk;
 use anabranch_wire::{Checksum, Packet};
 use bytes::Bytes;
 
-use crate::attacker::{ALPHABET, Forged, Heard, Tag, WRONG, forge};
+use crate::attacker::{ALPHABET, Forged, Observed, Tag, WRONG, forge};
 use crate::canonical::Names;
 use crate::common::{PORT, Side, address, meta};
 
@@ -35,7 +35,7 @@ pub(crate) enum Action {
     Attack(Side, Forged, Tag),
 }
 
-/// How often each thing may happen in one life.
+/// Number of times that each thing may happen in one life.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) associate: [u8; 2],
@@ -74,12 +74,13 @@ pub(crate) struct World {
     tsns: [u32; 2],
     cookies: [Option<Vec<u8>>; 2],
     sent: [Vec<(AssociationId, u8)>; 2],
-    /// How often each message came, by how many associations the user had aborted by then: whoever aborts one and begins another may meet
-    /// a peer that has heard of neither, and sends again what was never acknowledged (RFC 9260, 5.2.4 B).
+    /// Times that each message came, by the number of associations that the user had aborted by then: a user who
+    /// aborts one and begins another may meet a peer that has heard of neither, and sends again the messages that
+    /// were never acknowledged (RFC 9260, 5.2.4 B).
     received: [BTreeMap<(usize, u8), u32>; 2],
     closed: [Vec<(AssociationId, CloseReason)>; 2],
     restarted: bool,
-    /// An attacker has used a right tag: what the two ends have together is at his mercy.
+    /// An attacker has used a right tag: the association of the two ends is at its mercy.
     betrayed: bool,
 }
 
@@ -143,7 +144,7 @@ impl World {
         self.open(side).map_or(State::Closed, Association::state)
     }
 
-    /// What may happen next.
+    /// Actions that are possible next.
     pub(crate) fn enabled(&mut self) -> Vec<Action> {
         let mut all = Vec::new();
         for side in SIDES {
@@ -267,8 +268,9 @@ impl World {
             Tag::Wrong => Some(WRONG),
             Tag::Zero => Some(0),
         };
-        let heard = Heard { tsns: (self.tsns[s], self.tsns[1 - s]), cookie: self.cookies[s].as_deref() };
-        let Some(bytes) = tag.and_then(|tag| forge(what, tag, PORT, heard)) else { return Ok(false) };
+        let observed =
+            Observed { tsns: (self.tsns[s], self.tsns[1 - s]), cookie: self.cookies[s].as_deref() };
+        let Some(bytes) = tag.and_then(|tag| forge(what, tag, PORT, observed)) else { return Ok(false) };
         self.betrayed |= class == Tag::Right;
         let (before, states) = (self.associations(), SIDES.map(|side| self.state(side)));
         self.ends[s].handle_datagram(self.now, meta(side.other()), &bytes);
@@ -348,7 +350,7 @@ impl World {
         }
     }
 
-    /// What must hold at every moment.
+    /// Checks the properties that hold at every moment.
     fn check(&self) -> Result<(), String> {
         for side in SIDES {
             let closed = &self.closed[side as usize];
@@ -363,7 +365,7 @@ impl World {
             }
             if let Some(association) = self.open(side) {
                 association.audit()?;
-                // Whoever cannot send now is not at rest.
+                // An end that cannot send now is not at rest.
                 if self.wire[side.other() as usize].is_none() {
                     properties::at_rest(self.now, &association.sight(), &association.bounds())?;
                 }
@@ -379,7 +381,8 @@ impl World {
         Ok(())
     }
 
-    /// Whether the ends belong together. Where one has begun anew, the other may know of the first association only: by their tags.
+    /// True if the ends belong together. Where one has begun anew, the other may know of the first association only:
+    /// by their tags.
     fn is_one_association(&self) -> bool {
         let anew = self.ids.iter().any(|ids| ids.len() > 1);
         let [a, z] = SIDES.map(|side| self.open(side).map(Association::tags));
@@ -440,7 +443,7 @@ impl World {
         self.received[at as usize].keys().any(|(_, arrived)| *arrived == number)
     }
 
-    /// Whoever was told that an association ended gracefully has had everything delivered.
+    /// A user who was told that an association ended gracefully has had everything delivered.
     fn delivered(&self) -> Result<(), String> {
         for side in SIDES {
             for (id, number) in &self.sent[side as usize] {

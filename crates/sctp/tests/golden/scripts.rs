@@ -1,4 +1,5 @@
-//! What chance hardly brings: restarts, nobody listening, strangers, readers who never read, cookies that are too old.
+//! Lives that chance hardly brings: restarts, nobody listening, strangers, readers who never read, cookies that are
+//! too old.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,11 +7,11 @@ use std::sync::Arc;
 use anabranch_base::{Duration, Ecn, Rng};
 use anabranch_sctp::{Config, Endpoint, EndpointConfig, SubflowLevel};
 
-use crate::Told;
+use crate::Recorded;
 use crate::common::{PORT, Pair, Side, address, subflow_config};
 use crate::life::Sent;
 
-type Script = fn() -> Told;
+type Script = fn() -> Recorded;
 
 /// Every script by its name.
 pub(crate) const ALL: &[(&str, Script)] = &[
@@ -35,8 +36,8 @@ fn config(level: SubflowLevel) -> Config {
     })
 }
 
-/// What a pair has sent, and been told; when it was told is not kept.
-fn told(mut pair: Pair) -> Told {
+/// Packets and events of a pair; the times of the events are not kept.
+fn told(mut pair: Pair) -> Recorded {
     let trace = [(Side::A, &mut pair.a), (Side::Z, &mut pair.z)]
         .into_iter()
         .flat_map(|(side, end)| end.drain_trace().map(move |record| (side, record)).collect::<Vec<_>>())
@@ -60,17 +61,17 @@ fn told(mut pair: Pair) -> Told {
     let event = |(side, id, event): (Side, anabranch_sctp::AssociationId, _)| {
         (anabranch_base::Instant::ZERO, side, format!("{} {event:?}", id.index()))
     };
-    Told { packets, events: pair.events.into_iter().map(event).collect(), trace, counters }
+    Recorded { packets, events: pair.events.into_iter().map(event).collect(), trace, counters }
 }
 
-/// From now on both ends record what happens.
+/// From now on both ends keep trace records.
 fn record(pair: &mut Pair) {
     pair.a.set_trace(true);
     pair.z.set_trace(true);
 }
 
 /// A has forgotten everything, and calls again.
-fn restart(level: SubflowLevel) -> Told {
+fn restart(level: SubflowLevel) -> Recorded {
     let config = config(level);
     let (mut pair, a, z) = Pair::between(1, &config, &config);
     record(&mut pair);
@@ -93,7 +94,7 @@ fn restart(level: SubflowLevel) -> Told {
     told(pair)
 }
 
-fn aborted(level: SubflowLevel) -> Told {
+fn aborted(level: SubflowLevel) -> Recorded {
     let config = config(level);
     let (mut pair, a, z) = Pair::between(2, &config, &config);
     record(&mut pair);
@@ -105,7 +106,7 @@ fn aborted(level: SubflowLevel) -> Told {
 }
 
 /// The endpoint knows nobody: ABORT.
-fn nobody_listens() -> Told {
+fn nobody_listens() -> Recorded {
     let mut pair = Pair::new(3);
     record(&mut pair);
     pair.a.connect(pair.now, address(Side::Z), PORT, Arc::new(Config::rfc9260())).unwrap();
@@ -114,7 +115,7 @@ fn nobody_listens() -> Told {
 }
 
 /// A closed window, probes, and the window that opens again.
-fn reader_pauses(level: SubflowLevel) -> Told {
+fn reader_pauses(level: SubflowLevel) -> Recorded {
     let config = config(level).with(|c| c.limits.receive_window = 20_000);
     let (mut pair, a, _) = Pair::between(4, &config, &config);
     record(&mut pair);
@@ -129,7 +130,7 @@ fn reader_pauses(level: SubflowLevel) -> Told {
 }
 
 /// The cookie has expired when it comes back: a new INIT asks for a longer life.
-fn stale_cookie() -> Told {
+fn stale_cookie() -> Recorded {
     let config = Config::rfc9260().with(|c| c.timers.valid_cookie_life = Duration::from_millis(15));
     let (mut pair, a) = Pair::connecting(5, &config);
     record(&mut pair);
@@ -139,7 +140,7 @@ fn stale_cookie() -> Told {
 }
 
 /// Somebody puts chunks in front that nobody knows, of each of the four kinds: the upper bits say what to do.
-fn unknown_chunks() -> Told {
+fn unknown_chunks() -> Recorded {
     let (mut pair, a, _) = Pair::established(6, &Config::rfc9260());
     record(&mut pair);
     for kind in [0x3e, 0x7e, 0xbe, 0xfe] {

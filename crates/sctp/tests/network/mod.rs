@@ -1,5 +1,5 @@
 //! Any number of hosts in virtual time, some with several addresses, and strangers who are no endpoint but a script: they
-//! send what they like and read what is sent to their addresses.
+//! send any packets and read those sent to their addresses.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ impl Datagram {
         }
     }
 
-    /// What an INIT ACK says.
+    /// Cookie, tag and first TSN of an INIT ACK.
     pub(crate) fn offer(&self) -> Option<Offer> {
         let mut offer = None;
         self.each(|chunk| {
@@ -68,14 +68,14 @@ pub(crate) struct Offer {
 pub(crate) struct Host {
     pub(crate) endpoint: Endpoint,
     pub(crate) addresses: Vec<IpAddr>,
-    /// Which address a packet that begins with this chunk leaves from.
+    /// Index of the address from which a packet that begins with this chunk leaves.
     pub(crate) leaves_from: fn(u8) -> usize,
     /// Addresses it lists beyond its own.
     pub(crate) also_lists: Vec<IpAddr>,
-    /// What it sends on every association that comes up or restarts.
+    /// Messages that it sends on every association that comes up or restarts.
     pub(crate) greeting: Vec<Bytes>,
     pub(crate) events: Vec<(AssociationId, Event)>,
-    /// What it received: association, address of its peer, message.
+    /// Messages that it received: association, address of its peer, message.
     pub(crate) received: Vec<(AssociationId, IpAddr, Vec<u8>)>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) struct Network {
     pub(crate) hosts: Vec<Host>,
     /// Everything that hosts sent.
     pub(crate) log: Vec<Datagram>,
-    /// What arrived at addresses of no host.
+    /// Packets that arrived at addresses of no host.
     pub(crate) strange: Vec<Datagram>,
     /// Packets to these addresses are lost.
     pub(crate) unreachable: Vec<IpAddr>,
@@ -204,7 +204,7 @@ impl Network {
         })
     }
 
-    /// What a host received from a peer, in order.
+    /// Messages that a host received from a peer, in order.
     pub(crate) fn received_from(&self, host: usize, peer: IpAddr) -> Vec<&[u8]> {
         let all = self.hosts[host].received.iter();
         all.filter(|(_, from, _)| *from == peer).map(|(.., message)| message.as_slice()).collect()
@@ -311,7 +311,7 @@ impl Network {
         panic!("no end at {}", self.now);
     }
 
-    /// What arrived at an address of no host since the last call.
+    /// Packets that arrived at an address of no host since the last call.
     pub(crate) fn take(&mut self, address: IpAddr) -> Vec<Datagram> {
         let (mine, rest) = std::mem::take(&mut self.strange).into_iter().partition(|d| d.to == address);
         self.strange = rest;

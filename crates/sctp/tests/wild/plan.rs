@@ -1,4 +1,4 @@
-//! What a life is drawn from.
+//! Draws of a life.
 
 use anabranch_base::{Dscp, Duration, Instant, Rng};
 use anabranch_sctp::config::{
@@ -6,7 +6,7 @@ use anabranch_sctp::config::{
 };
 use anabranch_sctp::{Config, SubflowSpec};
 
-/// How unkind the network and the users are.
+/// Settings of a life: faults of the network, and habits of the users.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) config: Config,
@@ -23,7 +23,7 @@ pub(crate) struct Plan {
     pub(crate) corrupt: f64,
     /// Times in which the network carries nothing towards a side.
     pub(crate) cuts: Vec<(Instant, Instant, usize)>,
-    /// How often the clock of an endpoint jumps, forwards, or a little backwards.
+    /// Probability that the clock of an endpoint jumps, forwards, or a little backwards.
     pub(crate) jumps: f64,
     /// Nobody who knows the tags interferes, and nobody forgets: everything must arrive.
     pub(crate) honest: bool,
@@ -38,15 +38,16 @@ pub(crate) struct Plan {
     pub(crate) aborts: bool,
     pub(crate) resets: f64,
     pub(crate) changes: f64,
-    /// How many of the messages may be given up (RFC 3758).
+    /// Share of the messages that may be given up (RFC 3758).
     pub(crate) partial: f64,
-    /// What came to these lives last, drawn from a stream of its own so that the lives of old stay what they were.
+    /// Settings that came to these lives last, drawn from a stream of their own so that older lives stay as they
+    /// were.
     pub(crate) more: Option<More>,
-    /// What came after that.
+    /// Settings that came after that.
     pub(crate) boxes: Option<Boxes>,
 }
 
-/// Boxes on the way that understand a part of what they pass on.
+/// Boxes on the way that understand a part of the packets they pass on.
 #[derive(Clone, Debug)]
 pub(crate) struct Boxes {
     pub(crate) rng: Rng,
@@ -54,13 +55,13 @@ pub(crate) struct Boxes {
     pub(crate) strips: f64,
     /// Both ends speak SCTP in UDP, and side A is behind a NAT, from which its packets have this port at the moment.
     pub(crate) port: Option<u16>,
-    /// How often the NAT forgets, and packets have another port from then on.
+    /// Probability that the NAT forgets, and packets have another port from then on.
     pub(crate) moves: f64,
     /// Messages that are sent at once.
     pub(crate) burst: u64,
 }
 
-/// Routers that mark packets and send ICMP errors, and users who change what may be changed.
+/// Routers that mark packets and send ICMP errors, and users who change every option that may be changed.
 #[derive(Clone, Debug)]
 pub(crate) struct More {
     pub(crate) rng: Rng,
@@ -97,7 +98,7 @@ impl Plan {
         let moves = sometimes(&mut rng, 0.8, 0.02);
         let mut burst = 1;
         if self.largest <= 10 && rng.chance(0.5) {
-            // Many of the smallest: what is kept of each is more than they are.
+            // Many of the smallest: the bookkeeping of each is more than its payload.
             (burst, self.messages) = (40, self.messages * 20);
             self.config.limits.receive_window = one_of(&mut rng, &[4000, 40_000, 100_000]);
         }
@@ -128,7 +129,7 @@ fn sometimes(rng: &mut Rng, p: f64, most: f64) -> f64 {
 }
 
 fn config(rng: &mut Rng, honest: bool) -> Config {
-    // Younger than most lives: those that have found something stay what they were.
+    // Younger than most lives: those that have found something stay as they were.
     let older: Vec<&str> = Config::PROFILES.into_iter().filter(|name| *name != "modern").collect();
     let mut profile = one_of(rng, &older);
     if rng.clone().chance(0.1) {

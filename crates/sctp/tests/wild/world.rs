@@ -17,16 +17,16 @@ use crate::common::{PORT, Side, address, icmp_message, joined};
 use crate::plan::{More, Plan};
 
 const SIDES: [Side; 2] = [Side::A, Side::Z];
-/// What a stranger sends as data.
+/// Data byte of a stranger's messages.
 const EVIL: u8 = 0xEE;
 const HEADER: usize = 8;
-/// Where side Z listens in UDP.
+/// UDP port at which side Z listens.
 const UDP: u16 = 9899;
 
 /// A message as its user knows it: stream, whether unordered, number.
 type Name = (u16, bool, u32);
 
-/// What became of a message.
+/// Fate of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Delivered,
@@ -35,7 +35,7 @@ enum Fate {
     Failed,
 }
 
-/// What one user has said and heard, whatever became of the endpoints below.
+/// Commands and events of one user, whatever became of the endpoints below.
 #[derive(Debug, Default)]
 struct User {
     /// Incarnation of the endpoint.
@@ -80,7 +80,7 @@ pub(crate) struct World {
     seed: u64,
     /// The most that an association with a receive window of 32 KiB or more held, in thousandths of 2 x (send buffers + receive window).
     most_held: Cell<u64>,
-    /// The most subflows that each association has had: what was handed back at a restart is of all of them.
+    /// The most subflows that each association has had: messages handed back at a restart are of all of them.
     most_subflows: RefCell<BTreeMap<(usize, AssociationId), u64>>,
     now: Instant,
     ends: [Endpoint; 2],
@@ -102,7 +102,8 @@ fn end(seed: u64, side: usize, epoch: u8, plan: &Plan) -> Endpoint {
     end
 }
 
-/// Where the list of supported extensions stands in a packet with an INIT: among its parameters, as tags and first TSNs may be any number.
+/// Offset of the list of supported extensions in a packet with an INIT: among its parameters, as tags and first TSNs
+/// may be any number.
 fn place_of_extensions(bytes: &[u8]) -> Option<usize> {
     let mut at = 32;
     loop {
@@ -121,7 +122,7 @@ fn seal(bytes: &mut [u8]) {
 }
 
 impl World {
-    /// What `most_held` says.
+    /// The value of `most_held`.
     pub(crate) fn most_held(&self) -> u64 {
         self.most_held.get()
     }
@@ -148,7 +149,7 @@ impl World {
         world
     }
 
-    /// Where the packets of a side seem to come from.
+    /// Address from which the packets of a side seem to come.
     fn seen_at(&self, s: usize) -> SocketAddr {
         let mut at = address(SIDES[s]);
         if let Some(port) = self.plan.boxes.as_ref().and_then(|boxes| boxes.port) {
@@ -157,7 +158,8 @@ impl World {
         at
     }
 
-    /// Whether what is sent to an address comes to that side. A NAT may know a port that it gives to nothing new any more.
+    /// True if a packet to an address comes to that side. A NAT may know a port that it gives to nothing new any
+    /// more.
     fn leads_to(&mut self, s: usize, to: SocketAddr) -> bool {
         let at = self.seen_at(s);
         let Some(boxes) = &mut self.plan.boxes else { return true };
@@ -185,7 +187,7 @@ impl World {
         self.ends[s].view(id)
     }
 
-    /// Whether it is one with the other side, and not with a stranger.
+    /// True if the association is one with the other side, and not with a stranger.
     fn is_peer(&self, s: usize, id: AssociationId) -> bool {
         let remote = self.association(s, id).and_then(Association::remote);
         remote.is_some_and(|remote| remote.ip() == address(SIDES[1 - s]).ip())
@@ -240,14 +242,14 @@ impl World {
         let user = &mut self.users[s];
         if !user.ids.contains(&id) {
             let peer = address(SIDES[1 - s]).ip();
-            // Who gave up in COOKIE-WAIT may still be called by the other.
+            // A side that gave up in COOKIE-WAIT may still be called by the other.
             let gave_up = |id: &AssociationId| user.closed.get(id) == Some(&CloseReason::AbortedLocally);
             let mut known =
                 user.ids.iter().filter(|id| !gave_up(id)).filter_map(|id| self.ends[s].view(*id)?.remote());
             let second = !stranger && known.any(|remote| remote.ip() == peer);
             assert!(!honest || !second, "a second association with the same peer: {event:?}");
             // A peer that has not heard that the first was up, nor that its user aborted it, is told that its cookie is stale, begins
-            // another one, and sends what was never acknowledged: each association delivers a message once.
+            // another one, and sends the messages that were never acknowledged: each association delivers a message once.
             if !stranger && user.closed.values().any(|reason| *reason == CloseReason::AbortedLocally) {
                 user.next_in.clear();
                 user.unordered_in.clear();
@@ -304,7 +306,8 @@ impl World {
         progress
     }
 
-    /// Whether a side has closed an association on its own: what waited in it is gone, and the next one goes on behind that.
+    /// True if a side has closed an association on its own: the messages that waited in it are gone, and the next
+    /// association goes on behind them.
     fn gave_up(&self, s: usize) -> bool {
         self.users[s].closed.values().any(|reason| *reason == CloseReason::AbortedLocally)
     }
@@ -319,7 +322,7 @@ impl World {
         }
     }
 
-    /// 2 x (send buffers + receive window), and what there may be beyond it ("Bounds on memory", docs/explanation/engines.md).
+    /// 2 x (send buffers + receive window), and the additions that are allowed ("Bounds on memory", docs/explanation/engines.md).
     fn watch_memory(&self, s: usize, id: AssociationId, association: &Association) {
         let (held, bound) = association.holdings();
         let window = u64::from(association.configuration().limits.receive_window);
@@ -393,7 +396,7 @@ impl World {
         let mtu = [0, 68, 300, 576, 1280, 1400, 9000, u16::MAX][more.rng.below(8) as usize];
         let (mut kind, mut code) = (3, 4);
         if more.rng.chance(0.5) {
-            // Who has not seen the packet does not know its tag, and may say anything.
+            // A stranger that has not seen the packet does not know its tag, and may quote any.
             quoted[4 + more.rng.below(4) as usize] ^= 1 + more.rng.below(255) as u8;
             (kind, code) = (more.rng.below(16) as u8, more.rng.below(8) as u8);
         }
@@ -443,7 +446,8 @@ impl World {
             ("stream_scheduling", "fair-capacity"),
             ("subflow_scheduler", "priority"),
             ("subflow_scheduler", "wfq"),
-            // What has been taken stays: less room is for what comes then, and the bounds here are those of the moment.
+            // Messages that have been taken stay: less room is for those that come then, and the bounds here are
+            // those of the moment.
             ("send_buffer", "600 kB"),
             ("send_buffer_counts", "unacknowledged"),
             ("send_buffer_counts", "unsent"),
@@ -753,7 +757,7 @@ impl World {
         }
     }
 
-    /// Everything has ended; and if nobody interfered, gracefully, and what was accepted was delivered.
+    /// Everything has ended; and if nobody interfered, gracefully, and all accepted messages were delivered.
     pub(crate) fn settle(&mut self) {
         self.plan.heals_at = Instant::ZERO;
         for s in [0, 1] {
@@ -772,7 +776,8 @@ impl World {
         if self.plan.aborts && graceful < 2 {
             return;
         }
-        // Who closes before the peer has answered leaves nothing behind. Where both connect the peer may be up by then: it is told.
+        // An end that closes before the peer has answered leaves nothing behind. Where both connect the peer may be
+        // up by then: it is told.
         let early = |s: usize| {
             let ended = |id: &AssociationId, reason: &CloseReason| {
                 self.is_peer(s, *id) && *reason == CloseReason::AbortedLocally
@@ -830,7 +835,7 @@ impl User {
         assert_eq!(before, None, "{message:?} is {fate:?} now");
     }
 
-    /// After a graceful end: each message has one fate, and it is true. What was not given up has come.
+    /// After a graceful end: each message has one fate, and it is true. Every message that was not given up has come.
     fn judge_fates(&self, to: &User) {
         for (key, name) in &self.asked {
             let came = to.heard.contains(name);
@@ -845,7 +850,7 @@ impl User {
         }
     }
 
-    /// Whether all ordered messages of a stream from one number to another may be given up.
+    /// True if all ordered messages of a stream from one number to another may be given up.
     fn may_skip(&self, stream: u16, mut numbers: std::ops::Range<u32>) -> bool {
         numbers.all(|number| self.spared.contains(&(stream, false, number)))
     }
@@ -880,7 +885,7 @@ impl User {
             assert!(self.unordered_in.insert((epoch, number)), "unordered message {number} delivered twice");
         } else {
             let next = self.next_in.entry((epoch, stream)).or_insert(0);
-            // What a restart took along is never delivered; what was delivered never comes again.
+            // Messages that a restart took along are never delivered; delivered ones never come again.
             let fine = number >= *next && (!honest || sender.may_skip(stream, *next..number));
             assert!(fine, "stream {stream}: {number}, not {next}");
             *next = number + 1;

@@ -33,19 +33,19 @@ pub(crate) struct Client {
     pub(crate) received: Received,
     pub(crate) failed: Option<String>,
     /// Changes that decide when the next connection opens, until the page has taken them.
-    news: News,
+    progress: Progress,
 }
 
 /// Changes of a connection that decide when the next one opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct News {
+pub(crate) struct Progress {
     /// Whether the connection is established, or has failed.
     pub(crate) settled: bool,
     /// Its objects are there, or it has failed.
     pub(crate) finished: bool,
 }
 
-impl News {
+impl Progress {
     fn is_any(self) -> bool {
         self.settled || self.finished
     }
@@ -71,7 +71,7 @@ impl Client {
             intact: true,
             received: Received::default(),
             failed: None,
-            news: News::default(),
+            progress: Progress::default(),
         }
     }
 
@@ -89,9 +89,9 @@ impl Client {
 
     /// The changes since the last call, if there are any.
     #[inline]
-    pub(crate) fn take_news(&mut self) -> Option<News> {
-        let news = std::mem::take(&mut self.news);
-        news.is_any().then_some(news)
+    pub(crate) fn take_progress(&mut self) -> Option<Progress> {
+        let progress = std::mem::take(&mut self.progress);
+        progress.is_any().then_some(progress)
     }
 
     pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
@@ -100,7 +100,7 @@ impl Client {
             told = true;
             match notice {
                 Notice::Connected => {
-                    self.news.settled = true;
+                    self.progress.settled = true;
                     self.received.connected_at.get_or_insert(now);
                     let all = self.request.is_some_and(|request| request.pipeline);
                     self.may_ask(if all { usize::MAX } else { 1 });
@@ -121,7 +121,7 @@ impl Client {
                 Notice::Failed(why) => {
                     self.take(now, engine);
                     self.failed.get_or_insert(why);
-                    self.news = News { settled: true, finished: true };
+                    self.progress = Progress { settled: true, finished: true };
                 }
             }
         }
@@ -202,7 +202,7 @@ impl Client {
             }
             if self.missing == 0 {
                 self.received.complete_at.get_or_insert(now);
-                self.news.finished = true;
+                self.progress.finished = true;
                 if self.closed_by == Closer::Client {
                     engine.close(now);
                 }

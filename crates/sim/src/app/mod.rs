@@ -15,7 +15,7 @@ use anabranch_base::{Instant, Rng};
 
 use crate::engine::Engine;
 use crate::scenario::{Flow, Traffic};
-pub(crate) use client::{Client, News};
+pub(crate) use client::{Client, Progress};
 pub(crate) use collector::{Collector, Deliveries};
 pub(crate) use generator::Generator;
 pub(crate) use received::Received;

@@ -1,6 +1,6 @@
 //! The common part of receiving applications: notices from the engine, and their times.
 
-use anabranch_base::{Instant, rare};
+use anabranch_base::{Instant, cold_path};
 
 use crate::engine::{Engine, Notice};
 
@@ -36,18 +36,18 @@ pub(super) trait Receiving {
             match notice {
                 Notice::Readable => self.take(now, engine),
                 Notice::PeerClosed => {
-                    rare();
+                    cold_path();
                     self.take(now, engine);
                     self.notes().0.ended_at.get_or_insert(now);
                     engine.close(now);
                 }
                 Notice::Connected => {
-                    rare();
+                    cold_path();
                     self.notes().0.connected_at.get_or_insert(now);
                 }
                 Notice::Writable | Notice::Closed => {}
                 Notice::Failed(why) => {
-                    rare();
+                    cold_path();
                     self.take(now, engine);
                     self.notes().1.get_or_insert(why);
                 }

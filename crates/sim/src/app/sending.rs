@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_base::{Instant, rare};
+use anabranch_base::{Instant, cold_path};
 
 use crate::engine::{Engine, Notice};
 use crate::scenario::{Flow, TimedChange};
@@ -61,7 +61,7 @@ impl Sending {
             told.any = true;
             match notice {
                 Notice::Connected => {
-                    rare();
+                    cold_path();
                     // A sender that has not opened the flow can send from here on.
                     (self.open, self.connected, told.room) = (true, true, true);
                     self.connected_at.get_or_insert(now);
@@ -69,17 +69,17 @@ impl Sending {
                 Notice::Writable => told.room = true,
                 // A receiver of a source sends no data; if data come all the same, they are thrown away.
                 Notice::Readable => {
-                    rare();
+                    cold_path();
                     engine.take_all(now, |_, _| ());
                 }
                 Notice::PeerClosed => {}
                 Notice::Closed => {
-                    rare();
+                    cold_path();
                     self.open = false;
                     self.closed_at.get_or_insert(now);
                 }
                 Notice::Failed(why) => {
-                    rare();
+                    cold_path();
                     self.open = false;
                     self.failed.get_or_insert(why);
                 }
@@ -128,7 +128,7 @@ impl Sending {
     /// Everything was handed over: the flow is closed, once there is one.
     pub(super) fn done(&mut self, now: Instant, engine: &mut Engine) {
         if self.connected {
-            rare();
+            cold_path();
             self.closing = true;
             engine.close(now);
         }

@@ -101,7 +101,7 @@ pub(crate) fn world(
             end: Instant::ZERO + scenario.duration,
             buffers: Vec::new(),
             next_id: 0,
-            news: Vec::new(),
+            progress: Vec::new(),
             bounced: Vec::new(),
         },
         sides,

@@ -1,4 +1,4 @@
-//! What the parts that SCTP has too are told (`anabranch_transport`).
+//! Settings of the parts shared with SCTP (`anabranch_transport`), taken from the configuration.
 
 use super::table::Config;
 use super::value::RttEstimator;
@@ -10,7 +10,7 @@ use anabranch_transport::pacer::{Pacer, PacerRules};
 use anabranch_transport::rtt::{Arithmetic, BackOff, RttRules};
 
 impl Config {
-    /// What timers follow.
+    /// Clock that timers follow: its tick, and whether they wait on a timer wheel.
     pub(crate) fn clock(&self) -> Clock {
         Clock::new(self.timer_tick, self.timer_wheel, true)
     }
@@ -27,7 +27,7 @@ impl Config {
         (self.pacing || always).then(|| Box::new(Pacer::new(&rules)))
     }
 
-    /// How round trips become a timeout.
+    /// Rules by which round-trip samples become a timeout.
     pub(crate) fn rtt_rules(&self) -> RttRules {
         RttRules {
             arithmetic: match self.rtt_estimator {
@@ -44,8 +44,8 @@ impl Config {
         }
     }
 
-    /// The controller of a connection with full segments of so many bytes of payload. A model of the path wants to hear what arrived and
-    /// what was lost: without a scoreboard it is CUBIC.
+    /// The controller of a connection with full segments of so many bytes of payload. A model of the path needs
+    /// reports of delivered and lost segments: without a scoreboard it is CUBIC.
     pub(crate) fn congestion(&self, mss: u64, scoreboard: bool) -> Controller {
         let algorithm = match self.controller {
             Algorithm::Bbr if !scoreboard => Algorithm::Cubic,
@@ -64,8 +64,8 @@ impl Config {
                 loss_window: self.loss_window,
             },
             undo: self.undo,
-            // What a connection has asked for decides (`growth_needs_full_window`), and how often a timer has expired
-            // (`ssthresh_held_on_backoff`): the sender looks.
+            // Set by the sender, which knows a connection's own option (`growth_needs_full_window`) and the number of
+            // timeouts in a row (`ssthresh_held_on_backoff`).
             needs_full_window: false,
             needs_advance: false,
             backoff_keeps_ssthresh: false,

@@ -70,7 +70,8 @@ impl Config {
     }
 }
 
-/// Alamgir et al. (2005), section 4, and what its Fig. 8 shows: two duplicate acknowledgements that send nothing.
+/// Alamgir et al. (2005), section 4, and a behaviour that its Fig. 8 shows: two duplicate acknowledgements that send
+/// nothing.
 fn study_2005() -> Config {
     Config {
         // 1448 + 40 bytes of headers: 3.967 ms at 3 Mb/s, the spacing of Fig. 8.
@@ -157,7 +158,7 @@ fn linux_2_4() -> Config {
         receive_buffer: 63 << 10,
         quick_acks: 16,
         rtt_from_repeated_handshake: true,
-        // That came with Linux 3.1.
+        // One segment after a loss in the handshake came with Linux 3.1.
         one_segment_after_handshake_loss: false,
         // Table 5.1: three segments on one acknowledgement, the third with the FIN.
         fin_beyond_window: true,
@@ -171,7 +172,7 @@ fn linux_2_6_15() -> Config {
     Config { controller: Algorithm::Bic, quick_acks: 16, ..linux_2_6_15_reno() }
 }
 
-/// What Linux 2.4 and 2.6.15 have in common.
+/// The settings that Linux 2.4 and 2.6.15 have in common.
 fn linux_2_6_15_reno() -> Config {
     Config {
         receive_buffer: 87380,

@@ -16,7 +16,7 @@ pub enum ConfigError {
     /// No such key.
     #[error("tcp option `{key}` does not exist; allowed: {allowed}")]
     UnknownKey {
-        /// What was asked for.
+        /// The key asked for.
         key: String,
         /// Every key, comma-separated.
         allowed: String,
@@ -24,11 +24,11 @@ pub enum ConfigError {
     /// The value does not fit the key.
     #[error("tcp option `{key}` = `{value}` is not valid; allowed: {allowed}")]
     BadValue {
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// What was asked for.
+        /// The value asked for.
         value: String,
-        /// What it may be.
+        /// Its allowed values.
         allowed: String,
     },
 }
@@ -38,9 +38,9 @@ pub enum ConfigError {
 pub struct Key {
     /// Name as in a scenario file.
     pub name: &'static str,
-    /// What it does.
+    /// Its effect, in one sentence.
     pub doc: &'static str,
-    /// What it may be.
+    /// Its allowed values.
     pub allowed: &'static str,
     /// The default, which is that of profile `rfc`.
     pub default: String,
@@ -119,7 +119,8 @@ config! {
     // ---- buffers
     /// Receive buffer: the window that is advertised when nothing is waiting to be read.
     receive_buffer: u64 = 1 << 20;
-    /// The receive buffer grows up to this with what the user reads in a round trip (Linux: tcp_rcv_space_adjust); 0: it stays as it is.
+    /// The receive buffer grows up to this with the bytes that the user reads in a round trip (Linux:
+    /// tcp_rcv_space_adjust); 0: it stays as it is.
     receive_buffer_limit: u64 = 0;
     /// Send buffer: bytes that `send` accepts before they are acknowledged.
     send_buffer: u64 = 4 << 20;
@@ -149,13 +150,14 @@ config! {
     initial_window: InitialWindow = InitialWindow::Rfc6928;
     /// Initial slow-start threshold; RFC 5681 wants it arbitrarily high.
     initial_ssthresh: Option<u64> = None;
-    /// How the window grows with acknowledgements.
+    /// Growth of the window with each acknowledgement.
     growth: AckedGrowth = AckedGrowth::Bytes;
     /// With growth = bytes: most segments that one ACK may add in slow start (RFC 3465's L).
     growth_limit: u32 = 2;
     /// Grow only while the window was the limit, not the user or the receiver (RFC 7661's concern).
     growth_needs_full_window: bool = true;
-    /// What a loss halves: bytes in flight (RFC 5681, equation 4) or the smallest of cwnd, send_limit and the peer's window.
+    /// The quantity that a loss halves: bytes in flight (RFC 5681, equation 4) or the smallest of cwnd, send_limit
+    /// and the peer's window.
     ssthresh_base: SsthreshBase = SsthreshBase::Flight;
     /// Window after a timeout, segments (RFC 5681: the loss window, 1).
     loss_window: u32 = 1;
@@ -179,7 +181,7 @@ config! {
     pacing_gain_slow_start: Percent = Percent(200);
     /// With pacing: full segments that may leave at once after a pause.
     pacing_burst: NonZeroU8 = NonZeroU8::new(10).unwrap_or(NonZeroU8::MIN);
-    /// With pacing: what comes due in so long leaves together, two segments at least; 0 s: each segment when it is due.
+    /// With pacing: segments that come due in so long leave together, two at least; 0 s: each segment when it is due.
     pacing_quantum: Duration = Duration::from_millis(1);
 
     // ---- loss recovery
@@ -187,7 +189,8 @@ config! {
     recovery: LossRecovery = LossRecovery::Sack6675;
     /// With sack6675: a scoreboard that holds the first segment for lost starts recovery before duplicate_threshold reports (RFC 6675, section 5, step 2); not so before that RFC.
     scoreboard_starts_recovery: bool = true;
-    /// With sack6675: lost is what lies duplicate_threshold segments or more below the highest one SACKed, however few blocks say so (FACK).
+    /// With sack6675: segments are lost that lie duplicate_threshold segments or more below the highest one SACKed,
+    /// however few blocks say so (FACK).
     fack: bool = false;
     /// With sack6675 or rack: how the window comes down during fast recovery.
     reduction: Reduction = Reduction::AtOnce;
@@ -211,16 +214,18 @@ config! {
     sack_restarts_timer: bool = false;
     /// A second timeout of the same segment leaves ssthresh alone (RFC 5681, section 3.1).
     ssthresh_held_on_backoff: bool = true;
-    /// With sack6675: when nothing is lost and no new data can be sent, send what is not SACKed (NextSeg rule 3).
+    /// With sack6675: when nothing is lost and no new data can be sent, send data that is not SACKed (NextSeg rule
+    /// 3).
     nextseg_rule3: bool = true;
     /// With sack6675: one retransmission of the last segment per recovery when nothing else can be sent (NextSeg rule 4).
     rescue_retransmission: bool = true;
-    /// Remember what was SACKed over a timeout (RFC 6675, section 5.1); RFC 2018 forgot it for fear of reneging.
+    /// Remember SACKed data over a timeout (RFC 6675, section 5.1); RFC 2018 forgot it for fear of reneging.
     keep_sack_on_timeout: bool = true;
 
     /// Send a probe when an acknowledgement is overdue at the tail (TLP, RFC 8985, section 7); needs rack or sack6675.
     tlp: bool = false;
-    /// With tlp: what the peer may delay the acknowledgement of a single segment (TLP.max_ack_delay).
+    /// With tlp: the longest time by which the peer may delay the acknowledgement of a single segment
+    /// (TLP.max_ack_delay).
     tlp_ack_delay: Duration = Duration::from_millis(200);
     /// With tlp or rack: added to the reordering timer, and to the probe timer of two segments and more (Linux: 2 ms).
     probe_margin: Duration = Duration::ZERO;
@@ -250,9 +255,9 @@ config! {
     timer_tick: Duration = Duration::ZERO;
     /// With timer_tick: the longer a timer, the coarser, as in Linux's wheel since 4.8: from 63 ticks on in steps of 8, from 504 on of 64.
     timer_wheel: bool = false;
-    /// How round-trip samples become a timeout.
+    /// Arithmetic that turns round-trip samples into a timeout.
     rtt_estimator: RttEstimator = RttEstimator::Rfc6298;
-    /// Which segments are timed, and whether timestamps are asked first. Karn's rule holds for all.
+    /// The segments that are timed, and whether timestamps are preferred. Karn's rule holds for all.
     rtt_sampling: RttSampling = RttSampling::Timed;
     /// The handshake is the first round-trip sample.
     rtt_from_handshake: bool = true;

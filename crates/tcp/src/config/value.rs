@@ -124,7 +124,7 @@ macro_rules! names {
 }
 
 names! {
-    /// How the window comes down during fast recovery.
+    /// Reduction of the window during fast recovery.
     Reduction {
         /// To ssthresh at once (RFC 6675).
         AtOnce = "at-once",
@@ -144,7 +144,8 @@ names! {
         NewReno = "newreno",
         /// RFC 6675: pipe and NextSeg over the SACK scoreboard.
         Sack6675 = "sack6675",
-        /// RFC 8985: lost is what was sent long enough before something that has arrived; sent by the pipe of RFC 6675.
+        /// RFC 8985: a segment sent long enough before another one that has arrived is lost; sent by the pipe of RFC
+        /// 6675.
         Rack = "rack",
         /// The pipe of ns-2's Sack1 agent: a counter, less one an ACK and two a partial ACK; go-back-N after a timeout.
         Ns2Sack1 = "ns2-sack1",
@@ -152,7 +153,7 @@ names! {
 }
 
 names! {
-    /// What is halved at a loss.
+    /// The quantity halved at a loss.
     SsthreshBase {
         /// Bytes in flight (RFC 5681, equation 4).
         Flight = "flight",
@@ -162,7 +163,7 @@ names! {
 }
 
 names! {
-    /// How samples become a timeout.
+    /// Arithmetic that turns round-trip samples into a timeout.
     RttEstimator {
         /// RFC 6298 in nanoseconds: SRTT + max(G, 4*RTTVAR).
         Rfc6298 = "rfc6298",
@@ -174,7 +175,7 @@ names! {
 }
 
 names! {
-    /// Which segments are timed.
+    /// The segments that are timed.
     RttSampling {
         /// By timestamps; without them one at a time: the next is timed once the last has been acknowledged.
         Timed = "timed",
@@ -227,7 +228,7 @@ impl Value for InitialWindow {
 }
 
 impl LossRecovery {
-    /// Loss is told by a scoreboard of SACKs, and a pipe says what may be sent.
+    /// Losses are found by a scoreboard of SACKs, and a pipe limits the segments that may be sent.
     pub(crate) const fn has_scoreboard(self) -> bool {
         matches!(self, Self::Sack6675 | Self::Rack)
     }

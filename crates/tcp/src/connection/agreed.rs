@@ -1,9 +1,9 @@
-//! What the SYNs of both ends have agreed on: sizes, windows, SACK.
+//! Terms negotiated by the SYNs of both ends: segment sizes, window scaling, SACK.
 
 use crate::config::Config;
 use crate::header::Options;
 
-/// What both ends can do.
+/// Options that both ends support.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Agreed {
     peer_mss: u64,
@@ -38,19 +38,19 @@ impl Agreed {
         self.sack
     }
 
-    /// By how much the peer's window field is shifted.
+    /// Shift of the peer's window field, bits.
     #[inline]
     pub(super) fn peer_shift(&self) -> u8 {
         self.scales.map_or(0, |s| s.0)
     }
 
-    /// By how much ours is.
+    /// Shift of our window field, bits.
     #[inline]
     pub(super) fn own_shift(&self) -> u8 {
         self.scales.map_or(0, |s| s.1)
     }
 
-    /// What our SYN-ACK says of windows.
+    /// The window scale option of our SYN-ACK; `None` where it has none.
     pub(super) fn answered_scale(&self) -> Option<u8> {
         self.scales.map(|s| s.1)
     }

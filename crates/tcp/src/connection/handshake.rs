@@ -28,7 +28,7 @@ impl Connection {
         connection
     }
 
-    /// What the peer's SYN says.
+    /// Takes over the sequence number, the options and the window of the peer's SYN.
     pub(super) fn take_syn(&mut self, syn: &Header) {
         self.numbers.peer_begins(syn.seq);
         self.agreed = Agreed::new(&self.config, &syn.options, self.addresses.remote.is_ipv4());

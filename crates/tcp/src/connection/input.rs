@@ -128,7 +128,7 @@ impl Connection {
         false
     }
 
-    /// With `dsack`: this much of what arrived had arrived before.
+    /// With `dsack`: this much of the data that arrived had arrived before.
     fn note_duplicate(&mut self, start: i64, end: i64) {
         if self.config.dsack && self.agreed.sack() {
             let end = end.min(self.receiver.next() as i64).max(0) as u64;

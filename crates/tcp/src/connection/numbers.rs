@@ -1,6 +1,6 @@
 //! Sequence numbers: on the wire 32 bits from a random beginning, within a connection unwrapped.
 
-/// Where the sequence numbers of both ends begin.
+/// Initial sequence numbers of both ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
     iss: u32,
@@ -28,30 +28,30 @@ impl Numbers {
         self.irs
     }
 
-    /// Whether `ack` acknowledges our SYN and nothing else.
+    /// True if `ack` acknowledges our SYN and nothing else.
     pub(super) fn acknowledges_syn(&self, ack: u32) -> bool {
         ack == self.iss.wrapping_add(1)
     }
 
-    /// One of ours, for the wire.
+    /// A sequence number of ours, for the wire.
     #[inline]
     pub(super) fn own(&self, seq: u64) -> u32 {
         self.iss.wrapping_add(seq as u32)
     }
 
-    /// One of the peer's, for the wire.
+    /// A sequence number of the peer's, for the wire.
     #[inline]
     pub(super) fn peer(&self, seq: u64) -> u32 {
         self.irs.wrapping_add(seq as u32)
     }
 
-    /// One of ours near `near`, unwrapped. Negative when before the SYN.
+    /// A sequence number of ours near `near`, unwrapped. Negative when before the SYN.
     #[inline]
     pub(super) fn unwrap_own(&self, near: u64, wire: u32) -> i64 {
         unwrap(self.iss, near, wire)
     }
 
-    /// One of the peer's near `near`, unwrapped. Negative when before its SYN.
+    /// A sequence number of the peer's near `near`, unwrapped. Negative when before its SYN.
     #[inline]
     pub(super) fn unwrap_peer(&self, near: u64, wire: u32) -> i64 {
         unwrap(self.irs, near, wire)

@@ -1,4 +1,4 @@
-//! What leaves next: RST, SYN, data in batches of equal size, or a pure acknowledgement.
+//! Choice of the next segment to leave: RST, SYN, data in batches of equal size, or a pure acknowledgement.
 
 use super::agreed::own_scale;
 use super::{Connection, Outside};

@@ -8,14 +8,14 @@ use anabranch_transport::clock::Clock;
 pub(super) struct Syn {
     /// We were called, not calling.
     passive: bool,
-    /// It must leave.
+    /// The SYN or SYN-ACK must leave.
     due: bool,
-    /// Whether the one that must leave answers a repeated SYN and leaves the timer alone.
+    /// Set when the SYN-ACK that is due answers a repeated SYN: it leaves the retransmission timer alone.
     beside: bool,
     sent_at: Instant,
     sends: u32,
     clock: Clock,
-    /// When it is sent again.
+    /// Time at which it is sent again.
     timer: Option<Instant>,
 }
 
@@ -33,7 +33,7 @@ impl Syn {
         self.timer
     }
 
-    /// When it left last.
+    /// Time at which it left last.
     pub(super) fn sent_at(&self) -> Instant {
         self.sent_at
     }
@@ -42,12 +42,12 @@ impl Syn {
         self.sends == 1
     }
 
-    /// How often it was sent again.
+    /// Number of retransmissions.
     pub(super) fn repetitions(&self) -> u32 {
         self.sends.saturating_sub(1)
     }
 
-    /// Both have sent a SYN: it leaves again, with an acknowledgement.
+    /// Both have sent a SYN: ours leaves again, with an acknowledgement.
     pub(super) fn answer(&mut self) {
         self.due = true;
     }

@@ -1,4 +1,4 @@
-//! The timers of a connection: which is next, and what is done when one expires.
+//! The timers of a connection: the next one, and the actions when one expires.
 
 use super::{Connection, Outside};
 use crate::event::{Failure, Timer};
@@ -18,7 +18,7 @@ impl Connection {
         timers.into_iter().flatten().min()
     }
 
-    /// Fires what is due.
+    /// Fires the timers that are due.
     pub(crate) fn on_timeout(&mut self, out: &mut Outside<'_>) {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= out.now);
         if due(self.time_wait) {
@@ -32,7 +32,7 @@ impl Connection {
             self.receiver.hold_back(0);
         }
         if due(self.sender.pacing_timer()) {
-            // Who fires timers lets the connection send afterwards.
+            // The caller lets the connection send once its timers have fired.
             self.sender.clear_pacing_timer();
         }
         if due(self.syn.timer()) {

@@ -1,4 +1,4 @@
-//! Timestamps (RFC 7323): what is echoed, how old an echo is, and what is too old to be believed.
+//! Timestamps (RFC 7323): the value echoed, the age of an echo, and segments too old to be accepted.
 
 use crate::header::Header;
 use anabranch_base::{Duration, Instant};
@@ -47,7 +47,7 @@ impl Timestamps {
         self.recent.map(|recent| (self.at(now), recent))
     }
 
-    /// How old the timestamp is that a segment echoes.
+    /// Age of the timestamp that a segment echoes.
     #[inline]
     pub(super) fn echo_age(&self, now: Instant, header: &Header) -> Option<Duration> {
         let (_, echo) = header.options.timestamps.filter(|(_, e)| *e != 0 && self.recent.is_some())?;
@@ -55,7 +55,7 @@ impl Timestamps {
         (age < 1 << 31).then(|| Duration::from_millis(u64::from(age)))
     }
 
-    /// Whether a segment is older than what has arrived: PAWS (RFC 7323, section 5.3).
+    /// True if a segment is older than the newest that has arrived: PAWS (RFC 7323, section 5.3).
     #[inline]
     pub(super) fn is_old(&self, header: &Header) -> bool {
         match (self.recent, header.options.timestamps) {

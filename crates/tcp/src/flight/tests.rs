@@ -26,7 +26,7 @@ fn check(f: &Flight) -> Result<(), TestCaseError> {
         .map(|s| if s.lost { 0 } else { s.size() } + if s.resent { s.size() } else { 0 })
         .sum();
     prop_assert_eq!(f.pipe(), pipe);
-    // Who listens to losses knows of each.
+    // With `track_losses`, each loss has been reported once.
     prop_assert!(!f.keeps_losses || f.ring.iter().all(|s| s.sacked || !s.lost || s.resent || s.told));
     Ok(())
 }
@@ -47,7 +47,7 @@ proptest! {
             now += Duration::from_millis(u64::from(len % 3 > 0));
             match what {
                 7 => {
-                    // RACK: what was sent before something sent `at` ago, `len` or more ago.
+                    // RACK: segments sent before something sent `at` ago, `len` or more ago.
                     let newest = Instant::from_nanos(now.as_nanos().saturating_sub(at * 10_000));
                     f.lose_older((newest, len), Duration::from_micros(len * 10), now);
                     // Nothing older than that is left without a judgement.
@@ -174,7 +174,7 @@ fn each_sending_is_lost_once() {
     f.mark_all_lost();
     f.lose_at_timeout(Duration::ZERO, at(20));
     assert_eq!(f.take_losses(), first(0));
-    // What was SACKed and then forgotten has arrived once.
+    // A segment SACKed, then given up as unSACKed, counts as delivered once.
     let mut f = filled(2);
     f.track_losses(true);
     f.sack(1 + MSS, 1 + 2 * MSS);

@@ -1,6 +1,6 @@
-//! What can be wrong with a header.
+//! Errors of a header.
 
-/// Why a segment cannot be read.
+/// Reason why a segment cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// Shorter than a header.

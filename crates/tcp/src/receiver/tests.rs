@@ -51,7 +51,7 @@ fn tiny_pieces_cannot_eat_the_memory() {
 }
 
 proptest! {
-    /// Any order, any overlap: what comes out is the stream, once.
+    /// Any order, any overlap: the output is the stream, once.
     #[test]
     fn delivers_the_stream_exactly(parts in prop::collection::vec((0_usize..900, 1_usize..120), 1..80)) {
         let stream: Vec<u8> = (0..1000_u32).map(|i| (i * 7 % 251) as u8).collect();

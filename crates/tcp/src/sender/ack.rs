@@ -7,14 +7,14 @@ use super::rack::is_of_original;
 use super::state::Sender;
 use super::timer::Alarm;
 use crate::config::{LossRecovery, RttSampling};
-use crate::flight::Taken;
+use crate::flight::CumulativelyAcked;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
 use anabranch_transport::congestion::{Acked, Timing};
 use anabranch_transport::rack::ProbeAnswer;
 
-/// What an acknowledgement reported.
+/// Amounts that an acknowledgement reported.
 struct Reported {
-    taken: Taken,
+    taken: CumulativelyAcked,
     /// By how much it moved `una`.
     advanced: u64,
     /// Bytes SACKed for the first time.
@@ -116,7 +116,13 @@ impl Sender {
         }
     }
 
-    fn on_new_ack(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken, advanced: u64) {
+    fn on_new_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        info: &AckInfo<'_>,
+        taken: CumulativelyAcked,
+        advanced: u64,
+    ) {
         self.timer.answered();
         self.forced = None;
         let rtt = self.measure(cx, info, taken);
@@ -150,7 +156,12 @@ impl Sender {
         self.restart_timer(cx.now);
     }
 
-    fn measure(&mut self, cx: &mut Context<'_>, info: &AckInfo<'_>, taken: Taken) -> Option<Duration> {
+    fn measure(
+        &mut self,
+        cx: &mut Context<'_>,
+        info: &AckInfo<'_>,
+        taken: CumulativelyAcked,
+    ) -> Option<Duration> {
         let sampling = self.terms.config().rtt_sampling;
         let segment = if sampling == RttSampling::Segments { self.timed_segment() } else { None };
         self.trips.measure(cx, sampling, info, self.max, (taken, segment))
@@ -166,7 +177,8 @@ impl Sender {
         first.map(|d| d.sent_at)
     }
 
-    /// What is reported first left before the first outstanding segment was last sent: the timeout must not run from there.
+    /// True if the first segment reported now left before the first outstanding segment was last sent: the timeout
+    /// must not run from there.
     fn reports_older_than_front(&self) -> bool {
         let front = self.flight.front().map(|front| front.sent_at);
         self.flight.news().iter().find(|d| d.sends == 1).is_some_and(|d| Some(d.sent_at) < front)
@@ -244,8 +256,8 @@ impl Sender {
         Some((acked, timing))
     }
 
-    /// Whether a tail loss probe repaired a loss that the window must answer for. Answers whether the acknowledgement reports the probe
-    /// itself as a duplicate.
+    /// Lowers the window when a tail loss probe has repaired a loss. Returns true if the acknowledgement reports the
+    /// probe itself as a duplicate.
     fn on_probe_ack(
         &mut self,
         cx: &mut Context<'_>,

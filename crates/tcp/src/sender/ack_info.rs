@@ -2,7 +2,7 @@
 
 use anabranch_base::Duration;
 
-/// What an acknowledgement says, unwrapped and checked: `ack` is at most what has been sent.
+/// Content of an acknowledgement, unwrapped and checked: `ack` is at most the highest sequence number sent.
 pub(crate) struct AckInfo<'a> {
     pub(crate) ack: u64,
     /// SACK blocks above `ack` that make sense.

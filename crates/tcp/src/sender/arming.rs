@@ -1,4 +1,5 @@
-//! What the one timer is armed for: timeout, probe or reordering (RFC 8985, sections 7.2 and 8; RFC 6298, section 5).
+//! Purpose of the one timer when it is armed: timeout, probe or reordering (RFC 8985, sections 7.2 and 8; RFC 6298,
+//! section 5).
 
 use super::state::Sender;
 use super::timer::Alarm;
@@ -17,7 +18,7 @@ impl Sender {
         }
     }
 
-    /// What is left of the timeout.
+    /// Time left until the retransmission timeout.
     fn timeout_left(&self, now: Instant) -> Duration {
         let at = match self.flight.front() {
             Some(front) if self.terms.config().rto_from_head => front.sent_at + self.trips.rto(),

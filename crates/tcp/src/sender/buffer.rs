@@ -1,9 +1,9 @@
-//! What the user has given and the peer has not acknowledged: bytes, and the FIN behind them.
+//! Data of the user that the peer has not acknowledged: bytes, and the FIN behind them.
 
 use crate::send_queue::SendQueue;
 use bytes::Bytes;
 
-/// How far the FIN is.
+/// Progress of the FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fin {
     No,
@@ -26,7 +26,7 @@ impl SendBuffer {
         Self { queue: SendQueue::new(1), most, fin: Fin::No }
     }
 
-    /// Takes what fits; answers how many bytes those are.
+    /// Takes as many bytes as fit; answers their number.
     pub(crate) fn push(&mut self, mut data: Bytes) -> usize {
         let room = self.most.saturating_sub(self.queue.len());
         let taken = data.len().min(usize::try_from(room).unwrap_or(usize::MAX));
@@ -44,13 +44,13 @@ impl SendBuffer {
         &self.queue
     }
 
-    /// How many bytes wait behind `max`, what has been sent.
+    /// Number of bytes that have not been sent; `max` is the highest sequence number sent.
     #[inline]
     pub(super) fn unsent(&self, max: u64) -> u64 {
         self.queue.end().saturating_sub(max)
     }
 
-    /// How many bytes are neither acknowledged nor, some of them, sent.
+    /// Number of bytes that are not acknowledged, sent or not.
     pub(super) fn from(&self, una: u64) -> u64 {
         self.queue.end().saturating_sub(una)
     }
@@ -85,7 +85,7 @@ impl SendBuffer {
         matches!(self.fin, Fin::Sent(_))
     }
 
-    /// Whether an acknowledgement up to `una` covers the FIN.
+    /// True if an acknowledgement up to `una` covers the FIN.
     pub(super) fn fin_acknowledged(&self, una: u64) -> bool {
         matches!(self.fin, Fin::Sent(seq) if una > seq)
     }

@@ -1,4 +1,4 @@
-//! What leaves next: a retransmission, new data, or nothing.
+//! Choice of the next segment to leave: a retransmission, new data, or nothing.
 
 use super::context::Context;
 use super::phase::Phase;
@@ -15,7 +15,7 @@ pub(crate) struct Choice {
     pub(crate) outgoing: Outgoing,
 }
 
-/// What goes into the packet.
+/// Sequence numbers that go into the packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) seq: u64,
@@ -163,7 +163,7 @@ impl Sender {
             return self.new_data(window.saturating_sub(at), room);
         };
         let size = self.flight.get(index)?.size();
-        // The first one always leaves: it is what the timeout is for.
+        // The first one always leaves: the timeout is for it.
         if at > 0 && at + size > window {
             self.window.held_back(self.max);
             return None;
@@ -215,7 +215,7 @@ impl Sender {
         Some(Choice { kind: Kind::New, outgoing: Outgoing { seq: self.max, len: len as u32, fin } })
     }
 
-    /// Whether the pacer keeps the next segment back.
+    /// True if the pacer keeps the next segment back.
     fn must_wait(&mut self, now: Instant) -> bool {
         let waits = self.window.must_wait(now, self.trips.srtt());
         // "A sender SHOULD NOT consider itself application limited if it would have fully utilized the congestion window without pacing

@@ -1,4 +1,4 @@
-//! What every handler of a connection needs beside its own state.
+//! Surroundings of every handler of a connection: time, statistics, trace.
 
 use crate::stats::Stats;
 use anabranch_base::{Instant, Trace, TraceEvent, TraceRecord};

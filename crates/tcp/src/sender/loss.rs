@@ -1,6 +1,6 @@
-//! What is lost, and what follows: by duplicates and the scoreboard (RFC 5681, section 3.2; RFC 6582; RFC 6675), or by time: RACK
-//! (RFC 8985, section 6), for which a segment is lost when one that was sent long enough after it has arrived. A reduction that proves
-//! needless is taken back (RFC 4015).
+//! Loss detection and its consequences: by duplicates and the scoreboard (RFC 5681, section 3.2; RFC 6582; RFC 6675),
+//! or by time: RACK (RFC 8985, section 6), for which a segment is lost when one that was sent long enough after it
+//! has arrived. A reduction that proves needless is taken back (RFC 4015).
 
 use super::ack_info::AckInfo;
 use super::context::Context;
@@ -13,7 +13,7 @@ use crate::config::LossRecovery;
 use anabranch_base::{Duration, Instant, RetransmitReason, TraceEvent};
 
 impl Sender {
-    /// Below which sequence number what is not SACKed is lost.
+    /// Sequence number below which data that is not SACKed is lost.
     pub(super) fn lost_limit(&self) -> u64 {
         let (threshold, mss) = (self.terms.config().duplicate_threshold, self.terms.mss());
         let limit = self.flight.lost_below(threshold, mss);
@@ -158,7 +158,7 @@ impl Sender {
             Some(rack) if self.terms.recovery() == LossRecovery::Rack => {
                 let span = self.patience(rack);
                 self.flight.lose_at_timeout(span, now);
-                // What is still under way does not count against the loss window.
+                // Segments still under way do not count against the loss window.
                 let loss_window = u64::from(self.terms.config().loss_window.max(1)) * self.terms.mss();
                 self.window.set(self.flight.pipe() + loss_window);
             }

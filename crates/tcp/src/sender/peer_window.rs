@@ -1,6 +1,6 @@
 //! The window that the peer offers, and how a shut one is asked (RFC 9293, section 3.8.6.1).
 
-/// What an acknowledgement did to the peer's window.
+/// Effect of an acknowledgement on the peer's window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct WindowUpdate {
     pub(super) changed: bool,

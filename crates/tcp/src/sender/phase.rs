@@ -1,6 +1,6 @@
-//! Where loss recovery stands.
+//! Phases of loss recovery.
 
-/// Where loss recovery stands.
+/// Phase of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Open,

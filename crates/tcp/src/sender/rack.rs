@@ -1,4 +1,4 @@
-//! What RACK (RFC 8985, section 6) learns from an acknowledgement of TCP.
+//! RACK's state (RFC 8985, section 6) and its update from an acknowledgement of TCP.
 
 use crate::flight::Delivered;
 use anabranch_base::{Duration, Instant};
@@ -17,7 +17,7 @@ impl Rack {
         Self { core: Core::new(false), forward: 0 }
     }
 
-    /// When the newest of what has arrived was sent, and where it ends.
+    /// Time at which the newest of the delivered segments was sent, and the number at which it ends.
     pub(super) fn newest(&self) -> Option<(Instant, u64)> {
         self.core.newest()
     }
@@ -26,7 +26,7 @@ impl Rack {
         self.core.reordering_seen()
     }
 
-    /// How long after a segment one must have been sent that has arrived, for the segment to be lost: RACK.rtt and RACK.reo_wnd.
+    /// Age relative to the newest delivered segment at which an outstanding one is lost: RACK.rtt plus RACK.reo_wnd.
     pub(super) fn patience(
         &self,
         hurry: bool,
@@ -78,7 +78,8 @@ impl Rack {
     }
 }
 
-/// Whether it may be the original that arrived, not what was sent again. `echo` is the age of the timestamp that is echoed.
+/// True if the original may have arrived instead of the retransmission. `echo` is the age of the timestamp that is
+/// echoed.
 pub(super) fn is_of_original(
     d: &Delivered,
     now: Instant,

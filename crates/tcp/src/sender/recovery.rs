@@ -1,10 +1,11 @@
-//! Loss recovery: where it stands, since when, and what is counted in it (RFC 5681, section 3.2; RFC 6582; RFC 6675; ns-2's Sack1).
+//! Loss recovery: its phase and start, and the counters used in it (RFC 5681, section 3.2; RFC 6582; RFC 6675; ns-2's
+//! Sack1).
 
 use super::phase::Phase;
 use super::terms::Terms;
 use crate::config::LossRecovery;
 
-/// Where loss recovery stands, and what is counted in it.
+/// Phase of loss recovery, and the counters used in it.
 #[derive(Debug)]
 pub(super) struct Recovery {
     phase: Phase,
@@ -13,7 +14,7 @@ pub(super) struct Recovery {
     duplicates: u32,
     /// Sent by limited transmit since the last new acknowledgement: not part of RFC 5681's FlightSize.
     limited: u64,
-    /// Reno and NewReno: what duplicate acknowledgements add to cwnd during fast recovery.
+    /// Reno and NewReno: bytes that duplicate acknowledgements add to cwnd during fast recovery.
     inflation: i64,
     /// ns-2's pipe, packets.
     ns2_pipe: i64,
@@ -86,7 +87,7 @@ impl Recovery {
         self.ns2_pipe
     }
 
-    /// Whether ns-2 may send more than the fast retransmission, with a window of so many packets.
+    /// True if ns-2 may send more than the fast retransmission, with a window of so many packets.
     pub(super) fn ns2_has_room(&self, window: i64) -> bool {
         !self.ns2_entering && self.ns2_pipe < window
     }
@@ -96,7 +97,7 @@ impl Recovery {
         terms.recovery() == LossRecovery::Ns2Sack1 && self.phase == Phase::Loss && !self.answered
     }
 
-    /// Whether the rescue retransmission may still leave (RFC 6675, section 5, rule 4).
+    /// True if the rescue retransmission may still leave (RFC 6675, section 5, rule 4).
     pub(super) fn may_rescue(&self) -> bool {
         !self.rescued
     }

@@ -3,7 +3,7 @@
 use super::ack_info::AckInfo;
 use super::context::Context;
 use crate::config::{Config, RttSampling};
-use crate::flight::Taken;
+use crate::flight::CumulativelyAcked;
 use crate::host_cache::Learnt;
 use anabranch_base::{Duration, Instant, TraceEvent};
 use anabranch_transport::rtt::{MinRtt, RttEstimator};
@@ -11,7 +11,7 @@ use anabranch_transport::rtt::{MinRtt, RttEstimator};
 /// For so long the smallest round trip counts, as in Linux.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(300);
 
-/// How long a round trip takes, by all that was measured.
+/// Round-trip measurements: estimator, minimum, and the segment being timed.
 #[derive(Debug)]
 pub(crate) struct RoundTrips {
     estimator: RttEstimator,
@@ -49,12 +49,12 @@ impl RoundTrips {
         self.min.get()
     }
 
-    /// How many samples of data there were.
+    /// Number of samples taken from data.
     pub(super) fn samples(&self) -> u32 {
         self.samples
     }
 
-    /// What later connections to the host may begin with, once there are enough samples.
+    /// Path metrics for later connections to the host, once there are enough samples.
     pub(super) fn learnt(&self, ssthresh: Option<u64>) -> Option<Learnt> {
         let srtt = self.srtt().filter(|_| self.samples >= 4)?;
         Some(Learnt { srtt, rttvar: self.estimator.rttvar(), ssthresh })
@@ -114,7 +114,7 @@ impl RoundTrips {
         sampling: RttSampling,
         info: &AckInfo<'_>,
         max: u64,
-        (taken, segment): (Taken, Option<Instant>),
+        (taken, segment): (CumulativelyAcked, Option<Instant>),
     ) -> Option<Duration> {
         self.estimator.at_sequence(info.ack, max);
         let sample = if let Some(sent) = segment {

@@ -1,5 +1,5 @@
-//! Retransmissions that prove needless: the original had arrived. Told by timestamps (Eifel detection, RFC 3522), by new
-//! data after a timeout (F-RTO, RFC 5682), or by a DSACK for each of them (RFC 3708).
+//! Retransmissions that prove needless: the original had arrived. The proof is a timestamp (Eifel detection, RFC
+//! 3522), new data after a timeout (F-RTO, RFC 5682), or a DSACK for each of them (RFC 3708).
 
 use anabranch_base::{Duration, Instant};
 
@@ -14,13 +14,13 @@ struct Doubt {
     end: u64,
 }
 
-/// What F-RTO sees of an acknowledgement after a timeout.
+/// An acknowledgement after a timeout, as F-RTO judges it.
 pub(super) struct AfterTimeout {
     /// It moved the cumulative point.
     pub(super) advanced: bool,
     /// It reported something above that.
     pub(super) sacked: bool,
-    /// What was never sent again, and was outstanding at the timeout, has arrived.
+    /// A segment that was outstanding at the timeout and never sent again has arrived.
     pub(super) original_arrived: bool,
     /// New data has left since the timeout.
     pub(super) sent_new: bool,
@@ -30,7 +30,7 @@ pub(super) struct AfterTimeout {
     pub(super) may_send: bool,
 }
 
-/// Whether the last reduction was needless, as far as is known.
+/// Evidence that the last reduction was needless.
 #[derive(Debug, Default)]
 pub(super) struct Spurious {
     doubt: Option<Doubt>,
@@ -41,7 +41,7 @@ pub(super) struct Spurious {
 }
 
 impl Spurious {
-    /// Only new data may leave at the moment: F-RTO waits for what it tells.
+    /// Only new data may leave at the moment: F-RTO waits for its acknowledgement.
     #[inline]
     pub(super) fn wants_new_data(&self) -> bool {
         self.frto_new

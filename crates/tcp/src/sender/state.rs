@@ -1,4 +1,4 @@
-//! The sending half of a connection: whom it asks, and what is asked of it from outside.
+//! The sending half of a connection: its parts, and the calls from outside.
 
 use super::buffer::SendBuffer;
 use super::context::Context;
@@ -21,15 +21,15 @@ use anabranch_base::{Instant, RetransmitReason, TraceEvent};
 use anabranch_transport::congestion::Base;
 use std::sync::Arc;
 
-/// What data begins with, by the handshake.
+/// Start values of data transfer, from the handshake.
 pub(crate) struct Established<'a> {
     /// Payload of a full segment.
     pub(crate) mss: u64,
-    /// Whether SACK may be used.
+    /// True if SACK may be used.
     pub(crate) sack: bool,
     /// SYNs, or SYN-ACKs, sent more than once.
     pub(crate) handshake_losses: u32,
-    /// What earlier connections to this host left.
+    /// Path metrics that earlier connections to this host left.
     pub(crate) learnt: Option<&'a Learnt>,
     /// The window of the segment that ended the handshake.
     pub(crate) window: u64,
@@ -114,12 +114,12 @@ impl Sender {
         self.window.set(self.window.size() + self.terms.mss());
     }
 
-    /// What this connection has to say to later ones: enough samples, and ssthresh when a loss has set it.
+    /// Path metrics for later connections: `None` before enough samples; ssthresh only when a loss has set it.
     pub(crate) fn learnt(&self) -> Option<Learnt> {
         self.trips.learnt(Some(self.window.ssthresh()).filter(|s| *s != u64::MAX))
     }
 
-    /// What the user has given and the peer has not acknowledged.
+    /// Data of the user that the peer has not acknowledged.
     pub(crate) fn buffer(&self) -> &SendBuffer {
         &self.buffer
     }
@@ -154,7 +154,7 @@ impl Sender {
         self.timer.at()
     }
 
-    /// What the timer is for.
+    /// Purpose of the timer.
     pub(crate) fn timer_kind(&self) -> Timer {
         match self.timer.alarm() {
             _ if self.is_persisting() => Timer::Persist,
@@ -164,22 +164,22 @@ impl Sender {
         }
     }
 
-    /// Whether the timer is for a zero-window probe.
+    /// True if the timer is for a zero-window probe.
     pub(super) fn is_persisting(&self) -> bool {
         self.peer.bytes() == 0 || self.flight.is_empty()
     }
 
-    /// When what waits for the pacer may leave.
+    /// Time at which the next segment that waits for the pacer may leave.
     pub(crate) fn pacing_timer(&self) -> Option<Instant> {
         self.window.pacing_timer()
     }
 
-    /// That time has come.
+    /// Clears the pacing timer once it has fired.
     pub(crate) fn clear_pacing_timer(&mut self) {
         self.window.clear_pacing_timer();
     }
 
-    /// What the connection may have outstanding at most, apart from cwnd.
+    /// Most bytes the connection may have outstanding, apart from cwnd.
     #[inline]
     pub(super) fn limit(&self) -> u64 {
         match self.terms.config().send_limit {
@@ -188,13 +188,13 @@ impl Sender {
         }
     }
 
-    /// How much new data the peer's window lets out.
+    /// Bytes of new data that the peer's window lets out.
     #[inline]
     pub(super) fn peer_room(&self) -> u64 {
         (self.una + self.limit()).saturating_sub(self.max)
     }
 
-    /// What the window shrinks from after a loss.
+    /// Amount from which the window shrinks after a loss.
     pub(super) fn loss_base(&self) -> Base {
         match self.terms.config().ssthresh_base {
             // RFC 5681, section 3.2: data sent by limited transmit "MUST NOT be included in this calculation".
@@ -205,7 +205,7 @@ impl Sender {
         }
     }
 
-    /// What holds new data back besides the congestion window.
+    /// Limit on new data besides the congestion window.
     pub(crate) fn held_back(&self) -> HeldBack {
         if self.buffer.unsent(self.max) == 0 {
             return HeldBack::Application;
@@ -217,7 +217,7 @@ impl Sender {
         HeldBack::No
     }
 
-    /// What may be outstanding by the congestion window, as reduced or limited at the moment.
+    /// Bytes that may be outstanding by the congestion window, as reduced or limited at the moment.
     #[inline]
     pub(super) fn cwnd(&self) -> u64 {
         self.window.allowed(self.recovery.phase())
@@ -228,7 +228,7 @@ impl Sender {
         self.buffer.unsent(self.max) == 0 && !self.flight.owes() && self.forced.is_none()
     }
 
-    /// What loss recovery takes for outstanding.
+    /// Bytes that loss recovery counts as outstanding.
     pub(crate) fn in_flight(&self) -> u64 {
         match (self.recovery.phase(), self.terms.recovery()) {
             (Phase::Fast, LossRecovery::Ns2Sack1) => {

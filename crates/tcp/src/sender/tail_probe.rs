@@ -10,7 +10,7 @@ pub(super) struct TailProbe {
     out: Option<Probe>,
     /// One with new data leaves next, whatever cwnd says.
     new_data_due: bool,
-    /// How many samples there were at the last one.
+    /// Number of round-trip samples at the last probe.
     at_sample: Option<u32>,
 }
 
@@ -26,8 +26,8 @@ impl TailProbe {
         self.new_data_due
     }
 
-    /// Whether another may be sent: one at a time, and a round-trip sample since the last, else probes would hide that the path got
-    /// longer.
+    /// True if another may be sent: one at a time, and a round-trip sample since the last, else probes would hide
+    /// that the path got longer.
     pub(super) fn may_begin(&self, samples: u32) -> bool {
         self.out.is_none() && self.at_sample != Some(samples)
     }

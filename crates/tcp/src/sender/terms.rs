@@ -1,10 +1,10 @@
-//! What holds for all that a sender does: the configuration, and what the handshake has made of it.
+//! Terms of a sender for its whole life: the configuration, and the outcome of the handshake.
 
 use crate::config::{Config, LossRecovery, RttSampling};
 use anabranch_transport::congestion::Controller;
 use std::sync::Arc;
 
-/// The configuration, and what the handshake has made of it.
+/// The configuration, with the outcome of the handshake.
 #[derive(Debug)]
 pub(super) struct Terms {
     config: Arc<Config>,
@@ -51,7 +51,8 @@ impl Terms {
         self.mss
     }
 
-    /// Whether the flight must keep what each acknowledgement reports, for a controller that follows a model or not.
+    /// True if the flight must keep the segments that each acknowledgement reports. `model`: the controller follows a
+    /// model of the path.
     pub(super) fn wants_news(&self, model: bool) -> bool {
         let segments = self.config.rtt_sampling == RttSampling::Segments;
         self.recovery == LossRecovery::Rack || model || self.config.frto || segments

@@ -45,7 +45,7 @@ impl Sender {
             self.flight.clear_sacks();
         }
         self.lose_at_timeout(cx.now);
-        // A model hears of the timeout, not of each loss: what volume was too much a timeout does not say.
+        // A model hears of the timeout, not of each loss: a timeout does not show which volume was too much.
         self.flight.take_losses();
         self.tail.on_timeout();
         // RFC 5682, section 3.1, step 1: not for a timeout within recovery from another loss.
@@ -88,13 +88,13 @@ impl Sender {
         self.timer.arm(cx.now, self.trips.rto(), Alarm::Timeout);
     }
 
-    /// The reordering timer expired: what is still missing is lost.
+    /// The reordering timer expired: segments still missing are lost.
     fn on_reordering_timer(&mut self, cx: &mut Context<'_>) {
         self.timer.stop();
         let was_open = self.recovery.is_open();
         self.rack_detect_loss(cx);
         if was_open {
-            // What was reported last began this; no acknowledgement will count it.
+            // The last report began this recovery; no later acknowledgement will count it.
             self.window.reported(self.terms.mss(), false, self.flight.pipe());
         }
         if !self.timer.is_running() {

@@ -3,7 +3,7 @@
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::clock::Clock;
 
-/// What the timer is for; the persist timer is a timeout with a shut window.
+/// Purpose of the timer; the persist timer is a timeout with a shut window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alarm {
     Timeout,
@@ -41,7 +41,7 @@ impl SendTimer {
         self.at.is_some()
     }
 
-    /// What it is for, or was last.
+    /// Its purpose now, or when it last ran.
     #[inline]
     pub(super) fn alarm(&self) -> Alarm {
         self.alarm

@@ -1,4 +1,4 @@
-//! How much may be outstanding, and how fast it may leave: the congestion controller, what holds its window down, and the pacer.
+//! Limits on outstanding data and on its rate: the congestion controller, reductions of its window, and the pacer.
 //!
 //! A controller that follows a model of the path (BBR) hears of every departure, every acknowledgement that reports something, and
 //! every loss; the others hear of new acknowledgements and of congestion.
@@ -13,7 +13,7 @@ use anabranch_transport::congestion::{Acked, Base, Congestion, Controller, Timin
 use anabranch_transport::pacer::{Pacer, Rate};
 use anabranch_transport::reduction::Reducing;
 
-/// What left, for those that count it.
+/// A segment that left, for a controller or pacer that counts departures.
 pub(super) struct Departure {
     /// Sequence numbers that it takes.
     pub(super) bytes: u64,
@@ -71,13 +71,13 @@ impl Window {
         self.controller.ssthresh()
     }
 
-    /// Whether the controller follows a model of the path.
+    /// True if the controller follows a model of the path.
     #[inline]
     pub(super) fn is_model(&self) -> bool {
         self.controller.is_model()
     }
 
-    /// What may be outstanding, as reduced or limited at the moment.
+    /// Bytes that may be outstanding, as reduced or limited at the moment.
     #[inline]
     pub(super) fn allowed(&self, phase: Phase) -> u64 {
         let window = match &self.reducing {
@@ -87,18 +87,18 @@ impl Window {
         self.inflight.as_ref().and_then(Inflight::window).map_or(window, |limit| window.min(limit))
     }
 
-    /// It was the window that held back what follows `max`.
+    /// It was the window that held back the data from `max` on.
     #[inline]
     pub(super) fn held_back(&mut self, max: u64) {
         self.limited_to = max;
     }
 
-    /// Which ssthresh earlier connections to the host ended with.
+    /// Takes over the ssthresh with which earlier connections to the host ended.
     pub(super) fn seed(&mut self, ssthresh: u64) {
         self.controller.seed_ssthresh(ssthresh);
     }
 
-    /// So many bytes, whatever it was.
+    /// Sets the window to so many bytes.
     pub(super) fn set(&mut self, bytes: u64) {
         self.controller.set_window(bytes);
     }
@@ -122,7 +122,7 @@ impl Window {
         }
     }
 
-    /// New data was acknowledged: what the path carries is measured, with `inflight_limit`.
+    /// New data was acknowledged: the capacity of the path is measured, with `inflight_limit`.
     pub(super) fn measure(&mut self, terms: &Terms, timing: &Timing) {
         if let Some(inflight) = &mut self.inflight {
             inflight.on_ack(timing.now, timing.una, timing.rtt, timing.srtt, terms.mss());
@@ -163,7 +163,8 @@ impl Window {
         let before = self.controller.window();
         self.answer_loss(base);
         if terms.recovery().has_scoreboard() && !self.is_model() {
-            // In whole segments, as Linux counts. What is SACKed stays so until a timeout, which ends the reduction: nothing counts twice.
+            // In whole segments, as Linux counts. A SACKed segment stays so until a timeout, which ends the
+            // reduction: nothing counts twice.
             let (most, mss) = (before.max(outstanding), terms.mss());
             self.reducing = match terms.config().reduction {
                 Reduction::AtOnce => None,
@@ -191,7 +192,7 @@ impl Window {
         }
     }
 
-    /// Fast recovery is over: what may be outstanding is the controller's window again.
+    /// Fast recovery is over: the controller's window is the limit on outstanding data again.
     pub(super) fn recovered(&mut self) {
         self.reducing = None;
     }
@@ -202,7 +203,7 @@ impl Window {
         self.reducing = None;
     }
 
-    /// How fast segments leave; `None` where they are not paced, or no round trip is known.
+    /// Rate at which segments leave; `None` where they are not paced, or no round trip is known.
     #[inline]
     pub(super) fn pacing_rate(&self, srtt: Option<Duration>) -> Option<Rate> {
         let pacer = self.pacer.as_ref()?;
@@ -213,7 +214,8 @@ impl Window {
         pacer.rate(self.controller.window(), self.controller.ssthresh(), srtt)
     }
 
-    /// Whether the pacer keeps the next segment back; then its timer is set. Probes and what is forced never ask.
+    /// True if the pacer keeps the next segment back; then its timer is set. Probes and forced retransmissions never
+    /// ask.
     #[inline]
     pub(super) fn must_wait(&mut self, now: Instant, srtt: Option<Duration>) -> bool {
         let Some(rate) = self.pacing_rate(srtt) else { return false };
@@ -221,13 +223,14 @@ impl Window {
         self.pacer.as_mut().is_some_and(|pacer| !pacer.lets(now, rate, longest))
     }
 
-    /// When what waits for the pacer may leave. No clock rounds it: Linux paces by timers of high resolution.
+    /// Time at which the next segment that waits for the pacer may leave. No clock rounds it: Linux paces by timers
+    /// of high resolution.
     #[inline]
     pub(super) fn pacing_timer(&self) -> Option<Instant> {
         self.pacer.as_ref()?.at
     }
 
-    /// That time has come, or nothing waits any more.
+    /// Clears the pacing timer, once it has fired or nothing waits any more.
     #[inline]
     pub(super) fn clear_pacing_timer(&mut self) {
         if let Some(pacer) = &mut self.pacer {

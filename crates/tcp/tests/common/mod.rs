@@ -1,4 +1,4 @@
-//! Two stacks, a link with delay, rate and a rule for what is lost, in virtual time.
+//! Two stacks, a link with delay, rate and a rule for losses, in virtual time.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -39,7 +39,7 @@ impl Packet {
 
 type Rule = Box<dyn FnMut(&Packet) -> Fate>;
 
-/// What the network does to a packet.
+/// Treatment of a packet by the network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
     Pass,
@@ -61,7 +61,7 @@ pub struct Host {
     pub close_after_offer: bool,
     /// Closes when the peer has.
     pub close_in_turn: bool,
-    /// Reads what arrives at once.
+    /// Reads arriving data at once.
     pub reads: bool,
 }
 

@@ -22,7 +22,7 @@ mod vegas;
 mod window;
 mod words;
 
-use anabranch_base::{Duration, Instant, rare};
+use anabranch_base::{Duration, Instant, cold_path};
 use bbr::{Bbr, BbrRules};
 pub use event::{Acked, Base, Congestion, Timing};
 pub use growth::{FccClock, FccRounding, FccStep, Growth};
@@ -89,7 +89,7 @@ impl Controller {
         match &mut self.rules {
             Rules::Chunks(chunks) => chunks.on_ack(&mut self.window, acked),
             Rules::Segments(_) | Rules::Model(_) => {
-                rare();
+                cold_path();
                 self.on_timed_ack(acked, &timing());
             }
         }

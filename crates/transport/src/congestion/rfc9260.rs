@@ -1,6 +1,6 @@
 //! Slow start, congestion avoidance and the two cuts of RFC 9260, section 7.2, and of RFC 2960 before it.
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 
 use super::event::{Acked, Base, Congestion};
 use super::growth::{FccClock, FccRounding, FccStep, Growth};
@@ -126,7 +126,7 @@ impl Chunks {
     fn growth_threshold(&self, window: &Window) -> u64 {
         let phi = self.phi();
         if phi > 1.0 && self.fcc.step == FccStep::Packet {
-            rare();
+            cold_path();
             (window.cwnd as f64 * phi) as u64
         } else {
             window.cwnd
@@ -147,7 +147,7 @@ impl Chunks {
     #[inline]
     fn grow(&mut self, window: &mut Window, newly: u64, full: bool) {
         if let Growth::Linked(packets) = self.growth {
-            rare();
+            cold_path();
             if full {
                 self.add_packets(window, packets * newly as f64 / window.cwnd as f64);
             }
@@ -159,7 +159,7 @@ impl Chunks {
         if self.partial_bytes_acked >= self.growth_threshold(window) && full {
             self.partial_bytes_acked -= self.growth_threshold(window);
             if self.phi() > 1.0 && self.fcc.step == FccStep::Fraction {
-                rare();
+                cold_path();
                 self.add_packets(window, 1.0 / self.phi());
             } else {
                 window.cwnd += self.unit;
@@ -196,7 +196,7 @@ impl Chunks {
         let bytes = newly.min(self.slow_start_limit);
         let phi = self.phi();
         if self.fcc.slow_start && phi > 1.0 {
-            rare();
+            cold_path();
             self.add_packets(window, bytes as f64 / self.unit as f64 / phi);
         } else {
             window.cwnd += bytes;
@@ -247,7 +247,7 @@ impl Chunks {
             }
         }
         if self.phi() > 1.0 && self.fcc.clock == FccClock::RoundTrips {
-            rare();
+            cold_path();
             self.count_round_trip(window, acked, full);
         }
         if self.pba_clamp && !full {

@@ -11,7 +11,7 @@ use super::validation::{PERIOD, Validation};
 use super::vegas::Vegas;
 use super::window::Window;
 use super::words::words;
-use anabranch_base::{Duration, rare};
+use anabranch_base::{Duration, cold_path};
 
 words! {
     /// Congestion controllers.
@@ -161,7 +161,7 @@ impl Segments {
         let mut bytes = acked.newly();
         if let Some(validation) = &mut self.validation {
             if validation.on_ack(acked, cwnd, timing.now) {
-                rare();
+                cold_path();
                 self.shrink_unused();
             }
             if let (Law::Cubic(cubic), false) = (&mut self.law, full || acked.in_recovery) {

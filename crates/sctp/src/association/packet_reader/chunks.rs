@@ -149,7 +149,7 @@ impl PacketReader<'_> {
         self.scope.cx.stats.sacks_received += 1;
         self.count_duplicates(SpaceId::FIRST, sack.duplicate_count(), || sack.duplicates());
         if self.scope.cx.config.congestion.loss_detection == LossDetection::Rack {
-            self.scope.sender.note_duplicates(self.scope.cx, SpaceId::FIRST, sack.duplicates());
+            self.scope.sender.all_lanes().note_duplicates(self.scope.cx, SpaceId::FIRST, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
         let gaps = GapList { blocks: sack.gaps(), selected: sack.selected && self.reads_selections() };
@@ -321,8 +321,8 @@ impl PacketReader<'_> {
 /// is received has room whatever the sender has, and then it gives back what it had of the sender's.
 #[cold]
 fn share_memory(scope: &mut Scope<'_>) {
-    scope.sender.reserve_for_receiver(scope.receiver.held_beyond_window(scope.cx));
-    scope.receiver.lend_to_sender(scope.cx, scope.sender.kept_beyond_buffers(scope.cx));
+    scope.sender.messages().reserve_for_receiver(scope.receiver.held_beyond_window(scope.cx));
+    scope.receiver.reserve_for_sender(scope.cx, scope.sender.kept_beyond_buffers(scope.cx));
 }
 
 /// The answers to one packet fit one packet, with a control chunk that may go before them.

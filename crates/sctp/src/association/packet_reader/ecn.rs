@@ -64,7 +64,7 @@ pub(super) fn on_ecne(scope: &mut Scope<'_>, ecne: &Ecne<'_>) {
     if scope.cx.ect == Ecn::NotEct {
         return;
     }
-    if let Some(path) = scope.sender.on_ecne(scope.cx, ecne.tsn, ecne.marked()) {
+    if let Some(path) = scope.sender.all_lanes().on_ecne(scope.cx, ecne.tsn, ecne.marked()) {
         scope.control.ask(Kind::Cwr, path);
     }
 }

@@ -52,7 +52,7 @@ impl PacketReader<'_> {
             cx.stats.sf_unknown += 1;
             return Ok(());
         };
-        let cumulative = sack.head.cumulative_fsn.widen(sender.acknowledged_tsn(at));
+        let cumulative = sack.head.cumulative_fsn.widen(sender.tables().acknowledged_tsn(at));
         cx.stats.sacks_received += 1;
         let windows = Windows { a_rwnd: None, a_fwnd: Some(sack.head.a_fwnd) };
         self.on_acknowledgement(at, cumulative, windows, GapList::all(sack.gaps()), None)
@@ -90,14 +90,14 @@ impl PacketReader<'_> {
         self.scope.cx.stats.sacks_received += 1;
         self.count_duplicates(at, sack.duplicates().count(), || sack.duplicates());
         if self.scope.cx.config.congestion.loss_detection == LossDetection::Rack {
-            self.scope.sender.note_duplicates(self.scope.cx, at, sack.duplicates());
+            self.scope.sender.all_lanes().note_duplicates(self.scope.cx, at, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
         // A chunk that is acknowledged for good is not taken back by a SACK that leaves it out.
         let gaps = GapList { blocks: sack.gaps(), selected: head.non_renegable };
         let done = self.on_acknowledgement(at, head.cumulative, windows, gaps, sack.times());
         if let (true, Some(counters)) = (self.scope.cx.ect != Ecn::NotEct, sack.counters()) {
-            self.scope.sender.on_ecn_counters(self.scope.cx, at, counters);
+            self.scope.sender.all_lanes().on_ecn_counters(self.scope.cx, at, counters);
         }
         done.map_err(|violation| match violation {
             Violation::Protocol(what) => {

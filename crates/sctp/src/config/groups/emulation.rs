@@ -1,4 +1,4 @@
-//! What other stacks do differently. The defaults are RFC 9260's; other values serve the profiles of those stacks.
+//! Behaviour of other stacks. The defaults are RFC 9260's; other values serve the profiles of those stacks.
 
 use anabranch_base::Duration;
 
@@ -8,7 +8,7 @@ use crate::config::values::WindowUnit;
 use crate::config::values::kinds::{OPTIONAL_TIME, PADDED_SIZE, SWITCH, TIME, WINDOW_UNIT};
 
 group! {
-    /// What other stacks do differently. The defaults are RFC 9260's; other values serve the profiles of those stacks.
+    /// Behaviour of other stacks. The defaults are RFC 9260's; other values serve the profiles of those stacks.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct EmulationConfig {
         @plain {
@@ -33,45 +33,48 @@ group! {
             timer_tick: TIME, []
             "clock of timers and round-trip samples; 0 s is exact" ("Linux")
         };
-        /// Whether long timers expire late, on coarser ticks: up to 63 ticks on the next tick, up to 8 x 63 on a multiple of 8,
-        /// and so on (Linux since 4.8).
+        /// True if long timers expire late, on coarser ticks: up to 63 ticks on the next tick, up to 8 x 63 on a
+        /// multiple of 8, and so on (Linux since 4.8).
         timer_wheel: bool = false => {
             timer_wheel: SWITCH, []
             "long timers expire late, on coarser ticks (Linux since 4.8)" ("Linux")
         };
-        /// Whether DATA may ride with COOKIE ECHO.
+        /// True if DATA may ride with COOKIE ECHO.
         data_with_cookie: bool = true => {
             data_with_cookie: SWITCH, []
             "DATA may ride with COOKIE ECHO" ("RFC 9260, 5.1")
         };
-        /// Whether an INIT ACK lists all extensions that its sender has (usrsctp), or those that were agreed on.
+        /// True if an INIT ACK lists all extensions that its sender supports (usrsctp); false: those that were agreed
+        /// on.
         lists_all_extensions: bool = false => {
             lists_all_extensions: SWITCH, []
             "INIT ACK lists all extensions that its sender has (usrsctp), or those that were agreed on" ("usrsctp")
         };
-        /// Whether a chunk that fills the last hole is acknowledged at once (RFC 9260, 6.7), or like any other (Linux).
+        /// True if a chunk that fills the last hole is acknowledged at once (RFC 9260, 6.7); false: like any other
+        /// (Linux).
         sack_filled_hole: bool = true => {
             sack_filled_hole: SWITCH, []
             "a chunk that fills the last hole is acknowledged at once" ("RFC 9260, 6.7")
         };
-        /// What windows are counted in.
+        /// Unit in which windows are counted.
         window_unit: WindowUnit = WindowUnit::Pmdcs => {
             window_unit: WINDOW_UNIT, []
             "what windows are counted in: PMDCS (RFC 9260) or the MTU of the path (RFC 2960, RFC 4960)" ("RFC 9260")
         };
-        /// Whether cwnd and the flight count DATA chunk headers (RFC 9260), or user data only (Linux).
+        /// True if cwnd and the flight count DATA chunk headers (RFC 9260); false: user data only (Linux).
         flight_counts_headers: bool = true => {
             flight_counts_headers: SWITCH, []
             "windows count DATA chunk headers (RFC 9260), or user data only" ("RFC 9260")
         };
-        /// Whether they count the padding of DATA chunks: "the length of the DATA chunk, including the padding, SHOULD be used" (RFC 9260,
-        /// 7.2); the RFCs before it, ns-2 and Linux do not say so, and do not.
+        /// True if cwnd and the flight count the padding of DATA chunks: "the length of the DATA chunk, including the
+        /// padding, SHOULD be used" (RFC 9260, 7.2); the RFCs before it, ns-2 and Linux do not count it.
         flight_counts_padding: bool = true => {
             flight_counts_padding: SWITCH, []
             "windows count the padding of DATA chunks (RFC 9260, 7.2)" ("RFC 9260, 7.2")
         };
-        /// Whether the packet that exceeds cwnd is filled (ns-2), or ends with the chunk that exceeds it. "The sender SHOULD exceed
-        /// cwnd by up to (PMDCS - 1) bytes" and "the breach of cwnd MUST constitute one packet only" (RFC 9260, 6.1 B) hold for both.
+        /// True if the packet that exceeds cwnd is filled (ns-2); false: it ends with the chunk that exceeds it. "The
+        /// sender SHOULD exceed cwnd by up to (PMDCS - 1) bytes" and "the breach of cwnd MUST constitute one packet
+        /// only" (RFC 9260, 6.1 B) hold for both.
         fills_past_cwnd: bool = false => {
             fills_past_cwnd: SWITCH, []
             "the packet that exceeds cwnd is filled, instead of ending with the chunk that exceeds it" ("ns-2")
@@ -82,29 +85,30 @@ group! {
             probes_at_once: SWITCH, []
             "the first chunk against a closed window leaves at once, as the kernels send it; otherwise after one RTO (6.1 A)" ("RFC 9260, 6.1")
         };
-        /// Whether the peer's window is charged DATA chunk headers too (ns-2), or user data only.
+        /// True if the peer's window is charged DATA chunk headers too (ns-2); false: user data only.
         rwnd_counts_headers: bool = false => {
             rwnd_counts_headers: SWITCH, []
             "the peer's window is charged chunk headers too" ("ns-2")
         };
-        /// Whether a further expiry of T3-rtx at a cwnd of one PMDCS leaves ssthresh alone (ns-2, RFC 5681), instead of
-        /// setting it to its floor (RFC 9260, 7.2.3).
+        /// True if a further expiry of T3-rtx at a cwnd of one PMDCS leaves ssthresh alone (ns-2, RFC 5681); false:
+        /// it sets ssthresh to its floor (RFC 9260, 7.2.3).
         backoff_keeps_ssthresh: bool = false => {
             backoff_keeps_ssthresh: SWITCH, []
             "a further T3-rtx expiry at one PMDCS leaves ssthresh alone" ("RFC 5681")
         };
-        /// After a fast retransmit, whether what else is marked waits for the next SACK (ns-2) or leaves as cwnd allows.
+        /// True if, after a fast retransmit, further marked chunks wait for the next SACK (ns-2); false: they leave
+        /// as cwnd allows.
         hold_after_fast_retransmit: bool = false => {
             hold_after_fast_retransmit: SWITCH, []
             "after a fast retransmit the rest waits for the next SACK" ("ns-2")
         };
-        /// Whether partial_bytes_acked counts cumulatively acknowledged chunks only while the window is full (ns-2
-        /// since 3.5), instead of all newly acknowledged bytes (RFC 9260, 7.2.2).
+        /// True if partial_bytes_acked counts cumulatively acknowledged chunks, and only while the window is full
+        /// (ns-2 since 3.5); false: all newly acknowledged bytes (RFC 9260, 7.2.2).
         pba_needs_full_window: bool = false => {
             pba_needs_full_window: SWITCH, []
             "partial_bytes_acked grows only while the window is full" ("RFC 9260, 7.2.2")
         };
-        /// Whether bytes gap-acked earlier count again when the cumulative point passes them (ns-2 before 3.3).
+        /// True if bytes gap-acked earlier count again when the cumulative point passes them (ns-2 before 3.3).
         pba_counts_twice: bool = false => {
             pba_counts_twice: SWITCH, []
             "bytes gap-acked earlier count again when cumulatively acked" ("ns-2")
@@ -115,8 +119,8 @@ group! {
             early_fast_retransmit: OPTIONAL_TIME, []
             "a chunk reported missing once is sent again after this time (KAME's early FR)" ("KAME")
         };
-        /// Whether, after T3-rtx has expired, one packet is in flight until something is acknowledged (RFC 9260, 7.2.3), or
-        /// until any packet arrives (Linux).
+        /// True if, after T3-rtx has expired, one packet is in flight until something is acknowledged (RFC 9260,
+        /// 7.2.3); false: until any packet arrives (Linux).
         timeout_waits_for_ack: bool = true => {
             timeout_waits_for_ack: SWITCH, []
             "after T3-rtx one packet is in flight until something is acknowledged, not until a packet comes" ("RFC 9260, 7.2.3")

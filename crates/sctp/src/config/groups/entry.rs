@@ -1,6 +1,7 @@
-//! What one value of a group is called, takes and does, written once beside the field that holds it.
+//! The declaration of one value of a group: name, allowed values and effect, written once beside the field that holds
+//! it.
 
-/// All there is to know of a value but its text.
+/// All properties of a value but its text.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::config) struct About {
     pub(in crate::config) name: &'static str,
@@ -9,7 +10,7 @@ pub(in crate::config) struct About {
     pub(in crate::config) allowed: &'static str,
     /// It may change while an association lives.
     pub(in crate::config) live: bool,
-    /// The peer is told, or it follows from what the peer is told.
+    /// The peer is told, or it follows from values that the peer is told.
     pub(in crate::config) promised: bool,
     pub(in crate::config) sentence: &'static str,
     pub(in crate::config) source: &'static str,
@@ -49,7 +50,7 @@ macro_rules! entry {
 }
 pub(in crate::config) use entry;
 
-/// Whether a value is `live`, and whether it is `promised`.
+/// The flags `live` and `promised` of a value, as a pair.
 macro_rules! flags {
     () => {
         (false, false)
@@ -89,7 +90,7 @@ macro_rules! group {
                 $( $field: $default, )+
             };
 
-            /// What each is called, takes and does.
+            /// Name, allowed values and effect of each.
             pub(in crate::config) const ENTRIES: &'static [$crate::config::groups::entry::Entry<Self>] =
                 &[ $( $crate::config::groups::entry::entry!($group, $field, $type, $row), )+ ];
         }

@@ -1,11 +1,11 @@
-//! What an association may take, of memory and of patience.
+//! Limits of an association: memory, and attempts.
 
 use super::entry::group;
 use crate::config::values::SendBufferCounts;
 use crate::config::values::kinds::{HALF, SEND_BUFFER_COUNTS, count, size};
 
 group! {
-    /// What an association may take, of memory and of patience.
+    /// Limits of an association: memory, and attempts.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct LimitConfig {
         /// Receive buffer of the association, bytes: the first a_rwnd.
@@ -13,8 +13,9 @@ group! {
             receive_window: size(), [live promised]
             "receive buffer, the first a_rwnd" ("RFC 9260, 3.3.2")
         };
-        /// How far it grows with what the user reads in a round trip, bytes; no more than `receive_window`: it stays. All associations of an
-        /// endpoint have a limit, too ([`EndpointConfig::window_budget`](crate::EndpointConfig::window_budget)).
+        /// Size up to which the receive buffer grows with the amount that the user reads in a round trip, bytes; a
+        /// value up to `receive_window` keeps it fixed. All associations of an endpoint together have a limit, too
+        /// ([`EndpointConfig::window_budget`](crate::EndpointConfig::window_budget)).
         max_receive_window: u32 = 0 => {
             max_receive_window: size(), []
             "the receive buffer grows up to this with what is read in a round trip; 0 B: it stays" ("anabranch")
@@ -32,17 +33,19 @@ group! {
             partial_delivery_bytes: size(), [live]
             "a message of which more is here in sequence is handed over in parts; 0 B: however long it is" ("RFC 6458, 8.1.21")
         };
-        /// Bytes of the send buffer: with so many in it `send` says `Full`. Each subflow has one where only what waits counts.
+        /// Bytes of the send buffer: with so many in it `send` says `Full`. Each subflow has one where only waiting
+        /// data counts.
         send_buffer: usize = 256 << 10 => {
             send_buffer: size(), [live]
             "bytes of the send buffer, with which `send` says Full" ("RFC 6458, 8.1.7")
         };
-        /// How far the send buffer grows with the congestion window, bytes; no more than `send_buffer`: it stays.
+        /// Size up to which the send buffer grows with the congestion window, bytes; a value up to `send_buffer`
+        /// keeps it fixed.
         max_send_buffer: usize = 0 => {
             max_send_buffer: size(), [live]
             "the send buffer grows up to this with cwnd; 0 B: it stays" ("anabranch")
         };
-        /// What counts against the send buffer.
+        /// Data that counts against the send buffer.
         send_buffer_counts: SendBufferCounts = SendBufferCounts::Unsent => {
             send_buffer_counts: SEND_BUFFER_COUNTS, [live]
             "what counts against the send buffer: what waits, or also what has left and is not acknowledged (as kernels count SO_SNDBUF)" ("RFC 6458, 8.1.7")
@@ -53,9 +56,9 @@ group! {
             stream_send_buffer: size(), [live]
             "bytes of one stream in the send buffer, with which `send` says StreamFull; 0 B: no limit of its own" ("anabranch")
         };
-        /// Bytes of one stream that find room although the send buffer is full, so that streams which fill it do not stop the others. What
-        /// all streams have of this together is half of the buffer at most, and a longer message is taken while the buffer is
-        /// exceeded by less than half. 0: who comes first has it all.
+        /// Bytes of one stream that find room although the send buffer is full, so that streams which fill it do not
+        /// stop the others. All streams together have at most half of the buffer in this way, and a longer message is
+        /// taken while the buffer is exceeded by less than half. 0: no stream has a share of its own.
         stream_send_minimum: usize = 0 => {
             stream_send_minimum: size(), [live]
             "bytes of one stream that find room in a full send buffer, of all streams together half of it; 0 B: who comes first has it all" ("anabranch")
@@ -65,7 +68,7 @@ group! {
             max_message: size(), []
             "largest user message" ("anabranch")
         };
-        /// Most user data of one DATA chunk, bytes, where the path allows more; 0: what the path allows (RFC 9260, 6.9; RFC 6458,
+        /// Most user data of one DATA chunk, bytes, where the path allows more; 0: as much as the path allows (RFC 9260, 6.9; RFC 6458,
         /// 8.1.16).
         max_fragment: usize = 0 => {
             max_fragment: size(), [live]

@@ -1,4 +1,4 @@
-//! How the MTU of a path becomes known.
+//! Path MTU discovery.
 
 use anabranch_base::Duration;
 
@@ -7,10 +7,10 @@ use crate::config::values::MtuDiscovery;
 use crate::config::values::kinds::{MTU_DISCOVERY, PACKET_SIZE, PROBE_TIME, PROBES, SWITCH, TIME};
 
 group! {
-    /// How the MTU of a path becomes known.
+    /// Path MTU discovery.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct PathMtuConfig {
-        /// By what means.
+        /// Method of discovery.
         discovery: MtuDiscovery = MtuDiscovery::Icmp => {
             mtu_discovery: MTU_DISCOVERY, [live]
             "how the MTU of a path becomes known: it is `mtu`, or ICMP says that it is less, or probes find it (RFC 8899)" ("RFC 8899")

@@ -38,15 +38,16 @@ group! {
         };
         /// LKSCTP: "starts to spuriously retransmit packets that are in flight when the retransmission of the fifth packet is
         /// conducted", unless SACKs were delayed before (Hurtig et al. 2006, 7.2.1). A fast retransmit does not restart T3-rtx, which then expires
-        /// before the answer can be there, and what is in flight is sent again; delayed SACKs in the samples make the RTO long
+        /// before the answer can be there, and the chunks in flight are sent again; delayed SACKs in the samples make the RTO long
         /// enough. The packet logs of Linux 6.1 show the same.
         t3_runs_on: bool = false => {
             quirk_t3_runs_on: SWITCH, []
             "a fast retransmit of the earliest chunk does not restart T3-rtx, which expires for no reason (LKSCTP)" ("Hurtig et al. 2006, 7.2.1")
         };
-        /// Linux: fragments of I-DATA count from 0 with the second of a message, on the way out and on the way in. RFC 8260, 2.1 has them
-        /// "starting from 0", with the first, which shows its PPID instead; so whoever follows it never has a fragmented message of his
-        /// delivered by Linux, nor takes one of its.
+        /// Linux: fragments of I-DATA count from 0 with the second of a message, on the way out and on the way in.
+        /// RFC 8260, 2.1 has them "starting from 0", with the first, which shows its PPID instead; so an
+        /// implementation of the RFC never has a fragmented message of its own delivered by Linux, nor takes one from
+        /// it.
         fsn_from_second: bool = false => {
             quirk_fsn_from_second: SWITCH, []
             "fragments of I-DATA are numbered from 0 with the second of a message, not with the first (Linux)" ("RFC 8260, 2.1")

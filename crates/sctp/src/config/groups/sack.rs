@@ -20,17 +20,17 @@ group! {
             sack_every: FROM_ONE, [live]
             "a SACK for every this many packets" ("RFC 9260, 6.2")
         };
-        /// Whether the first DATA of an association is acknowledged at once (RFC 9260, 5.1).
+        /// True if the first DATA of an association is acknowledged at once (RFC 9260, 5.1).
         first_at_once: bool = true => {
             sack_first_at_once: SWITCH, []
             "the first DATA of an association is acknowledged at once" ("RFC 9260, 5.1")
         };
-        /// Which DATA chunks ask for a SACK at once.
+        /// DATA chunks that ask for a SACK at once.
         immediate_bit: ImmediateBit = ImmediateBit::Shutdown => {
             immediate_bit: IMMEDIATE_BIT, [live]
             "which DATA chunks ask for a SACK at once" ("RFC 7053")
         };
-        /// Whether a DATA chunk may ask for a SACK at once (RFC 7053).
+        /// True if a DATA chunk may ask for a SACK at once (RFC 7053).
         immediate_bit_obeyed: bool = true => {
             immediate_bit_obeyed: SWITCH, [live]
             "a DATA chunk may ask for a SACK at once (RFC 7053)" ("RFC 7053")

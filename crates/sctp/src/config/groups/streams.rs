@@ -1,11 +1,11 @@
-//! How many streams there are, and which speaks next.
+//! Numbers of streams, and the order in which streams send.
 
 use super::entry::group;
 use crate::config::values::StreamScheduling;
 use crate::config::values::kinds::{STREAM_SCHEDULING, STREAM_VALUES, SWITCH, count};
 
 group! {
-    /// How many streams there are, and which speaks next.
+    /// Numbers of streams, and the order in which streams send.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct StreamConfig {
         /// Outbound streams asked for.
@@ -23,13 +23,13 @@ group! {
             max_outbound_streams: count(), []
             "outbound streams that a peer may ask us to have" ("RFC 6525, 5.2.6")
         };
-        /// Whether messages are counted by stream ([`Snapshot::streams`](crate::Snapshot::streams)): some 50 bytes for each that is
-        /// used.
+        /// True if messages are counted by stream ([`Snapshot::streams`](crate::Snapshot::streams)): some 50 bytes
+        /// for each stream that is used.
         statistics: bool = false => {
             stream_statistics: SWITCH, []
             "messages are counted by stream" ("anabranch")
         };
-        /// Which stream speaks next.
+        /// Order in which streams send.
         scheduling: StreamScheduling = StreamScheduling::Fcfs => {
             stream_scheduling: STREAM_SCHEDULING, [live]
             "which stream speaks next (RFC 8260, 3): with I-DATA after a chunk, with DATA after a message" ("RFC 8260, 3")

@@ -19,12 +19,12 @@ group! {
             /// alone, nothing of it on the wire).
             open: Vec<SubflowSpec> = Vec::new();
         }
-        /// Whose packet is next when several subflows may send.
+        /// Order in which subflows send, when several may.
         scheduler: SubflowScheduler = SubflowScheduler::Fcfs => {
             subflow_scheduler: SUBFLOW_SCHEDULER, [live]
             "whose packet is next when several subflows may send" ("SF-SCTP")
         };
-        /// How the two ends know of subflows.
+        /// Signalling of subflows between the two ends.
         level: SubflowLevel = SubflowLevel::Zero => {
             subflow_level: SUBFLOW_LEVEL, [promised]
             "how the two ends know of subflows" ("SF-SCTP")
@@ -50,7 +50,7 @@ group! {
             sf_codes: CODE_POINTS, [promised]
             "numbers of the extension SF" ("SF-SCTP")
         };
-        /// How the windows of the subflows hold together.
+        /// Coupling of the subflows' congestion windows.
         coupling: Coupling = Coupling::Independent => {
             coupling: COUPLING, [live promised]
             "how the windows of the subflows hold together" ("SF-SCTP")
@@ -60,22 +60,22 @@ group! {
             fcc_step: FCC_STEP, []
             "a packet in Phi round trips, or the Phi-th part of one in each" ("SF-SCTP")
         };
-        /// What makes a round trip.
+        /// Clock of fractional congestion control: the event that ends a round trip.
         fcc_clock: FccClock = FccClock::Bytes => {
             fcc_clock: FCC_CLOCK, []
             "fractional congestion control: what makes a round trip" ("SF-SCTP")
         };
-        /// What becomes of a Phi that is no whole number.
+        /// Rounding of a Phi that is no whole number.
         fcc_rounding: FccRounding = FccRounding::Exact => {
             fcc_rounding: FCC_ROUNDING, []
             "what becomes of a Phi that is no whole number" ("SF-SCTP")
         };
-        /// Which subflows are counted.
+        /// The subflows that count for Phi.
         fcc_count: FccCount = FccCount::Configured => {
             fcc_count: FCC_COUNT, [live]
             "the subflows that are counted: all that are open, or those with something to send" ("SF-SCTP")
         };
-        /// Whether Phi divides the growth of slow start too (the thesis: of congestion avoidance only).
+        /// True if Phi divides the growth of slow start too (the thesis: of congestion avoidance only).
         fcc_slow_start: bool = false => {
             fcc_slow_start: SWITCH, []
             "Phi divides the growth of slow start too" ("SF-SCTP")

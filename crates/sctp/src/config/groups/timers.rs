@@ -30,7 +30,7 @@ group! {
             rto_max_init: TIME, [live]
             "longest RTO of INIT and COOKIE ECHO; 0 s is RTO.Max" ("RFC 6458, 5.3.1")
         };
-        /// Which chunks give round-trip samples.
+        /// Chunks that give round-trip samples.
         rtt_sampling: RttSampling = RttSampling::OncePerRoundTrip => {
             rtt_sampling: RTT_SAMPLING, []
             "which chunks give round-trip samples" ("RFC 9260, 6.3.1")
@@ -50,8 +50,8 @@ group! {
             shutdown_guard_rto_max: count(), [live]
             "T5-shutdown-guard in RTO.Max; 0 is off" ("RFC 9260, 9.2")
         };
-        /// Whether COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/reference/extensions.md), as
-        /// RFC 8985, 7, has it of data. T1-cookie and T2-shutdown run on.
+        /// True if COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer
+        /// (docs/reference/extensions.md), as RFC 8985, 7, has it for data. T1-cookie and T2-shutdown run on.
         control_probe: bool = false => {
             control_probe: SWITCH, []
             "COOKIE ECHO, SHUTDOWN and SHUTDOWN ACK are sent once more after two round trips without an answer (docs/reference/extensions.md)" ("docs/reference/extensions.md")

@@ -1,10 +1,10 @@
-//! What fills the send buffer.
+//! Data that counts against the send buffer.
 
 use std::fmt;
 
 use super::emulation::words;
 
-/// What counts against the send buffer.
+/// Data that counts against the send buffer.
 ///
 /// ```
 /// # mod two { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/two.rs")); }
@@ -23,9 +23,9 @@ use super::emulation::words;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendBufferCounts {
-    /// What was accepted and has not left yet: "waiting in internal buffers to be sent" (RFC 6458, 8.1.7).
+    /// Data accepted that has not left yet: "waiting in internal buffers to be sent" (RFC 6458, 8.1.7).
     Unsent,
-    /// That, and what has left and is not acknowledged cumulatively: memory, as kernels count SO_SNDBUF.
+    /// All data accepted and not acknowledged cumulatively, sent or not: memory, as kernels count SO_SNDBUF.
     Unacknowledged,
 }
 

@@ -1,6 +1,6 @@
-//! Whether packets carry a checksum.
+//! Computing and verifying the checksum of packets.
 
-/// Whether the CRC32c is computed and verified.
+/// Computing and verifying the CRC32c of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checksums {
     /// As RFC 9260, 6.8 demands.

@@ -1,4 +1,4 @@
-//! Which controller a lane has, how its window begins, and how often it is cut.
+//! Values of congestion control: controller, initial window, burst limit, and reduction.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::emulation::words;
 /// A congestion controller, in the words that TCP has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionControl {
-    /// How the window grows in congestion avoidance, and what a loss leaves of it.
+    /// Growth of the window in congestion avoidance, and its reduction after a loss.
     pub algorithm: Algorithm,
     /// Leaves slow start when the round trip grows (RFC 9406), before a queue overflows.
     pub hystart: bool,
@@ -19,7 +19,7 @@ impl CongestionControl {
     /// RFC 9260, 7.2.
     pub const RENO: Self = Self { algorithm: Algorithm::Reno, hystart: false };
 
-    /// What [`CongestionControl::parse`] takes.
+    /// Values that [`CongestionControl::parse`] accepts.
     pub(super) const EXPECTED: &'static str = "\"reno\", \"bic\", \"cubic\", \"vegas\" or \"bbr\"; the first three also with \"+hystart\"; bic and vegas with coupling independent or shared";
 
     /// From the name of an algorithm, which `+hystart` may follow; not for Vegas and BBR, which have ways of their own.
@@ -42,7 +42,7 @@ impl fmt::Display for CongestionControl {
     }
 }
 
-/// How the first congestion window is chosen.
+/// Rule for the initial congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// min(4 PMDCS, max(2 PMDCS, 4404)) bytes, 4344 for IPv6 (RFC 9260, 7.2.1).
@@ -51,11 +51,12 @@ pub enum InitialWindow {
     Rfc4960,
     /// A number of PMDCS or MTU, as [`EmulationConfig::window_unit`](crate::config::EmulationConfig::window_unit) has it (RFC 2960 used 2).
     Packets(u16),
-    /// What so many full packets hold, whatever windows are counted in afterwards: nothing beyond them leaves with the first.
+    /// The user data that so many full packets hold, whatever the unit in which windows are counted later: nothing
+    /// beyond them leaves at first.
     FullPackets(u16),
 }
 
-/// What limits a burst of new packets (Max.Burst).
+/// Limit on a burst of new packets (Max.Burst).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxBurst {
     /// No limit.
@@ -71,7 +72,7 @@ pub enum MaxBurst {
     AfterRecovery(u16),
 }
 
-/// How often one loss event may cut the window.
+/// Number of window reductions that one loss event may cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FastRecovery {
     /// Every new loss indication cuts (RFC 2960: no recovery point).
@@ -82,12 +83,13 @@ pub enum FastRecovery {
     PerWindow,
 }
 
-/// How the window comes down when losses are found.
+/// Course of the window reduction when losses are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// To ssthresh at once: nothing leaves until less than that is in flight (RFC 9260, 7.2.4).
     AtOnce,
-    /// By proportional rate reduction (RFC 9937): as much leaves for what arrives as the window comes down by.
+    /// By proportional rate reduction (RFC 9937): the data that leaves is to the data that arrives as the new window
+    /// to the old one.
     Prr,
 }
 

@@ -1,6 +1,7 @@
-//! How the congestion windows of subflows hold together, and what the thesis leaves open about it (docs/explanation/couplings.md).
+//! Couplings of the subflows' congestion windows, and details that the thesis leaves open
+//! (docs/explanation/couplings.md).
 
-/// How the congestion windows of the subflows of an association hold together.
+/// Coupling of the congestion windows of an association's subflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Coupling {
     /// Not at all: each grows like an association of its own (Phi = 1).
@@ -10,11 +11,11 @@ pub enum Coupling {
     Shared,
     /// Fractional congestion control with Phi = n, the number of subflows.
     FccN,
-    /// With Phi = n^2: as much as one flow at the same loss rate.
+    /// Fractional congestion control with Phi = n^2: as much as one flow at the same loss rate.
     FccN2,
-    /// With Phi = 2 n^2.
+    /// Fractional congestion control with Phi = 2 n^2.
     Fcc2N2,
-    /// With a fixed Phi, at least 1.
+    /// Fractional congestion control with a fixed Phi, at least 1.
     Fcc(f64),
     /// Linked increases (RFC 6356): together not more than one flow on the best path.
     Lia,
@@ -88,7 +89,7 @@ impl std::fmt::Display for Coupling {
     }
 }
 
-/// Which subflows are the n of Phi.
+/// The subflows that count as n in Phi.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FccCount {
     /// All subflows that are open.
@@ -101,10 +102,11 @@ pub enum FccCount {
 /// The coupling [`Coupling::Adaptive`]: whose window is cut for a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AdaptiveCut {
-    /// That of all subflows that share the bottleneck, which act as one flow. BBR has no such window: there all are cut, once in a
-    /// round trip, when a queue overflows, and Phi = n.
+    /// The window of all subflows that share the bottleneck, which act as one flow. BBR has no such window: with it
+    /// the windows of all are cut, once in a round trip, when a queue overflows, and Phi = n.
     #[default]
     Group,
-    /// That of the subflow which lost; each has a window of its own, and Phi = n^2 while the bottleneck is full.
+    /// The window of the subflow which lost; each has a window of its own, and Phi = n^2 while the bottleneck is
+    /// full.
     Lane,
 }

@@ -1,4 +1,4 @@
-//! What finds errors in the place of the CRC32c (RFC 9653).
+//! Alternative error detection methods in place of the CRC32c (RFC 9653).
 
 use anabranch_wire::param::ZeroChecksumAcceptable;
 

@@ -1,10 +1,11 @@
-//! Explicit congestion notification: whether it is offered, and what a mark does.
+//! Explicit congestion notification: its offer, and the response to marks.
 
 use std::fmt;
 
 use super::emulation::words;
 
-/// Whether packets with data tell routers that marks are understood (RFC 3168; RFC 4960, appendix A).
+/// ECN codepoint of packets with data, by which routers learn that marks are understood (RFC 3168; RFC 4960, appendix
+/// A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnMode {
     /// Nothing of it is offered, and every packet leaves as Not-ECT.
@@ -15,12 +16,13 @@ pub enum EcnMode {
     L4s,
 }
 
-/// What a mark on an ECT(0) packet leaves of the window.
+/// Window reduction after a mark on an ECT(0) packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnBackoff {
     /// As much as a loss (RFC 3168, 6.1.2).
     AsLoss,
-    /// More in congestion avoidance, 0.8 of it, 0.85 with CUBIC: who marks has a short queue (RFC 8511).
+    /// A larger part in congestion avoidance, 0.8 of it, 0.85 with CUBIC: a router that marks has a short queue (RFC
+    /// 8511).
     Abe,
 }
 

@@ -1,8 +1,8 @@
-//! Values that exist because of what other stacks do, and their bugs as quirks.
+//! Values that exist because of the behaviour of other stacks, and their bugs as quirks.
 
 use std::fmt;
 
-/// What windows are counted in.
+/// Unit in which windows are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowUnit {
     /// Path Maximum DATA Chunk Size (RFC 9260, 7.2).
@@ -11,7 +11,7 @@ pub enum WindowUnit {
     Mtu,
 }
 
-/// Which DATA chunks ask for a SACK at once (the I bit, RFC 7053).
+/// DATA chunks that ask for a SACK at once (the I bit, RFC 7053).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImmediateBit {
     /// None.
@@ -25,12 +25,12 @@ pub enum ImmediateBit {
     Last,
 }
 
-/// How loss is found.
+/// Method of loss detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
     /// A number of missing reports (RFC 9260, 7.2.4).
     MissingReports,
-    /// Time: what was sent a reordering window before something that has arrived is lost (RFC 8985).
+    /// Time: a chunk sent a reordering window before another one that has arrived is lost (RFC 8985).
     Rack,
 }
 

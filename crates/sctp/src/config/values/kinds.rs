@@ -1,4 +1,5 @@
-//! Kinds of values: what each takes and shows as text, and in which unit. A kind that only one option has is named after that option.
+//! Kinds of values: their text form, allowed values and unit. A kind that only one option has is named after that
+//! option.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -20,13 +21,13 @@ use super::subflows::{SubflowLevel, SubflowScheduler};
 use super::text;
 use super::timers::RttSampling;
 
-/// How a value of one type is written.
+/// Text form of the values of one type.
 pub(in crate::config) struct Kind<T> {
     /// Switch, number, size, time, choice or list.
     pub(in crate::config) name: &'static str,
-    /// What a bare number counts; empty where it has none, or the text names it.
+    /// Unit of a bare number; empty where it has none, or the text names it.
     pub(in crate::config) unit: &'static str,
-    /// What it takes, for people: the range of a number, the words of a choice.
+    /// Allowed values, for people: the range of a number, the words of a choice.
     pub(in crate::config) allowed: &'static str,
     pub(in crate::config) parse: fn(&str) -> Option<T>,
     pub(in crate::config) show: fn(&T) -> String,

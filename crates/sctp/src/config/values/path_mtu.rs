@@ -1,10 +1,10 @@
-//! How the MTU of a path becomes known (docs/explanation/mtu.md).
+//! Methods of path MTU discovery (docs/explanation/mtu.md).
 
 use std::fmt;
 
 use super::emulation::words;
 
-/// How the MTU of a path becomes known.
+/// Method of path MTU discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MtuDiscovery {
     /// The MTU is [`Config::mtu`](crate::Config::mtu). Packets may be fragmented on their way, and ICMP does not change it.

@@ -1,6 +1,7 @@
-//! Which stream speaks next.
+//! Stream schedulers.
 
-/// Which stream speaks next (RFC 8260, section 3). With I-DATA streams change after a chunk, with DATA after a message.
+/// Order in which streams send (RFC 8260, section 3). With I-DATA streams change after a chunk, with DATA after a
+/// message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamScheduling {
     /// Messages leave in the order they were given.

@@ -1,4 +1,4 @@
-//! What an association is told of its subflows.
+//! Values for the subflows of an association.
 
 use anabranch_base::Dscp;
 
@@ -24,7 +24,7 @@ impl SubflowSpec {
     }
 }
 
-/// How the two ends know of subflows (docs/explanation/subflows.md).
+/// Signalling of subflows between the two ends (docs/explanation/subflows.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubflowLevel {
     /// The sender alone knows: nothing of it is on the wire, any RFC 9260 endpoint will do.
@@ -62,7 +62,7 @@ impl std::fmt::Display for SubflowLevel {
     }
 }
 
-/// Whose packet is next when several subflows may send.
+/// Order in which subflows send, when several may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubflowScheduler {
     /// The subflow whose earliest message came first.

@@ -1,4 +1,4 @@
-//! How values are read from text, and shown as it.
+//! Reading values from text, and showing them as text.
 
 use anabranch_base::{Dscp, Duration, units};
 use anabranch_transport::congestion::{FccClock, FccRounding, FccStep};
@@ -21,7 +21,7 @@ pub(super) fn positive_u16(text: &str) -> Option<u16> {
 }
 
 pub(super) fn gap_blocks(text: &str) -> Option<u16> {
-    // The highest, the newest and one in turn; and well below what is taken for a list that was cut.
+    // The highest, the newest and one in turn; and well below the length from which a list may have been cut.
     text.parse().ok().filter(|n| *n == 0 || (3..=64).contains(n))
 }
 

@@ -1,6 +1,6 @@
-//! What is timed.
+//! Values for round-trip measurement.
 
-/// Which chunks give round-trip samples.
+/// Chunks that give round-trip samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttSampling {
     /// One chunk a round trip is timed (RFC 9260, 6.3.1 C4).

@@ -1,6 +1,6 @@
 //! Acknowledgements on their way out: any packet may carry those that are due, and those that fit beside its data.
 
-use anabranch_base::{Ecn, rare};
+use anabranch_base::{Ecn, cold_path};
 use anabranch_wire::chunk::sack::GapBlock;
 use anabranch_wire::chunk::{EcnCounters, Ecne, ReceiveTime, kind};
 use anabranch_wire::{PacketBuilder, Tsn};
@@ -19,7 +19,7 @@ const FEW_BLOCKS: usize = 16;
 /// The packet that acknowledgements are written into.
 pub(in crate::receiver) struct Carrier<'a, 'b> {
     pub(in crate::receiver) packet: &'a mut PacketBuilder<'b>,
-    /// Its greatest length.
+    /// Greatest length of the packet, bytes.
     pub(in crate::receiver) limit: usize,
     /// Length of the data chunk that is to follow.
     pub(in crate::receiver) data: Option<usize>,
@@ -44,7 +44,7 @@ impl Arrivals {
             let echoes = space.marks.as_ref().is_some_and(|marks| marks.echo.is_some());
             let layout = encoding.acknowledgement(space.fid);
             if lists || echoes || layout != AckLayout::Sack {
-                rare();
+                cold_path();
                 self.write_acknowledgement::<false>(cx, layout, carrier, at, &windows);
             } else {
                 self.write_acknowledgement::<true>(cx, AckLayout::Sack, carrier, at, &windows);
@@ -52,7 +52,8 @@ impl Arrivals {
         }
     }
 
-    /// Writes what a space owes; `BARE`: a SACK without lists, which most are, and of a packet without marks.
+    /// Writes the acknowledgement that a space owes; `BARE`: a SACK without lists, which most are, and of a packet
+    /// without marks.
     // rfc9260:6.2-17 rfc9260:6.2-25 rfc9260:6.7-6 rfc9260:6.7-7
     fn write_acknowledgement<const BARE: bool>(
         &mut self,
@@ -86,7 +87,7 @@ impl Arrivals {
             return;
         }
         if packet.len() + own + layout.len(gaps) > limit && !packet.has_no_chunks() {
-            // It leaves with the next packet: one without its gap blocks would take back what earlier ones have said.
+            // It leaves with the next packet: one without its gap blocks would take back earlier acknowledgements.
             return;
         }
         let room = limit.saturating_sub(packet.len() + own + layout.len(0)) / 4;
@@ -168,7 +169,7 @@ impl Arrivals {
     }
 }
 
-/// Whether what an acknowledgement does not list keeps its state, and how many gap blocks it lists.
+/// True if chunks that an acknowledgement does not list keep their state; and the number of gap blocks it lists.
 #[inline(never)]
 fn selection(cx: &Context, space: &ReceiveSpace) -> (bool, usize) {
     match cx.config.extensions.selected_gap_blocks {

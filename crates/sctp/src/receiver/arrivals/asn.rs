@@ -15,12 +15,12 @@ impl AsnMap {
         Self { base, map: ReceiveMap::default() }
     }
 
-    /// One has arrived.
+    /// Notes that a chunk with this association sequence number has arrived.
     pub(super) fn record(&mut self, asn: Tsn) {
         let near = self.map.next();
         let distance = asn.signed_distance_from(self.base.add(near as u32));
         let Some(seq) = near.checked_add_signed(i64::from(distance)) else { return };
-        // What is far off is a lie: no more is outstanding than a window holds.
+        // A number far ahead is false: no more is outstanding than a window holds.
         if distance < 1 << 20 && self.map.classify(seq) != Arrival::Duplicate && self.map.gaps() < 4096 {
             self.map.record(seq);
         }

@@ -8,7 +8,7 @@ use super::space::map::Arrival;
 use crate::ids::SpaceId;
 
 impl Arrivals {
-    /// Whether a chunk has not come before, and can be of this association, whose receive window has `window` bytes.
+    /// True if a chunk has not come before, and can be of this association, whose receive window has `window` bytes.
     pub(in crate::receiver) fn is_new(&self, at: SpaceId, tsn: Tsn, window: u32) -> bool {
         let Some(space) = self.spaces.get(at) else { return false };
         let reach = space.reach(window);

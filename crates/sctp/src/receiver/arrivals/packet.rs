@@ -6,7 +6,7 @@ use crate::ids::{PathId, SpaceId};
 /// The state of a packet while its chunks are read.
 #[derive(Debug)]
 pub(crate) struct PacketRead {
-    /// Where it came from: its data is acknowledged there.
+    /// Path that it came on: its data is acknowledged there.
     pub(super) path: PathId,
     /// The sequence space that the packet's data belongs to.
     pub(super) space: SpaceId,
@@ -18,7 +18,7 @@ pub(crate) struct PacketRead {
 }
 
 impl PacketRead {
-    /// Of a packet that came on a path.
+    /// The state at the beginning of a packet that came on a path.
     pub(crate) fn on(path: PathId) -> Self {
         Self {
             path,
@@ -29,12 +29,12 @@ impl PacketRead {
         }
     }
 
-    /// Whether the packet has brought data, new or not.
+    /// True if the packet has brought data, new or not.
     pub(crate) fn has_data(&self) -> bool {
         self.had_data || self.summary.has_data
     }
 
-    /// Whether the packet has brought new data.
+    /// True if the packet has brought new data.
     pub(crate) fn has_new(&self) -> bool {
         self.had_new || self.summary.new
     }

@@ -18,13 +18,13 @@ impl Arrivals {
         self.fids.as_ref().map_or_else(Vec::new, |fids| fids.each().collect())
     }
 
-    /// Whether subflows have parts of the receive buffer to themselves, which the peer was told with its size.
+    /// True if subflows have parts of the receive buffer to themselves, which the peer was told with its size.
     #[inline]
     pub(crate) fn has_floors(&self) -> bool {
         self.fids.is_some()
     }
 
-    /// How many FIDs the peer has open, besides 0; `None` where subflows have no spaces of their own.
+    /// Number of FIDs that the peer has open, besides 0; `None` where subflows have no spaces of their own.
     pub(in crate::receiver) fn open_count(&self) -> Option<u8> {
         self.fids.as_ref().map(|fids| fids.open())
     }

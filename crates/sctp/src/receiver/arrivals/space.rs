@@ -1,4 +1,4 @@
-//! The receiving half of a sequence space: which numbers of the peer have arrived, and what must be acknowledged.
+//! The receiving half of a sequence space: the peer's numbers that have arrived, and the acknowledgements owed.
 
 pub(super) mod map;
 mod marks;
@@ -14,8 +14,9 @@ use marks::Marks;
 use selection::Selection;
 use timing::AckTiming;
 
-/// How far ahead of what has arrived a peer may number at least, however small the receive window is: who gives up a few messages
-/// each time its retransmission timer expires, and hears nothing, gives up more numbers than a window has bytes.
+/// Least distance from the highest number received up to which a peer's numbers are accepted, however small the
+/// receive window is: a peer that gives up a few messages each time its retransmission timer expires, and gets no
+/// answer, gives up more numbers than a window has bytes.
 const LEAST_REACH: u64 = 1 << 17;
 
 /// Numbers are unwrapped: 0 is the peer's Initial TSN.
@@ -31,13 +32,13 @@ pub(super) struct ReceiveSpace {
     pub(super) epoch: u8,
     /// Chunks that were new and came when one with a lower number was missing; it stops at 2^32 - 1.
     pub(super) out_of_order: u32,
-    /// On which path data came last: it is acknowledged there (RFC 9260, 6.2).
+    /// Path on which data came last: it is acknowledged there (RFC 9260, 6.2).
     pub(super) path: Option<PathId>,
-    /// When the highest number so far arrived (the extension SF tells the peer).
+    /// Time of arrival of the highest number so far (the extension SF tells the peer).
     pub(super) newest: Option<Instant>,
-    /// How its packets came, where they were ECN-capable.
+    /// ECN codepoints of its packets, where any was ECN-capable.
     pub(super) marks: Option<Box<Marks>>,
-    /// Where SACKs may leave gap blocks out, and some were there.
+    /// Choice of the gap blocks in SACKs that may leave some out; `None` before there were any.
     pub(super) selection: Option<Box<Selection>>,
 }
 
@@ -79,24 +80,25 @@ impl ReceiveSpace {
         self.base.add(seq as u32)
     }
 
-    /// Whether all that was acknowledged by gap blocks is still there, or has been passed since.
+    /// True if everything that gap blocks acknowledged is still there, or has been passed since.
     pub(super) fn has_dropped_nothing(&self) -> bool {
         self.selection.as_ref().is_none_or(|selection| selection.is_allowed(&self.received))
     }
 
-    /// The last TSN received in sequence: what a SACK or SHUTDOWN acknowledges.
+    /// The last TSN received in sequence: the Cumulative TSN Ack of a SACK or SHUTDOWN.
     // rfc9260:6.2-16
     pub(super) fn cumulative(&self) -> Tsn {
         self.base.add((self.received.next() as u32).wrapping_sub(1))
     }
 
-    /// The number that an honest peer has not reached yet: each takes a byte of the window at least. What is numbered from there on
-    /// was meant for another incarnation of the association (before a restart, or an SSN/TSN reset), or is an attempt.
+    /// The first number that an honest peer cannot have reached yet: each takes a byte of the window at least. A
+    /// chunk with that number or a higher one was meant for another incarnation of the association (before a restart,
+    /// or an SSN/TSN reset), or is forged.
     pub(super) fn reach(&self, receive_window: u32) -> u64 {
         self.received.end() + LEAST_REACH.max(u64::from(receive_window))
     }
 
-    /// Unwraps a TSN around what has been received; `None` before the peer's Initial TSN.
+    /// Unwraps a TSN around the numbers received; `None` before the peer's Initial TSN.
     pub(super) fn unwrap(&self, tsn: Tsn) -> Option<u64> {
         let reference = self.received.next();
         let distance = tsn.signed_distance_from(self.tsn_of(reference));

@@ -34,7 +34,8 @@ impl DeliveryOrder {
         &mut self.waiting
     }
 
-    /// Messages up to `number` that have not come never will. Those that have are delivered, and what waited for them.
+    /// Messages up to `number` that have not come never will. Those that have are delivered, and messages that waited
+    /// for them.
     pub(crate) fn skip(&mut self, stream: u16, number: u64, mut deliver: impl FnMut(Received)) {
         let next = self.next.at(stream);
         let passed = number.saturating_add(1);
@@ -68,17 +69,18 @@ impl DeliveryOrder {
         next.checked_add_signed(i64::from(ssn.wrapping_sub(next as u16) as i16))
     }
 
-    /// Whether that is the next message to deliver.
+    /// True if the message with this SSN is the next to deliver.
     pub(crate) fn is_next(&self, stream: u16, ssn: u16) -> bool {
         self.next(stream) as u16 == ssn
     }
 
-    /// Whether an ordered message with this number was delivered, or is here and waits.
+    /// True if an ordered message with this number was delivered, or is here and waits.
     pub(crate) fn knows(&self, stream: u16, number: u64) -> bool {
         number < self.next(stream) || self.waiting.has(stream, number)
     }
 
-    /// Takes a whole message that it does not know; `deliver` is called for it and for what waited for it, in order.
+    /// Takes a whole message that it does not know; `deliver` is called for it and for messages that waited for it,
+    /// in order.
     pub(in crate::receiver) fn add(
         &mut self,
         number: u64,

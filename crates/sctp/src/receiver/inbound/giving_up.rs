@@ -34,7 +34,8 @@ impl Inbound {
         was_quiet && !self.ready.is_quiet(stream)
     }
 
-    /// The peer gives up what is missing of DATA before `floor`, and the messages that it `lists` by stream and SSN.
+    /// The peer gives up the missing parts of DATA before `floor`, and the messages that it `lists` by stream and
+    /// SSN.
     pub(crate) fn give_up_before(
         &mut self,
         floor: u64,
@@ -45,12 +46,12 @@ impl Inbound {
         self.uncharge(bytes, pieces);
     }
 
-    /// The peer gives up what is missing of an ordered stream up to `ssn`: "immediately make available for delivery stream
-    /// sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6), and what waits behind
-    /// them. True when a message became ready where none was.
+    /// The peer gives up the missing messages of an ordered stream up to `ssn`: "immediately make available for
+    /// delivery stream sequence numbers earlier than or equal to the stream sequence number listed" (RFC 3758, 3.6),
+    /// and the messages that wait behind them. True when a message became ready where none was.
     // rfc3758:3.6-7 rfc3758:3.6-8
     pub(crate) fn skip_ssn(&mut self, stream: u16, ssn: u16) -> bool {
-        // How many messages are skipped: half of the numbers at most, or it is an old story.
+        // The number of messages that are skipped; above half of the numbers the report is old.
         let skipped = ssn.wrapping_sub(self.streams.next(stream)).wrapping_add(1);
         if skipped == 0 || skipped > 1 << 15 {
             return false;
@@ -60,7 +61,7 @@ impl Inbound {
         let next = next.at(stream);
         let mut left = skipped;
         while let Some((seq, waits)) = waiting.first_of(stream) {
-            // What waits is ahead of what is delivered: its distance needs no sign.
+            // Waiting messages are ahead of those delivered: the distance needs no sign.
             let ahead = (waits as u16).wrapping_sub(*next);
             if ahead > left {
                 break;
@@ -75,7 +76,7 @@ impl Inbound {
     }
 
     /// The next message of some streams (of all, if none is listed) has the number 0. Nothing of them can wait for another,
-    /// unless the peer left out numbers: that is given up, and so is what has begun and not ended.
+    /// unless the peer left out numbers: that is given up, and so is a message that has begun and not ended.
     // rfc6525:5.2.2-7
     // rfc8260:2-2
     pub(crate) fn reset_streams(&mut self, streams: &[u16], aborted: &mut Vec<Aborted>) {
@@ -122,7 +123,7 @@ impl Inbound {
         }
     }
 
-    /// Begins sequence spaces anew (restart); what is ready stays readable. Gives the bytes of what is not.
+    /// Begins sequence spaces anew (restart); messages that are ready stay readable. Returns the bytes of all others.
     pub(crate) fn restart(&mut self, aborted: &mut Vec<Aborted>) -> usize {
         let before = self.buffered_bytes;
         self.give_up_fragments(None, aborted);
@@ -130,7 +131,7 @@ impl Inbound {
         self.streams.next.clear();
         self.streams.waiting = Waiting::default();
         self.numbered = None;
-        // What is ready belongs to no space any more: none is charged for it.
+        // Messages that are ready belong to no space any more: none is charged for them.
         self.buffered_of_others.clear();
         self.ready.leave_spaces();
         self.apart = 0;

@@ -13,7 +13,7 @@ use super::numbers::Numbers;
 use super::partial_message::{
     Aborted, Inconsistent, Label, PIECE, PartialMessage, SPLIT, TOO_LONG, take_all,
 };
-use super::reassembly::{Arena, Taken};
+use super::reassembly::{Arena, DroppedChunks};
 use crate::encoding::DataChunk;
 use crate::ids::SpaceId;
 use crate::message::Received;
@@ -24,14 +24,14 @@ use crate::per_stream::PerStream;
 pub(crate) struct Piece<'a> {
     /// Sequence space that brought it.
     pub(crate) space: SpaceId,
-    /// Its unwrapped number in that.
+    /// Its unwrapped number in that sequence space.
     pub(crate) seq: u64,
     pub(crate) tsn: Tsn,
     pub(crate) stream: u16,
     pub(crate) mid: Mid,
     /// Fragment number; 0 in the first.
     pub(crate) fragment: u32,
-    /// Of the first fragment only.
+    /// Payload protocol identifier, which only the first fragment carries.
     pub(crate) ppid: u32,
     pub(crate) unordered: bool,
     pub(crate) immediate: bool,
@@ -65,7 +65,7 @@ pub(in crate::receiver) struct Finished {
     pub(in crate::receiver) message: Received,
     /// The numbers of its sequence space under which it came.
     pub(in crate::receiver) numbers: Numbers,
-    /// How many pieces were charged for it before its last chunk came.
+    /// Number of pieces charged for it before its last chunk came.
     pub(in crate::receiver) charged: usize,
 }
 
@@ -95,7 +95,7 @@ struct Assembly {
     of_two: bool,
     /// Fragments 0 to `next` - 1, in as far as they have not been handed over.
     partial: PartialMessage,
-    /// Under which numbers those came.
+    /// Numbers of the sequence space under which those fragments came.
     numbers: Numbers,
     next: u32,
     /// Fragments beyond a missing one, and their bytes.
@@ -119,10 +119,11 @@ fn loose_of((stream, unordered, number): Key) -> RangeInclusive<LooseKey> {
     (stream, unordered, number, 0)..=(stream, unordered, number, u32::MAX)
 }
 
-/// What is given up: the space that was charged, bytes and pieces.
+/// Charge of data that is given up: the space that was charged, bytes and pieces.
 pub(crate) type Freed = (SpaceId, usize, usize);
 
-/// Where the numbers of a stream stand: they wrap at 2^32, and are counted on from here.
+/// Highest numbers seen on a stream, unwrapped: Message Identifiers wrap at 2^32, and the next ones are unwrapped
+/// near these.
 #[derive(Debug, Default)]
 struct Near {
     ordered: u64,
@@ -167,7 +168,7 @@ impl Interleaved {
         self.held
     }
 
-    /// The peer gives up what is missing of messages up to `number`: what has come of them goes, too.
+    /// The peer gives up the missing parts of messages up to `number`: the fragments that have come go, too.
     pub(crate) fn give_up(
         &mut self,
         stream: u16,
@@ -184,7 +185,7 @@ impl Interleaved {
         self.forget(&keys, aborted)
     }
 
-    /// A stream is reset, or all: what has come of messages that are not whole is given up.
+    /// A stream is reset, or all: the fragments of messages that are not whole are given up.
     pub(crate) fn reset(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) -> Vec<Freed> {
         match stream {
             Some(stream) => {
@@ -225,8 +226,8 @@ impl Interleaved {
         unwrap(mid, near.map_or(0, |near| if unordered { near.unordered } else { near.ordered }))
     }
 
-    /// Whether a fragment goes on with an unordered message that was given up, and whose beginning is not here. (Ordered ones are told
-    /// by [`DeliveryOrder::knows`](super::delivery_order::DeliveryOrder::knows).)
+    /// True if a fragment goes on with an unordered message that was given up, and whose beginning is not here. (For
+    /// ordered messages see [`DeliveryOrder::knows`](super::delivery_order::DeliveryOrder::knows).)
     pub(crate) fn passes_over(&self, p: &Piece<'_>, number: u64) -> bool {
         let near = self.near.get(p.stream);
         p.unordered && !p.beginning && near.is_some_and(|near| number < near.given_up) && {
@@ -234,14 +235,14 @@ impl Interleaved {
         }
     }
 
-    /// Whether a fragment costs nothing or goes on where its message ends so far.
+    /// True if a fragment costs nothing or goes on where its message ends so far.
     pub(crate) fn is_next(&self, stream: u16, unordered: bool, number: u64, fragment: u32) -> bool {
         let assembly = self.assemblies.get(&(stream, unordered, number));
         fragment <= assembly.map_or(0, |assembly| assembly.next)
     }
 
     /// Messages of the TSN space whose fragments from the first on came above `seq`, and were not handed over: which, the highest number
-    /// under which they came, and what is charged for them.
+    /// under which they came, and the bytes charged for them.
     pub(in crate::receiver) fn begun_above(&self, seq: u64) -> impl Iterator<Item = (Key, u64, usize)> + '_ {
         let begun = self.of_first().filter(move |(_, a)| !a.partial.has_parts() && a.numbers.are_above(seq));
         begun.map(|(key, assembly)| (*key, assembly.numbers.highest(), assembly.partial.memory()))
@@ -264,7 +265,7 @@ impl Interleaved {
     }
 
     /// Drops the fragments of a message from the first on, to make room.
-    pub(in crate::receiver) fn forget_begun(&mut self, key: Key) -> Option<Taken> {
+    pub(in crate::receiver) fn forget_begun(&mut self, key: Key) -> Option<DroppedChunks> {
         let assembly = self.assemblies.get_mut(&key)?;
         let (partial, numbers) =
             (std::mem::take(&mut assembly.partial), std::mem::take(&mut assembly.numbers));
@@ -278,7 +279,7 @@ impl Interleaved {
     }
 
     /// Drops a fragment that has others missing before it, to make room.
-    pub(in crate::receiver) fn forget_loose(&mut self, key: Key, fragment: u32) -> Option<Taken> {
+    pub(in crate::receiver) fn forget_loose(&mut self, key: Key, fragment: u32) -> Option<DroppedChunks> {
         let assembly = self.assemblies.get_mut(&key)?;
         let (seq, payload) = self.loose.remove(&(key.0, key.1, key.2, fragment))?;
         assembly.loose -= 1;

@@ -1,4 +1,5 @@
-//! The numbers of a sequence space under which a message came: what counts as not received any more where the message is given up.
+//! The numbers of a sequence space under which a message came: they count as not received any more where the message
+//! is given up.
 
 use anabranch_transport::ranges::RangeSet;
 
@@ -6,7 +7,7 @@ use anabranch_transport::ranges::RangeSet;
 #[derive(Debug, Default)]
 pub(in crate::receiver) struct Numbers {
     start: u64,
-    /// So many from `start` on; 0: none at all.
+    /// Length of the run of numbers that begins at `start`; 0: there are none at all.
     len: u32,
     others: Option<Box<RangeSet>>,
 }
@@ -43,7 +44,7 @@ impl Numbers {
         self.others.as_ref().map_or(0, |others| 128 + 32 * others.len())
     }
 
-    /// Whether all of them are above `seq`.
+    /// True if all of them are above `seq`.
     pub(in crate::receiver) fn are_above(&self, seq: u64) -> bool {
         let others = self.others.as_ref().and_then(|others| others.first());
         self.len > 0 && self.start > seq && others.is_none_or(|(start, _)| start > seq)

@@ -76,7 +76,7 @@ impl Parked {
         rest.map_or(&[], |rest| &rest.0)
     }
 
-    /// Which space brought it, how long it is, and how many pieces it has: what it is charged by.
+    /// Its charge: the space that brought it, its bytes, and its number of pieces.
     pub(in crate::receiver) fn size(&self) -> (SpaceId, usize, usize) {
         let rest = self.rest();
         (self.space, self.first.len() + rest.iter().map(Bytes::len).sum::<usize>(), 1 + rest.len())
@@ -93,7 +93,7 @@ impl Parked {
         self.number
     }
 
-    /// Whether it is a part of a message.
+    /// True if it is a part of a message.
     pub(in crate::receiver) fn is_part(&self) -> bool {
         self.beside.as_ref().is_some_and(|beside| beside.part.is_some())
     }

@@ -18,10 +18,10 @@ pub(crate) struct Inconsistent(pub(crate) &'static str);
 /// messages cannot hold more than they advertise.
 pub(in crate::receiver) const PIECE: usize = 128;
 
-/// Pieces are made at least as long as what there is, up to this.
+/// Pieces are made at least as long as the data that is here, up to this.
 const LONGEST_PIECE: usize = 64 << 10;
 
-/// Takes out of a map what is at some keys.
+/// Takes the values at some keys out of a map.
 pub(in crate::receiver) fn take_all<K: Ord + Copy, V>(map: &mut BTreeMap<K, V>, keys: &[K]) -> Vec<(K, V)> {
     keys.iter().filter_map(|key| map.remove_entry(key)).collect()
 }
@@ -35,7 +35,7 @@ pub(in crate::receiver) struct Label {
     pub(in crate::receiver) immediate: bool,
     /// SSN or MID.
     pub(in crate::receiver) number: u32,
-    /// Of its first chunk.
+    /// TSN of its first chunk.
     pub(in crate::receiver) tsn: Tsn,
     /// Sequence space that is charged for it.
     pub(in crate::receiver) space: SpaceId,
@@ -101,7 +101,7 @@ impl PartialMessage {
         Self { open, held: payload.len(), fragments: 1, ..Self::default() }
     }
 
-    /// Gives back the room that is reserved beyond what is here.
+    /// Gives back the room that is reserved beyond the data that is here.
     pub(in crate::receiver) fn trim(&mut self) {
         self.open.shrink_to_fit();
     }
@@ -116,7 +116,7 @@ impl PartialMessage {
         self.fragments
     }
 
-    /// Room that is reserved beyond what is here, for tests.
+    /// Room that is reserved beyond the data that is here, for tests.
     #[cfg(test)]
     pub(in crate::receiver) fn capacity(&self) -> usize {
         self.open.capacity()
@@ -142,7 +142,7 @@ impl PartialMessage {
             return Err(TOO_LONG);
         }
         if self.open.capacity() - self.open.len() < payload.len() {
-            // A new piece, not a larger buffer: partial would copy what is there.
+            // A new piece, not a larger buffer: partial would copy the data that is there.
             let room = self.held.max(payload.len()).min(LONGEST_PIECE).max(payload.len());
             self.close_piece();
             self.open = Vec::with_capacity(room);
@@ -170,7 +170,7 @@ impl PartialMessage {
 
     fn close_piece(&mut self) {
         if !self.open.is_empty() {
-            // What is kept is what is charged.
+            // The charge counts payload: memory beyond it is freed where it is more than the payload itself.
             if self.open.capacity() - self.open.len() > self.open.len() {
                 self.open.shrink_to_fit();
             }
@@ -204,7 +204,7 @@ impl PartialMessage {
         label.received(part, first, rest)
     }
 
-    /// Whether the user has had something of it.
+    /// True if the user has had a part of it.
     pub(in crate::receiver) fn has_parts(&self) -> bool {
         self.number.is_some()
     }

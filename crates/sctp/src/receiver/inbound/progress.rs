@@ -1,10 +1,10 @@
-//! Whether what waits for something that is not here can go on.
+//! Progress of data that waits for chunks that are not here.
 
 use super::Inbound;
 use crate::receiver::inbound::refused::Refused;
 
 impl Inbound {
-    /// Whether whole messages wait for others of their stream.
+    /// True if whole messages wait for others of their stream.
     pub(crate) fn waits_for_earlier(&self) -> bool {
         !self.streams.waiting.is_empty()
             || self.numbered.as_ref().is_some_and(|numbered| numbered.order.held() > 0)

@@ -18,8 +18,8 @@ pub(in crate::receiver) struct Ready {
     by_stream: Option<Box<ByStream>>,
 }
 
-/// Messages that the user may take, with an index: taking a message from anywhere costs the logarithm of how many wait, and nothing that waits on
-/// other streams is looked at.
+/// Messages that the user may take, with an index: taking a message from anywhere costs the logarithm of the number
+/// that wait, and messages that wait on other streams are not looked at.
 #[derive(Debug, Default)]
 pub(in crate::receiver) struct ByStream {
     /// By stream, and by place in the order of delivery.
@@ -31,18 +31,19 @@ pub(in crate::receiver) struct ByStream {
 }
 
 impl Ready {
-    /// How many there are.
+    /// Number of messages and parts.
     pub(in crate::receiver) fn len(&self) -> usize {
         self.queue.len() + self.by_stream.as_ref().map_or(0, |all| all.messages.len())
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[inline]
     pub(in crate::receiver) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.by_stream.as_ref().is_none_or(|all| all.messages.is_empty())
     }
 
-    /// Whether a message on `stream` is news to the user: there is none, or none of the stream where he reads streams alone.
+    /// True if a message on `stream` would be news to the user: there is none, or none of the stream where the user
+    /// reads streams alone.
     #[inline]
     pub(in crate::receiver) fn is_quiet(&self, stream: u16) -> bool {
         self.queue.is_empty() && self.by_stream.as_ref().is_none_or(|all| Self::has_none_of(all, stream))
@@ -111,7 +112,7 @@ impl Ready {
         self.by_stream.as_mut()?.pop_from(stream)
     }
 
-    /// Whether the user reads streams alone.
+    /// True if the user reads streams alone.
     pub(in crate::receiver) fn is_by_stream(&self) -> bool {
         self.by_stream.is_some()
     }
@@ -129,7 +130,7 @@ impl Ready {
         }
     }
 
-    /// Of each: which space brought it, how long it is, and how many pieces it has.
+    /// The charge of each: the space that brought it, its bytes, and its number of pieces.
     pub(in crate::receiver) fn sizes(&self) -> impl Iterator<Item = (SpaceId, usize, usize)> + '_ {
         let parked = self.by_stream.iter().flat_map(|all| all.messages.values());
         let queued = self.queue.iter().map(|message| (message.space, message.len(), message.count()));

@@ -21,13 +21,13 @@ pub(crate) struct Arrived<'a> {
     pub(crate) immediate: bool,
     pub(crate) beginning: bool,
     pub(crate) ending: bool,
-    /// Whether the TSN before has arrived, and the one after.
+    /// True if the TSN before has arrived (`before`), and the one after (`after`).
     pub(crate) before: bool,
     pub(crate) after: bool,
     pub(crate) payload: &'a [u8],
 }
 
-/// Where a fragment belongs.
+/// The message that a fragment belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// To a message that goes on or begins.
@@ -36,7 +36,7 @@ enum Place {
     GivenUp,
 }
 
-/// A whole message with what the stream needs to order it.
+/// A whole message with the numbers that its stream needs to order it.
 #[derive(Debug)]
 pub(crate) struct Whole {
     /// Unwrapped TSN of its first fragment.
@@ -45,7 +45,7 @@ pub(crate) struct Whole {
     pub(crate) end_seq: u64,
     pub(crate) ssn: u16,
     pub(crate) message: Received,
-    /// How many pieces less than before are to be charged, now that it is whole.
+    /// Number of pieces to be charged less than before, now that it is whole.
     pub(crate) freed: usize,
 }
 
@@ -117,8 +117,9 @@ pub(crate) struct Reassembly {
     tail: Option<u64>,
 }
 
-/// Something that was taken back: the numbers under which it came, as `start..end`, and the bytes and pieces that were charged for it.
-pub(crate) type Taken = (Vec<(u64, u64)>, usize, usize);
+/// Data that was taken back: the numbers under which it came, as `start..end`, and the bytes and pieces that were
+/// charged for it.
+pub(crate) type DroppedChunks = (Vec<(u64, u64)>, usize, usize);
 
 /// The outcome of one of several chunks of a message.
 #[derive(Debug)]
@@ -242,7 +243,7 @@ impl Reassembly {
         Ok(Joined::Waits)
     }
 
-    /// The peer has given up what is missing before `floor`: "The receiver MUST remove any partially reassembled message, which
+    /// The peer has given up the missing chunks before `floor`: "The receiver MUST remove any partially reassembled message, which
     /// is still missing one or more TSNs earlier than or equal to the new cumulative TSN point" (RFC 3758, 3.6). Bytes and
     /// pieces that were charged.
     ///
@@ -283,7 +284,7 @@ impl Reassembly {
                 run.next_seq
             });
         }
-        // What has no beginning misses the number before its first fragment.
+        // An orphan lacks the number before it.
         while let Some(entry) = self.orphans.first_entry().filter(|entry| *entry.key() < floor) {
             bytes += entry.remove().payload.len();
             pieces += 1;
@@ -334,7 +335,7 @@ impl Reassembly {
         (bytes, pieces)
     }
 
-    /// Whether a fragment goes on with a message that was given up: nothing is kept of it.
+    /// True if a fragment goes on with a message that was given up: nothing is kept of it.
     pub(crate) fn passes_over(&self, c: &Arrived<'_>) -> bool {
         !c.beginning && self.tail == Some(c.seq) && self.run_before(c.seq).is_none()
     }
@@ -347,7 +348,8 @@ impl Reassembly {
             .or_else(|| self.waiting.get(&seq).map(|run| &**run))
     }
 
-    /// Which message a fragment goes on with, if it does: stream, SSN, TSN of the first fragment; `None` for an unordered one.
+    /// Identity of the message that a fragment goes on with, if it does: stream, SSN, TSN of the first fragment;
+    /// `None` inside for an unordered one.
     pub(crate) fn goes_on_with(&self, seq: u64) -> Option<Option<(u16, u16, u64)>> {
         let run = self.run_before(seq)?;
         Some((!run.unordered).then_some((run.stream, run.ssn, run.first_seq)))
@@ -359,8 +361,9 @@ impl Reassembly {
         run.map_or(0, |run| run.partial.held())
     }
 
-    /// What is here of the message that the fragment `seq` has just made grow, if `may_go`: its stream, SSN, and the TSN
-    /// of its first fragment are looked at where it is ordered. With how many pieces less are to be charged.
+    /// Takes the part that is here of the message which the fragment `seq` has just made grow, if `may_go`, which is
+    /// asked with stream, SSN and the TSN of the first fragment where the message is ordered. With it the number of
+    /// pieces to be charged less.
     pub(crate) fn part(
         &mut self,
         seq: u64,
@@ -378,7 +381,7 @@ impl Reassembly {
         Some((part, freed))
     }
 
-    /// Gives up what there is of a stream, or of all: bytes and pieces that were charged.
+    /// Gives up all data of a stream, or of all: bytes and pieces that were charged.
     pub(crate) fn give_up(&mut self, stream: Option<u16>, aborted: &mut Vec<Aborted>) -> (usize, usize) {
         let (mut bytes, mut pieces) = (0, 0);
         let listed = |of: u16| stream.is_none_or(|stream| stream == of);
@@ -414,12 +417,13 @@ impl Reassembly {
         of_runs.chain(of_orphans).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// Fragments above `seq` whose predecessor is missing, and what is charged for each.
+    /// Fragments above `seq` whose predecessor is missing, each with its charge.
     pub(crate) fn orphans_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
         self.orphans.range(seq + 1..).map(|(at, orphan)| (*at, orphan.payload.len() + PIECE))
     }
 
-    /// Messages that begin above `seq` and of which nothing was handed over: the number that each waits for, and what is charged for it.
+    /// Messages that begin above `seq` and of which nothing was handed over: the number that each waits for, and its
+    /// charge.
     pub(crate) fn runs_above(&self, seq: u64) -> impl Iterator<Item = (u64, usize)> + '_ {
         let runs = self.current.iter().chain(self.waiting.range(seq + 1..).map(|(_, run)| &**run));
         let untouched = runs.filter(move |run| run.first_seq > seq && !run.partial.has_parts());
@@ -427,7 +431,7 @@ impl Reassembly {
     }
 
     /// Drops the message that waits for `next`, to make room: the numbers under which it came, and the bytes and pieces that were charged.
-    pub(crate) fn forget_run(&mut self, next: u64) -> Option<Taken> {
+    pub(crate) fn forget_run(&mut self, next: u64) -> Option<DroppedChunks> {
         let run = self.take_run(next)?;
         self.unfinished -= 1;
         self.held -= run.memory();
@@ -442,9 +446,10 @@ impl Reassembly {
         Some(orphan.payload.len())
     }
 
-    /// "An endpoint ... MUST reassemble ... fragments" by their B and E bits and consecutive TSNs (6.9, 3.3.1): behind a
-    /// fragment that is not the last of its message comes a further one, and behind a last one a beginning. What arrives is
-    /// compared with both neighbours, so the order of arrival does not matter. What cannot be right would wait for ever.
+    /// "An endpoint ... MUST reassemble ... fragments" by their B and E bits and consecutive TSNs (6.9, 3.3.1):
+    /// behind a fragment that is not the last of its message comes a further one, and behind a last one a beginning.
+    /// A fragment is compared with both neighbours, so the order of arrival does not matter. A fragment that
+    /// contradicts them would wait for ever.
     #[inline]
     fn check_neighbours(&self, c: &Arrived<'_>) -> Result<Place, Inconsistent> {
         let grows = self.current.as_ref().is_some_and(|run| run.next_seq == c.seq);
@@ -505,7 +510,7 @@ impl Reassembly {
     }
 
     fn open_run(&self, c: &Arrived<'_>) -> Run {
-        // At most 64 KiB ahead of what has arrived, and for one message only: a hint must not let a peer make us
+        // At most 64 KiB ahead of the data that has arrived, and for one message only: a hint must not let a peer make us
         // reserve memory by beginning many.
         let alone = self.current.is_none() && self.waiting.is_empty();
         let room = if alone { self.expected.clamp(c.payload.len(), 64 << 10) } else { c.payload.len() };

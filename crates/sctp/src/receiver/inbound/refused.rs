@@ -1,4 +1,5 @@
-//! A chunk for which there is no room, and that is sent again and again: since when, how often, and what other spaces have brought meanwhile.
+//! A chunk for which there is no room, and that is sent again and again: the time of the first refusal, the number of
+//! refusals, and the progress of other spaces meanwhile.
 
 use anabranch_base::{Duration, Instant};
 
@@ -18,8 +19,8 @@ pub(in crate::receiver) struct Refused {
 }
 
 impl Refused {
-    /// It was refused: how often so far. While one space stands still the chunks of another do not count, unless the first was not heard
-    /// of for `long`.
+    /// Counts a refusal, and returns the number so far. While one space stands still the chunks of another do not
+    /// count, unless the first was not heard of for `long`.
     pub(in crate::receiver) fn is_again(
         &mut self,
         now: Instant,
@@ -39,8 +40,9 @@ impl Refused {
         self.times
     }
 
-    /// Whether what it waits for cannot be under way: for `least`, no other space has brought anything, or has brought all that
-    /// could be under way, as each chunk takes a byte of a window at least. If not it begins anew.
+    /// True if the chunks that it waits for cannot be under way: for `least`, no other space has brought anything, or
+    /// has brought all that could be under way, as each chunk takes a byte of a window at least. If not the count
+    /// begins anew.
     pub(in crate::receiver) fn is_proof(&mut self, now: Instant, least: Duration, window: u64) -> bool {
         if now.saturating_since(self.since) < least {
             return false;
@@ -89,9 +91,9 @@ mod tests {
         assert!(!refuse(&mut refused, 0, 20, |_| 5));
         let at = |secs| Instant::ZERO + Duration::from_secs(secs);
         assert_eq!(refused.is_again(at(1150), (SpaceId::FIRST, 5), vec![5, 7], LONG), 0);
-        // That one is not sent any more.
+        // The chunk of the other space is not sent any more.
         assert_eq!(refused.is_again(at(1600), (SpaceId::FIRST, 5), vec![5, 7], LONG), 1);
-        // It was taken.
+        // The refused chunk was taken in the end.
         assert_eq!(refused.is_again(at(1601), (SpaceId::at(1), 7), vec![6, 7], LONG), 1);
     }
 

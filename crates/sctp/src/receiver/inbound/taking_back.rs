@@ -26,7 +26,7 @@ enum What {
     Numbered(u16, u64),
     /// The fragments from the first on of a message with a number of its own.
     Begun(Key),
-    /// One that has others missing before it.
+    /// A fragment of a message with a number of its own, which has others missing before it.
     Loose(Key, u32),
 }
 

@@ -28,12 +28,12 @@ pub(in crate::receiver) struct Waiting {
     messages: BTreeMap<(u16, u64), Box<Waits>>,
     /// Bytes that are charged for them.
     held: usize,
-    /// Of this, for the numbers of those that others have stood between.
+    /// Bytes of `held` that are charged for numbers, of messages whose numbers do not follow each other.
     apart: usize,
 }
 
 impl Waiting {
-    /// Whether nothing waits, the common case.
+    /// True if nothing waits, the common case.
     #[inline]
     pub(in crate::receiver) fn is_empty(&self) -> bool {
         self.messages.is_empty()
@@ -57,7 +57,7 @@ impl Waiting {
         Some((key.1, waits.message.number()))
     }
 
-    /// Whether a message of a stream waits under this number.
+    /// True if a message of a stream waits under this number.
     pub(in crate::receiver) fn has(&self, stream: u16, number: u64) -> bool {
         !self.messages.is_empty() && self.messages.contains_key(&(stream, number))
     }
@@ -71,13 +71,13 @@ impl Waiting {
         self.messages.insert(key, Box::new(waits));
     }
 
-    /// It waits no more.
+    /// Takes a message out, which waits no more.
     pub(in crate::receiver) fn remove(&mut self, stream: u16, number: u64) -> Option<Received> {
         self.take_back(stream, number).map(|(message, _)| message)
     }
 
     /// Messages of the TSN space that came under numbers above `seq` alone, and of which no part was handed over: stream, number, the highest
-    /// under which it came, and what is charged for it.
+    /// under which it came, and its charge.
     pub(in crate::receiver) fn above(&self, seq: u64) -> impl Iterator<Item = (u16, u64, u64, usize)> + '_ {
         let all = self.messages.iter().filter(move |(_, waits)| {
             let of_first = waits.message.size().0 == SpaceId::FIRST && !waits.message.is_part();

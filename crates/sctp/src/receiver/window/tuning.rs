@@ -1,4 +1,5 @@
-//! How far a receive window grows: with what the user reads in a round trip, within a limit of the association and one of the endpoint.
+//! Growth of a receive window: with the amount that the user reads in a round trip, within a limit of the association
+//! and one of the endpoint.
 
 use std::sync::Arc;
 
@@ -16,16 +17,17 @@ pub(super) struct Tuning {
     rate: Autotune,
     /// The window that the association began with, bytes.
     first: u32,
-    /// Its share of the endpoint's limit, for the bytes beyond that.
+    /// Its share of the endpoint's limit, for the bytes beyond `first`.
     share: Option<Share>,
-    /// When a round trip was asked for last, and what had been read and sent by then, bytes: for a side that sends no data.
+    /// Time at which a round trip was asked for last, and the bytes read and sent by then: for a side that sends no
+    /// data.
     asked: (Instant, u64, u64),
-    /// The round trip that the answer came to.
+    /// The round trip that the last answered HEARTBEAT has measured.
     answer: Option<Duration>,
 }
 
 impl Tuning {
-    /// Of a `window` that may grow up to `most` bytes, for packets of so many bytes.
+    /// Tuning of a `window` that may grow up to `most` bytes, for packets of so many bytes.
     pub(super) fn new(
         now: Instant,
         window: u32,
@@ -47,13 +49,14 @@ impl Tuning {
         self.answer = (self.asked.2 == sent).then_some(rtt);
     }
 
-    /// Whether a round trip of so long, or of as long as was known last, is not over yet.
+    /// True if a round trip of so long, or of as long as was known last, is not over yet.
     #[inline]
     pub(super) fn is_within(&self, now: Instant, rtt: Option<Duration>) -> bool {
         self.rate.is_within(now, rtt)
     }
 
-    /// So many bytes have been read by now, of a `window` of that size: how large it shall be, if a round trip is over.
+    /// So many bytes have been read by now, of a `window` of that size. The size that it shall have, if a round trip
+    /// is over.
     pub(super) fn on_read(
         &mut self,
         now: Instant,
@@ -69,8 +72,8 @@ impl Tuning {
         (self.rate.rounds() != before).then_some(wanted)
     }
 
-    /// Whether a HEARTBEAT shall measure the round trip: only data that is acknowledged does it otherwise, and none was sent while a whole `window`
-    /// was read. At most one a second.
+    /// True if a HEARTBEAT shall measure the round trip: otherwise only data that is acknowledged does, and none was
+    /// sent while a whole `window` was read. At most one a second.
     pub(super) fn asks(&mut self, now: Instant, read: u64, sent: u64, window: u64) -> bool {
         let (at, read_then, sent_then) = self.asked;
         if sent != sent_then {
@@ -85,16 +88,17 @@ impl Tuning {
         due
     }
 
-    /// The size that the endpoint lets a `window` have that shall be of `wanted` bytes; less where the endpoint's limit `is_tight`.
-    pub(super) fn grant(&mut self, window: u32, wanted: u64, is_tight: bool) -> u32 {
+    /// The size that the endpoint grants a `window` that shall be of `wanted` bytes; with `near_limit`, when little
+    /// is left of the endpoint's budget, no more than the reading rate needs.
+    pub(super) fn grant(&mut self, window: u32, wanted: u64, near_limit: bool) -> u32 {
         let first = u64::from(self.first);
-        let wanted = if is_tight { self.rate.needed().min(wanted).max(first) } else { wanted };
+        let wanted = if near_limit { self.rate.needed().min(wanted).max(first) } else { wanted };
         let granted = match &mut self.share {
             Some(share) => first + share.resize(wanted.saturating_sub(first)),
             None => wanted,
         };
         let granted = u32::try_from(granted).unwrap_or(u32::MAX);
-        // What the peer was offered is not taken back; and what is offered counts until it is gone.
+        // An offer to the peer is not taken back; and the offered bytes count until they are used.
         if granted < window
             && let Some(share) = &mut self.share
         {
@@ -103,7 +107,7 @@ impl Tuning {
         granted
     }
 
-    /// The window has shrunk to so many bytes: what it had beyond them is free for others.
+    /// The window has shrunk to so many bytes: its bytes beyond them are free for others.
     pub(super) fn give_back(&mut self, window: u32) {
         if let Some(share) = &mut self.share {
             share.resize(u64::from(window.saturating_sub(self.first)));

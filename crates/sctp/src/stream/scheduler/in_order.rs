@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 pub(crate) struct InOrder {
     /// The stream whose turn it is.
     stream: u16,
-    /// How many of its messages come one after the other; 0 only where nothing waits.
+    /// Number of its messages that come one after the other; 0 only where nothing waits.
     messages: usize,
-    /// What came after them: streams, and how many messages in a row.
+    /// Messages behind them: streams, each with its number of messages in a row.
     later: VecDeque<(u16, usize)>,
 }
 
@@ -41,7 +41,7 @@ impl InOrder {
         (self.messages > 0).then_some(self.stream)
     }
 
-    /// That message has left.
+    /// The message that came first has left.
     #[inline]
     pub(super) fn pop(&mut self) {
         self.messages = self.messages.saturating_sub(1);

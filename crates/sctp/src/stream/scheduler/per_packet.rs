@@ -10,9 +10,9 @@ pub(crate) struct PerPacket {
     turns: VecDeque<u16>,
     /// A chunk of the stream in front is in the packet being filled.
     used: bool,
-    /// That stream may be left when the packet ends.
+    /// The stream in front may be left when the packet ends.
     may_change: bool,
-    /// That stream has nothing more to say: the packet takes no other chunks.
+    /// The stream in front has nothing more to send: the packet takes no other chunks.
     closed: bool,
 }
 

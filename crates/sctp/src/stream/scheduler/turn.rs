@@ -1,4 +1,4 @@
-//! What all schedulers are told: which chunk has left, and the values of streams.
+//! Input of all schedulers: the chunk that has left, and the values of streams.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ pub(crate) struct Left {
     pub(crate) stream: u16,
     /// User data, bytes.
     pub(crate) bytes: usize,
-    /// Whether the chunk was the last of its message.
+    /// True if the chunk was the last of its message.
     pub(crate) ending: bool,
     /// Its stream has more to say, be it of this message or of another.
     pub(crate) more: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// Whether another stream may speak now.
+    /// True if another stream may speak now.
     pub(super) fn may_change(self) -> bool {
         self.ending || self.interleaves
     }

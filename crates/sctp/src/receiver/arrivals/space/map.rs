@@ -31,7 +31,7 @@ impl ReceiveMap {
         self.next
     }
 
-    /// Whether something is missing below the highest that arrived.
+    /// True if something is missing below the highest number that arrived.
     pub(in crate::receiver::arrivals) fn has_holes(&self) -> bool {
         !self.islands.is_empty()
     }
@@ -121,7 +121,7 @@ impl ReceiveMap {
         self.islands.containing(seq)
     }
 
-    /// Whether the offset of an island fits 16 bits.
+    /// True if the offset of an island fits 16 bits.
     pub(in crate::receiver::arrivals) fn is_listable(&self, (start, _): (u64, u64)) -> bool {
         start - self.next < u64::from(u16::MAX)
     }
@@ -151,7 +151,7 @@ impl ReceiveMap {
         self.work
     }
 
-    /// `start..end`, above what has arrived in sequence, counts as not received any more (6.2: "drop the largest TSN held for
+    /// `start..end`, above the numbers that have arrived in sequence, counts as not received any more (6.2: "drop the largest TSN held for
     /// reordering").
     // rfc9260:6.2-27
     pub(in crate::receiver::arrivals) fn forget(&mut self, start: u64, end: u64) {

@@ -15,7 +15,7 @@ pub(in crate::receiver::arrivals) struct Selection {
     /// The numbers that arrived last while something was missing; a ring.
     recent: [u64; RECENT],
     newest: usize,
-    /// Where the next turn goes on.
+    /// Number at which the next list of blocks begins.
     turn: u64,
     /// A number below this was dropped again after it had been acknowledged: only a SACK that lists all blocks takes it back.
     taken_back: u64,
@@ -42,7 +42,7 @@ impl Selection {
         self.taken_back = self.taken_back.max(seq + 1);
     }
 
-    /// Whether a SACK may leave blocks out.
+    /// True if a SACK may leave blocks out.
     pub(in crate::receiver::arrivals) fn is_allowed(&self, received: &ReceiveMap) -> bool {
         received.next() >= self.taken_back
     }
@@ -67,7 +67,7 @@ impl Selection {
                 }
             }
         }
-        // What no offset reaches is behind all others: nothing is gained by looking at it.
+        // Blocks that no 16-bit offset reaches are behind all others: the search stops at the first of them.
         let listable = |block: &(u64, u64)| received.is_listable(*block);
         let start = self.turn;
         let after = received.islands_from(start).take_while(listable);
@@ -154,8 +154,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever arrives: a list has blocks of the map alone, in order, no more than asked for, and after as many SACKs as it takes to go
-        /// round every block was in one.
+        /// For any arrivals, a list has blocks of the map alone, in order, no more than asked for; and after as many
+        /// SACKs as one turn through all blocks takes, every block was in one.
         #[test]
         fn every_block_is_listed_before_long(
             arrivals in prop::collection::vec(0_u64..400, 1..200),

@@ -40,7 +40,7 @@ pub(in crate::receiver::arrivals) struct AckPolicy {
 }
 
 impl AckPolicy {
-    /// As it is configured.
+    /// The policy of a configuration.
     #[inline]
     pub(in crate::receiver::arrivals) fn of(config: &Config) -> Self {
         Self {
@@ -139,7 +139,7 @@ impl AckTiming {
         }
     }
 
-    /// Whether any data has ever come.
+    /// True if any data has ever come.
     pub(in crate::receiver::arrivals) fn has_started(&self) -> bool {
         self.started
     }
@@ -148,7 +148,7 @@ impl AckTiming {
         self.now
     }
 
-    /// Whether received data waits for its acknowledgement: a SACK rides with any packet that leaves.
+    /// True if received data waits for its acknowledgement: a SACK rides with any packet that leaves.
     pub(in crate::receiver::arrivals) fn is_pending(&self) -> bool {
         self.now || self.packets > 0
     }

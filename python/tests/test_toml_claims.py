@@ -5,7 +5,7 @@ import json
 import pytest
 
 from anabranch_lab import cli
-from anabranch_lab.judge import claims, declared, experiment, grades
+from anabranch_lab.judge import claims, experiment, grades, toml_claims
 from anabranch_lab.plan import folders
 from anabranch_lab.plan.plan import PlanError
 from anabranch_lab.run import campaign
@@ -93,7 +93,7 @@ def claim(folder, parts, head="", **more):
         f'[[claim]]\nid = "X-1"\nstatement = "It is so."\n{head}\nparts = [\n  {parts}\n]\n'
     )
     results = Results(folders.load(folder), folder / "out", code="made-up", **more)
-    declared.check(results.plan, folders.study_of(results.plan).claims)
+    toml_claims.check(results.plan, folders.study_of(results.plan).claims)
     campaign.run([Schedule(results, simulate)], campaign.Threads(1))
     return experiment.analyse(results)
 

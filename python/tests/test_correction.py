@@ -2,7 +2,7 @@
 
 import math
 
-from anabranch_lab.judge import grades, together
+from anabranch_lab.judge import correction, grades
 from anabranch_lab.judge.claims import ClaimBuilder
 from anabranch_lab.judge.comparison import Signs
 from anabranch_lab.plan.catalogue import OWN, Entry, Expected
@@ -33,7 +33,7 @@ def test_what_is_clear_stays_and_what_is_narrow_becomes_open():
     # By itself 2.5 standard errors are enough (p = 0.034), among twenty they are not.
     every = claims(clear(2.5), *(clear(20.0) for _ in range(10)), *(clear(2.5) for _ in range(9)))
     assert {claim.grade for claim in every} == {grades.A}
-    found = together.grade(every)
+    found = correction.grade(every)
     assert [found[f"X-{n}"] for n in range(1, 11)] == [grades.A] * 10
     assert found["X-0"] == found["X-15"] == grades.C
 
@@ -48,10 +48,10 @@ def test_one_claim_by_itself_keeps_its_grade():
         Signs(Sample(tuple(range(12)), (1.0,) * 12)),
     ):
         (claim,) = claims(measured)
-        assert together.grade([claim]) == {claim.id: claim.grade}, measured
+        assert correction.grade([claim]) == {claim.id: claim.grade}, measured
 
 
 def test_what_has_too_few_seeds_stays_unjudged():
     (claim,) = claims(Estimate(5.0, 0.1, 3, 0.04, LEAST))
     assert claim.grade == grades.NOT_JUDGED
-    assert together.grade([claim, *claims(clear(20.0))[:0]]) == {claim.id: grades.NOT_JUDGED}
+    assert correction.grade([claim, *claims(clear(20.0))[:0]]) == {claim.id: grades.NOT_JUDGED}

@@ -118,7 +118,7 @@ def _compared(part: Expected, where: str) -> None:
         raise PlanError(f"{where}: `sign` is about the difference of two points: `A - B`")
 
 
-def declared(entry: Entry) -> bool:
+def is_one(entry: Entry) -> bool:
     """Whether a claim says itself what is measured."""
     return any(part.measure for part in entry.parts)
 
@@ -128,7 +128,7 @@ def check(plan: Plan, entries: Mapping[str, Entry]) -> None:
     short = plan.name.rpartition("/")[2]
     alone = not (plan.folder / "analysis.py").is_file()
     for entry in entries.values():
-        if entry.experiment == short and (alone or declared(entry)):
+        if entry.experiment == short and (alone or is_one(entry)):
             asked(plan, entry)
 
 

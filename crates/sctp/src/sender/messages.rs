@@ -1,0 +1,77 @@
+//! The messages of the user, from when they are handed in until they are acknowledged, given up or handed back.
+
+use std::sync::Arc;
+
+use super::format::Format;
+use super::lane_coupling::LaneCoupling;
+use super::send_buffer::SendBuffer;
+use super::special_messages::SpecialMessages;
+use super::stream_map::StreamMap;
+use super::tables::Tables;
+use crate::context::Context;
+use crate::error::SendError;
+use crate::ids::SubflowId;
+use crate::stream::numbering::Numbering;
+
+/// Everything that holds a message, or says what becomes of it: streams and their numbers, queues and flights, the send buffer, and
+/// what is kept of messages with options. The sender lends it for one call.
+pub(crate) struct Messages<'a> {
+    pub(super) tables: &'a mut Tables,
+    pub(super) stream_map: &'a mut StreamMap,
+    pub(super) numbering: &'a mut Numbering,
+    pub(super) buffer: &'a mut SendBuffer,
+    pub(super) special: &'a mut SpecialMessages,
+    /// A message after a pause may find other windows than those of before.
+    pub(super) coupling: &'a mut LaneCoupling,
+    pub(super) format: Format,
+}
+
+impl Messages<'_> {
+    /// The same for a call of its own, which needs it in memory: messages that need no such call do not pay for it.
+    #[allow(clippy::inline_always, reason = "in front of rare calls only; measured")]
+    #[inline(always)]
+    pub(super) fn lend(&mut self) -> Messages<'_> {
+        Messages {
+            tables: self.tables,
+            stream_map: self.stream_map,
+            numbering: self.numbering,
+            buffer: self.buffer,
+            special: self.special,
+            coupling: self.coupling,
+            format: self.format,
+        }
+    }
+
+    /// Messages on a stream leave on a subflow from now on.
+    pub(crate) fn move_stream(&mut self, cx: &Context, stream: u16, to: SubflowId) {
+        self.stream_map.move_stream(self.tables, cx, stream, to);
+    }
+
+    /// Streams on which messages may be sent, from now on.
+    pub(crate) fn set_streams(&mut self, streams: u16) {
+        self.stream_map.set_streams(streams);
+    }
+
+    /// Sets the value (priority or weight) of a stream for the scheduling of streams.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub(crate) fn set_stream_value(
+        &mut self,
+        cx: &mut Context,
+        stream: u16,
+        value: u16,
+    ) -> Result<(), SendError> {
+        if stream >= self.stream_map.streams() {
+            return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
+        }
+        // Subflows that are opened later begin with it, too.
+        let values = &mut Arc::make_mut(&mut cx.config).streams.values;
+        values.retain(|(id, _)| *id != stream);
+        values.push((stream, value));
+        for subflow in self.tables.subflows.rows_mut() {
+            subflow.out.set_stream_value(stream, value);
+        }
+        Ok(())
+    }
+}

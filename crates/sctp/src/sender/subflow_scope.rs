@@ -1,0 +1,21 @@
+//! Owners that change when subflows come and go.
+
+use super::ecn::EcnSender;
+use super::format::Format;
+use super::lane_coupling::LaneCoupling;
+use super::peer_window::PeerWindow;
+use super::scheduler::SubflowScheduler;
+use super::stream_map::StreamMap;
+use super::tables::Tables;
+
+/// Subflows as they are opened, moved into spaces of their own and closed: their rows, which streams they have, how they share, and the
+/// FIDs under which they send. The sender lends it for one call.
+pub(crate) struct SubflowChanges<'a> {
+    pub(super) tables: &'a mut Tables,
+    pub(super) stream_map: &'a mut StreamMap,
+    pub(super) scheduler: &'a mut SubflowScheduler,
+    pub(super) peer: &'a mut PeerWindow,
+    pub(super) coupling: &'a mut LaneCoupling,
+    pub(super) ecn: &'a mut EcnSender,
+    pub(super) format: Format,
+}
