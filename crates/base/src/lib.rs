@@ -27,7 +27,7 @@ mod time;
 mod trace;
 pub mod units;
 
-pub use cold_path::{cold_path, cold_path as rare};
+pub use cold_path::cold_path;
 pub use datagram::{Dscp, Ecn, Meta, Transmit};
 pub use rng::Rng;
 pub use secret::SecretRng;

@@ -1,6 +1,6 @@
 //! Control chunks on their way out: those that leave in a packet, and their order.
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 use anabranch_wire::chunk::{
     CookieAck, CookieEcho, Heartbeat, HeartbeatKind, Pad, Shutdown, ShutdownAck, ShutdownComplete, heartbeat,
 };
@@ -65,7 +65,7 @@ pub(super) fn write_control(
 ) -> bool {
     let repeats_answer = with_data && from.reconfig.as_ref().is_some_and(|r| r.repeats_answer());
     if any || repeats_answer {
-        rare();
+        cold_path();
         let before = packet.buffer().len();
         let more = write_controls(from, local_tag, packet, limit, path, with_data, repeats_answer);
         from.scope.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
@@ -192,7 +192,7 @@ pub(super) fn write_shutdown(
     if !fits || !scope.control.is_due(Kind::Shutdown) {
         return;
     }
-    rare();
+    cold_path();
     let before = packet.buffer().len();
     if scope.control.take(Kind::Shutdown, path) {
         if let Some(cumulative) = scope.receiver.arrivals().shutdown_cumulative() {

@@ -51,7 +51,7 @@ impl Association {
         }
     }
 
-    /// Whether something can be read.
+    /// True if something can be read.
     #[must_use]
     #[inline]
     pub fn has_unread(&self) -> bool {
@@ -73,8 +73,8 @@ impl Association {
         self.cx.paths.primary().map_or(0, crate::path::Path::mtu)
     }
 
-    /// Whether probes are looking for the MTU of the path in use, or will once data leaves on it, and have not ended (RFC 8899: the states
-    /// Base, Searching, Error).
+    /// True if probes are looking for the MTU of the path in use, or will once data leaves on it, and have not ended
+    /// (RFC 8899: the states Base, Searching, Error).
     #[must_use]
     pub fn is_searching_path_mtu(&self) -> bool {
         let state = self.cx.paths.primary().and_then(|path| path.size().search_state());

@@ -233,7 +233,7 @@ impl Life {
         }
     }
 
-    /// Whether our user has asked for the end: that outlives a restart of the peer.
+    /// True if our user has asked for the end: that outlives a restart of the peer.
     pub(super) fn is_closed_by_user(&self) -> bool {
         self.phase.shutdown().is_some_and(Shutdown::is_closed_by_user)
     }

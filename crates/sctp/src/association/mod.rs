@@ -101,25 +101,26 @@ impl Association {
         self.sender.stream_map().streams()
     }
 
-    /// Bytes that the peer has room for, as far as is known: what it has said less what is under way.
+    /// Bytes that the peer has room for, as far as is known: its last a_rwnd less the bytes under way.
     #[must_use]
     pub fn peer_window(&self) -> u64 {
         self.sender.peer_window()
     }
 
-    /// Whether both sides interleave messages (RFC 8260).
+    /// True if both sides interleave messages (RFC 8260).
     #[must_use]
     pub fn interleaves(&self) -> bool {
         matches!(self.agreed.encoding(), Encoding::Interleaved | Encoding::Sf)
     }
 
-    /// Whether both sides re-configure streams (RFC 6525).
+    /// True if both sides re-configure streams (RFC 6525).
     #[must_use]
     pub fn reconfigures(&self) -> bool {
         self.agreed.reconfig().is_some()
     }
 
-    /// Whether both sides speak partial reliability (RFC 3758): messages with a lifetime or another limit may be given up.
+    /// True if both sides support partial reliability (RFC 3758): messages with a lifetime or another limit may be
+    /// given up.
     #[must_use]
     pub fn is_partially_reliable(&self) -> bool {
         self.sender.special().is_partially_reliable()
@@ -165,8 +166,8 @@ impl Association {
         self.sender.tables().total_window()
     }
 
-    /// Whether the congestion state of two subflows is alike: both estimates of the round trip and both windows within
-    /// `tolerance` of each other, as a share (0.25: a quarter).
+    /// True if the congestion state of two subflows is alike: both estimates of the round trip and both windows
+    /// within `tolerance` of each other, as a share (0.25: a quarter).
     #[must_use]
     pub fn alike(&self, a: u8, b: u8, tolerance: f64) -> bool {
         self.sender.alike(&self.cx, SubflowId::new(a), SubflowId::new(b), tolerance)
@@ -188,8 +189,8 @@ impl Association {
         }
     }
 
-    /// Whether every lane's counts agree with what is in flight, and what the receiver holds with what it charges and with its
-    /// bound: for tests, after every step of a life.
+    /// Checks that every lane's counts agree with its flight, and the receiver's charge with the data it holds and
+    /// with its bound: for tests, after every step of a life.
     ///
     /// # Errors
     /// The first number that differs from what a count gives, in words.
@@ -233,7 +234,7 @@ impl Association {
         self.writer.tags()
     }
 
-    /// Whether the peer may leave checksums out (RFC 9653, 5.3).
+    /// True if the peer may leave checksums out (RFC 9653, 5.3).
     pub(crate) fn takes_zero_checksum(&self) -> bool {
         self.agreed.takes_zero_checksum()
     }
@@ -261,13 +262,13 @@ impl Association {
         self.cx.paths.confirmed_addresses()
     }
 
-    /// Whether an address of the peer is confirmed.
+    /// True if an address of the peer is confirmed.
     pub(crate) fn is_confirmed(&self, address: IpAddr) -> bool {
         self.confirmed_addresses().any(|confirmed| confirmed == address)
     }
 
-    /// Whether a packet from there comes from a confirmed address of the peer, and from the UDP port that it has now (RFC 6951);
-    /// without UDP every port is 0.
+    /// True if a packet from there comes from a confirmed address of the peer, and from the UDP port that it has now
+    /// (RFC 6951); without UDP every port is 0.
     pub(crate) fn is_at(&self, source: SocketAddr) -> bool {
         self.port_of(source.ip()) == Some(source.port())
     }
@@ -290,14 +291,14 @@ impl Association {
         added
     }
 
-    /// Whether the handshake goes on.
+    /// True if the handshake goes on.
     pub(crate) fn is_in_handshake(&self) -> bool {
         self.life.handshake().is_some()
     }
 
-    /// Whether the cookie of a peer was echoed, and is not answered yet, that has answered our INIT after this cookie of ours was made. An INIT
-    /// that overtook the INIT ACK of the same peer looks alike: if no COOKIE ACK comes before T1-cookie expires, it is that one
-    /// which counts, and its COOKIE ECHO comes again.
+    /// True if a cookie of the peer was echoed and not answered yet, and the peer answered our INIT after this cookie
+    /// of ours was made. An INIT that overtook the INIT ACK of the same peer looks alike: if no COOKIE ACK comes
+    /// before T1-cookie expires, that INIT counts, and its COOKIE ECHO comes again.
     pub(crate) fn echoed_newer(&self, cookie: &Cookie) -> bool {
         self.life.phase().awaits_cookie_ack_since().is_some_and(|answered| answered > cookie.created)
     }
@@ -311,7 +312,7 @@ impl Association {
         !self.cx.events.is_empty()
     }
 
-    /// Whether packets from an address may belong to this association.
+    /// True if packets from an address may belong to this association.
     #[inline]
     pub(crate) fn knows_address(&self, address: IpAddr) -> bool {
         self.cx.paths.knows(address)
@@ -396,7 +397,7 @@ impl Association {
         self.receiver.readable_streams()
     }
 
-    /// Whether an acknowledgement must leave now.
+    /// True if an acknowledgement must leave now.
     #[inline]
     pub(crate) fn owes_sack(&self) -> bool {
         self.receiver.arrivals().owes_sack()

@@ -1,7 +1,7 @@
 //! Packets on their way out: the chunks that are bundled, and their order. The sender says which data may leave, and the receiver
 //! what is acknowledged.
 
-use anabranch_base::{Dscp, Ecn, Transmit, rare};
+use anabranch_base::{Dscp, Ecn, Transmit, cold_path};
 use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder};
 
 use super::checksum::checksum_of;
@@ -157,7 +157,7 @@ impl PacketWriter {
         }
         let path = path_of_packet(from, control, chosen.as_ref());
         if from.scope.cx.paths.len() > 1 {
-            rare();
+            cold_path();
             // The chosen data leaves with the next packet, if this one goes elsewhere.
             chosen = chosen.filter(|next| next.path == path);
         }
@@ -175,7 +175,7 @@ impl PacketWriter {
         let (limit, fixed) = (on.max_packet(), on.size().is_fixed());
         let before = packet.buffer().len();
         if control && write_mtu_probe(from.scope.cx, from.scope.control, &mut packet, path) {
-            rare();
+            cold_path();
             from.scope.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
             packet.finish(self.checksum_now(&from.scope));
             let dscp = from.scope.sender.dscp_of_space(None);
@@ -185,7 +185,7 @@ impl PacketWriter {
         if more {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
             if from.scope.cx.state == State::CookieEchoed && !packet.has_no_chunks() {
-                rare();
+                cold_path();
                 chosen = from.scope.sender.choose_with_cookie(from.scope.cx).filter(|next| next.path == path);
                 // Where a network drops the code point of the data, the COOKIE ECHO gets through without it.
                 let turn = from.phase.handshake().map_or(0, Handshake::code_point);
@@ -196,7 +196,7 @@ impl PacketWriter {
             write_sack_and_data(&mut from.scope, &mut packet, limit, path, chosen.as_ref());
         }
         if packet.has_no_chunks() {
-            rare();
+            cold_path();
             // Nobody else would be asked: a subflow that is chosen must have something to send.
             debug_assert!(chosen.is_none(), "{chosen:?} was chosen and wrote nothing");
             packet.abandon();
@@ -228,7 +228,7 @@ impl PacketWriter {
 fn dscp_without_data(from: &Sources<'_>, acknowledged: Option<SpaceId>) -> Dscp {
     match from.phase.handshake() {
         Some(handshake) if handshake.code_point() > 0 => {
-            rare();
+            cold_path();
             from.scope.sender.dscp_in_turn(handshake.code_point())
         }
         _ => from.scope.sender.dscp_of_space(acknowledged),

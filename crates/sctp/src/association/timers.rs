@@ -1,7 +1,7 @@
 //! The timers of an association, with those of its owners. A timer is a line in [`Association::timers`] and one in
 //! [`Association::on_timer`]: all else follows.
 
-use anabranch_base::{Instant, rare};
+use anabranch_base::{Instant, cold_path};
 
 use super::Association;
 use super::end::End;
@@ -34,11 +34,11 @@ impl Association {
     pub(super) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
         match self.life.phase() {
             Phase::CookieWait(handshake) => {
-                rare();
+                cold_path();
                 visit(handshake.t1(), Timer::T1Init, Expired::T1);
             }
             Phase::CookieEchoed(handshake) => {
-                rare();
+                cold_path();
                 visit(handshake.t1(), Timer::T1Cookie, Expired::T1);
                 visit(handshake.probe(), Timer::ControlProbe, Expired::ControlProbe);
             }
@@ -47,18 +47,18 @@ impl Association {
         self.sender.timers(|at, timer, which| visit(at, timer, Expired::Sender(which)));
         self.receiver.arrivals().timers(|at, timer, space| visit(at, timer, Expired::Sack(space)));
         if let Some(reconfig) = self.agreed.reconfig() {
-            rare();
+            cold_path();
             visit(reconfig.timer(), Timer::Reconfiguration, Expired::Reconfiguration);
         }
         if !matches!(self.life.phase(), Phase::Established) {
-            rare();
+            cold_path();
             let (t2, t5, probe) = self.life.shutdown().map(Shutdown::timers).unwrap_or_default();
             visit(t2, Timer::T2Shutdown, Expired::T2);
             visit(t5, Timer::T5ShutdownGuard, Expired::T5);
             visit(probe, Timer::ControlProbe, Expired::ControlProbe);
         }
         if let Some(deadline) = self.life.deadline() {
-            rare();
+            cold_path();
             visit(Some(deadline), Timer::ShutdownDeadline, Expired::ShutdownDeadline);
         }
         self.cx.paths.for_each(|id, path| {

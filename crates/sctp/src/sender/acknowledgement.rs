@@ -1,6 +1,6 @@
 //! SACKs that arrive: flight, round trips, windows, losses (RFC 9260, 6.2.1, 6.3, 7.2).
 
-use anabranch_base::{TraceEvent, TraceRecord, rare};
+use anabranch_base::{TraceEvent, TraceRecord, cold_path};
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -53,7 +53,7 @@ impl Sender {
             return Ok(AckNews::Nothing);
         }
         if let Some(special) = self.special.get_mut() {
-            rare();
+            cold_path();
             if !special.collect(at, &space.flight, next_expected) {
                 return Err(Violation::Protocol("a SACK acknowledges a TSN that was never sent"));
             }
@@ -70,7 +70,7 @@ impl Sender {
             space.flight.acknowledge_up_to(next_expected, lanes, &mut outcome)
         };
         if let Err(bogus) = applied {
-            rare();
+            cold_path();
             self.outcome = outcome;
             return Err(Violation::Protocol(bogus.0));
         }
@@ -101,11 +101,11 @@ impl Sender {
         }
         self.coupling.share_window(&mut self.tables);
         if let Some(times) = times {
-            rare();
+            cold_path();
             self.tables.note_one_way_delay(&outcome, times);
         }
         if let Some(a_fwnd) = windows.a_fwnd {
-            rare();
+            cold_path();
             // The peer's window for one subflow is what it announced less what is outstanding there.
             let outstanding = self.tables.outstanding(cx, Some(at));
             if let Some(space) = self.tables.spaces.get_mut(at) {
@@ -125,7 +125,7 @@ impl Sender {
         let news = outcome.payload > 0;
         self.outcome = outcome;
         if self.special.is_any() {
-            rare();
+            cold_path();
             self.settle_special(cx, at);
         }
         // "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to that peer endpoint is
@@ -151,7 +151,7 @@ impl Sender {
         let full = match cx.paths.rows() {
             [one] => one.pmdcs(),
             all => {
-                rare();
+                cold_path();
                 all.iter().map(Path::pmdcs).max().unwrap_or_default()
             }
         };
@@ -190,12 +190,12 @@ impl Sender {
         scope.sample_round_trip(cx, outcome);
         let path = scope.lane.path();
         if cx.paths.get(path).is_some_and(Path::waits_for_packets) {
-            rare();
+            cold_path();
             note_sizes_that_arrived(cx, path, self.format, outcome.lanes.get(id.row()));
         }
         let mut waiting = 0;
         if scope.lane.is_paced() || scope.lane.window.is_model() {
-            rare();
+            cold_path();
             waiting = self.tables.queued_on(id);
             let Some(again) = self.tables.scope(id) else { return };
             scope = again;
@@ -203,13 +203,13 @@ impl Sender {
         // One lane needs nothing more than that where nobody records.
         let changed = scope.acknowledge(cx, &self.ecn, outcome, waiting);
         if changed.is_some_and(|changed| cx.trace.is_on() || changed && several) {
-            rare();
+            cold_path();
             self.coupling.record_window(&mut self.tables, cx, id);
             let Some(again) = self.tables.scope(id) else { return };
             scope = again;
         }
         if outcome.not_there != NotThere::Nothing {
-            rare();
+            cold_path();
             let effect = scope.send_what_is_not_there(cx, outcome.not_there);
             self.losses().settle(cx, id, &effect);
             let Some(again) = self.tables.scope(id) else { return };
@@ -221,19 +221,19 @@ impl Sender {
         } else {
             let effect = scope.detect_losses(cx, &self.ecn, outcome);
             if cx.config.emulation.early_fast_retransmit.is_some() {
-                rare();
+                cold_path();
                 scope.arm_loss_timer(cx);
             }
             effect
         };
         if let Some(effect) = effect {
-            rare();
+            cold_path();
             self.losses().settle(cx, id, &effect);
             let Some(again) = self.tables.scope(id) else { return };
             scope = again;
         }
         if scope.lane.recovery.has_more() {
-            rare();
+            cold_path();
             scope.step_recovery(outcome, lost_before);
         }
     }

@@ -291,7 +291,7 @@ impl Messages<'_> {
         self.buffer.defer(self.tables, self.stream_map, cx, all, streams);
     }
 
-    /// The receiver holds so much more than one window, bytes.
+    /// Reserves memory for the receiver, which holds `bytes` more than one window.
     pub(crate) fn reserve_for_receiver(&mut self, bytes: u64) {
         self.buffer.reserve_for_receiver(bytes);
     }

@@ -1,6 +1,7 @@
-//! Whose data the next packet carries, and with which chunk it begins: decided once for a packet.
+//! Choice of the subflow whose data the next packet carries, and of the packet's first chunk: decided once for a
+//! packet.
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 use anabranch_wire::{CommonHeader, padded};
 
 use super::Sender;
@@ -43,15 +44,15 @@ impl Sender {
         self.scheduler.choose(candidates)
     }
 
-    /// Whether a subflow has a chunk that may leave now, which, and when its earliest message came (0 for a retransmission, which
-    /// has waited longest). The question asked most often, answered without building a
-    /// packet.
+    /// The chunk of a subflow that may leave now, with the time at which the subflow's earliest message came (0 for a
+    /// retransmission, which has waited longest); `None` where there is none. The question asked most often, answered
+    /// without building a packet.
     // rfc9260:6.1-13 rfc9260:6.1-17
     #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
     #[inline(always)]
     fn may_send(&mut self, cx: &Context, id: SubflowId) -> Option<(Next, u64)> {
         if cx.paths.len() > 1 {
-            rare();
+            cold_path();
             if let Some(next) = self.tables.lost_elsewhere(cx, id) {
                 return Some((next, 0));
             }
@@ -64,7 +65,7 @@ impl Sender {
         let next = |first| Next { subflow: id, path, lane: lane_id, space: at, first, dscp };
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked" (6.1 C).
         if lane.loss.any() {
-            rare();
+            cold_path();
             let space = self.tables.spaces.get(at)?;
             if let Some(seq) = lane.loss.next_lost(&space.flight) {
                 let chunk = space.flight.get(seq).filter(|chunk| chunk.subflow == id)?;
@@ -95,7 +96,7 @@ impl Sender {
             let waits = paced && self.tables.waits_for_pacer(cx, lane_id);
             return (!waits).then(|| (next(First::New { roomy: true }), since));
         }
-        rare();
+        cold_path();
         let room = on.max_packet() - CommonHeader::LEN;
         let next = next(First::New { roomy: false });
         let payload = self.next_new_payload(cx, &next, room, false)?;
@@ -104,8 +105,8 @@ impl Sender {
         may.then_some((next, since))
     }
 
-    /// Whether what waits is too little for a packet while data is outstanding: "any Nagle-like algorithm" (RFC 6458, 8.1.5). What waits
-    /// when nothing is outstanding leaves, all of it.
+    /// True if the data that waits is too little for a packet while data is outstanding: "any Nagle-like algorithm"
+    /// (RFC 6458, 8.1.5). All data that waits when nothing is outstanding leaves.
     #[inline(never)]
     fn waits_for_more(&self, cx: &Context, id: SubflowId, path: PathId) -> bool {
         let Some(subflow) = self.tables.subflows.get(id).filter(|subflow| !subflow.flushes) else {

@@ -69,7 +69,7 @@ mod views;
 mod window_probe;
 mod windows;
 
-use anabranch_base::{Dscp, Instant, rare};
+use anabranch_base::{Dscp, Instant, cold_path};
 
 use crate::context::Context;
 use crate::event::Timer;
@@ -115,7 +115,7 @@ pub(crate) struct Sender {
     special: SpecialMessages,
     /// The changes by one SACK: kept for its memory.
     outcome: AckOutcome,
-    /// When the user asked for a shutdown.
+    /// Time at which the user asked for a shutdown.
     shutdown_at: Instant,
     /// Old acknowledgements may come, of before an SSN/TSN reset.
     resettable: bool,
@@ -188,7 +188,7 @@ impl Sender {
         &mut self.special
     }
 
-    /// Which streams there are, and whose they are.
+    /// The outgoing streams and their subflows.
     pub(crate) fn stream_map(&self) -> &StreamMap {
         &self.stream_map
     }
@@ -227,20 +227,21 @@ impl Sender {
             visit(space.probe.at, Timer::WindowProbe, SenderTimer::WindowProbe(at));
         });
         if let Some(special) = self.special.get() {
-            rare();
+            cold_path();
             visit(special.fates.next_end(), Timer::Lifetime, SenderTimer::Lifetime);
         }
     }
 
-    /// Whether T3-rtx runs for a lane, and expires by then.
+    /// True if T3-rtx runs for a lane, and expires by then.
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[inline]
     pub(crate) fn has_t3_by(&self, then: Instant) -> bool {
         self.tables.lanes.rows().iter().any(|lane| lane.t3().is_some_and(|at| at <= then))
     }
 
-    /// Whether data might leave. Cheap; may be wrong in favour of asking: a pacer, the peer's window and other subflows have their
-    /// say in [`Sender::choose`]. Messages with lifetimes are looked at whenever the association is asked for packets.
+    /// True if data might leave. Cheap; may be true for nothing: a pacer, the peer's window and other subflows
+    /// decide, too, in [`Sender::choose`]. Messages with lifetimes are looked at whenever the association is asked
+    /// for packets.
     #[inline]
     pub(crate) fn may_have_data(&self) -> bool {
         let waits = |subflow: &Subflow| {

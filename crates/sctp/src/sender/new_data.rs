@@ -1,7 +1,7 @@
-//! New data on its way into a packet. What the chunks of a packet need is looked up once for all of them; only what concerns
-//! other subflows, or a closed window, is looked at chunk by chunk.
+//! New data on its way into a packet. Values that the chunks of a packet need are looked up once for all of them;
+//! only other subflows, or a closed window, are looked at chunk by chunk.
 
-use anabranch_base::{Instant, TraceEvent, TraceRecord, rare};
+use anabranch_base::{Instant, TraceEvent, TraceRecord, cold_path};
 use anabranch_wire::PacketBuilder;
 
 use super::Sender;
@@ -20,13 +20,13 @@ use crate::state::State;
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     chunks: u32,
-    /// Whether more may leave is a question to the sender as a whole.
+    /// Set when only the sender as a whole can decide if more may leave.
     undecided: bool,
     /// The stream whose message the last chunk ended.
     ended: Option<u16>,
 }
 
-/// How messages are cut into chunks, bytes.
+/// Sizes by which messages are cut into chunks, bytes.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     header: usize,
@@ -79,7 +79,7 @@ impl Sender {
         let paced_from = lane.has_pacer().then_some(lane.in_flight.bytes());
         let begins = cx.config.congestion.nagle && !self.tables.has_data_in_flight();
         let lost = if lane.loss.any() {
-            rare();
+            cold_path();
             let how = (self.special.get(), self.format);
             let (chunks, charged) = self.tables.write_lost(how, cx, packet, limit, next);
             self.peer.charge(charged);
@@ -109,7 +109,7 @@ impl Sender {
                     lane.count_new_packet();
                 }
                 if let Some(flight_before) = paced_from {
-                    rare();
+                    cold_path();
                     lane.count_paced(cx, flight_before);
                     if lane.window.is_model() {
                         self.tables.tell_model(cx, next.lane, flight_before);
@@ -228,7 +228,7 @@ impl Sender {
                 break;
             }
             if !(first.is_some() || lane.may_send_new()) {
-                // Where the packet that exceeds cwnd is filled, only its first chunk asks.
+                // Where the packet that exceeds cwnd is filled, only its first chunk must fit the window.
                 if run.chunks == 0 || !cx.config.emulation.fills_past_cwnd {
                     break;
                 }
@@ -301,7 +301,7 @@ impl Sender {
         }
         if run.chunks > 0 {
             if let Some(special) = self.special.get_mut() {
-                rare();
+                cold_path();
                 special.fates.have_left(
                     next.space,
                     &space.flight,
@@ -313,7 +313,7 @@ impl Sender {
                 path.mark_used();
             }
             if cx.config.needs_loss_timer() {
-                rare();
+                cold_path();
                 let first_of_all = last + 1 == u64::from(run.chunks);
                 if let Some(mut scope) = self.tables.scope(next.lane) {
                     scope.sent_with_loss_timer(cx, first_of_all);
@@ -364,7 +364,8 @@ impl Cut {
     }
 }
 
-/// Whether a chunk that leaves in SHUTDOWN-PENDING asks for its SACK at once: that state is a reason to set the I bit (RFC 9260, 6.1).
+/// True if a chunk that leaves in SHUTDOWN-PENDING asks for its SACK at once: that state is a reason to set the I bit
+/// (RFC 9260, 6.1).
 fn wants_sack_at_once(cx: &Context, last: bool, shutdown_at: Instant) -> bool {
     match cx.config.sack.immediate_bit {
         ImmediateBit::Shutdown => true,

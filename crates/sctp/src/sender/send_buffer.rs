@@ -148,7 +148,7 @@ impl SendBuffer {
     #[inline]
     pub(super) fn chunk_left(&mut self, stream: u16) {
         if let Some(backpressure) = &mut self.backpressure {
-            anabranch_base::rare();
+            anabranch_base::cold_path();
             backpressure.left(stream);
         }
     }

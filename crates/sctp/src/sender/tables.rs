@@ -1,4 +1,5 @@
-//! The tables of the sender: subflows, lanes and sequence spaces, how their rows belong together, and what is asked of all of them.
+//! The tables of the sender: subflows, lanes and sequence spaces, the references between their rows, and questions to
+//! all of them.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +22,8 @@ use crate::ids::{Id, LaneId, PathId, SpaceId, SubflowId, Table};
 use crate::stats::SubflowCounters;
 use crate::stream::numbering::Numbering;
 
-/// A [`Subflow`] names its sequence space and its lane; a [`Lane`] is a subflow on a path, and names its space. RFC 9260 on one path is
-/// one row in each.
+/// A [`Subflow`] names its sequence space and its lane; a [`Lane`] is a subflow on a path, and names its space. RFC
+/// 9260 on one path is one row in each.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(super) subflows: Table<SubflowId, Subflow>,
@@ -30,7 +31,8 @@ pub(crate) struct Tables {
     pub(super) spaces: Table<SpaceId, SendSpace>,
 }
 
-/// A lane with all that what happens to it may change: the space under which it sends, and what is counted of its subflow.
+/// A lane with everything that an event on it may change: the space under which it sends, and the counters of its
+/// subflow.
 pub(super) struct Scope<'a> {
     pub(super) id: LaneId,
     pub(super) lane: &'a mut Lane,
@@ -62,7 +64,7 @@ impl Tables {
         self.spaces.first().map(|space| space.base).unwrap_or_default()
     }
 
-    /// Whether nothing that was sent is kept.
+    /// True if no sent data is kept.
     pub(crate) fn has_nothing_sent(&self) -> bool {
         self.spaces.rows().iter().all(|space| space.flight.is_empty())
     }
@@ -71,7 +73,7 @@ impl Tables {
         self.lanes.rows().iter().any(|lane| lane.in_flight.bytes() > 0)
     }
 
-    /// Whether subflows have sequence spaces of their own.
+    /// True if subflows have sequence spaces of their own.
     #[inline]
     pub(crate) fn has_several_spaces(&self) -> bool {
         self.spaces.len() > 1
@@ -94,13 +96,15 @@ impl Tables {
         mine.map(|subflow| subflow.out.queued_bytes() as u64).sum()
     }
 
-    /// Whether anything of a subflow is not acknowledged cumulatively: the peer may still take back what gap blocks have
-    /// acknowledged (6.2.1), and a SACK that was overtaken looks the same. It looks at everything: for rare events only.
+    /// True if anything of a subflow is not acknowledged cumulatively: the peer may still take back an
+    /// acknowledgement by gap blocks (6.2.1), and a SACK that was overtaken looks the same. It looks at every chunk:
+    /// for rare events only.
     pub(super) fn has_in_flight(&self, id: SubflowId) -> bool {
         self.spaces.rows().iter().any(|space| space.flight.iter().any(|chunk| chunk.subflow == id))
     }
 
-    /// The lane that sends under a space, where it is the only one, and when that sent what is acknowledged now, about.
+    /// The lane that sends under a space, where it is the only one, and about the time at which it sent the data
+    /// acknowledged now.
     pub(super) fn only_lane(&self, cx: &Context, at: SpaceId) -> Option<(LaneId, Instant)> {
         let mut lanes = self.lanes.iter().filter(|(_, lane)| lane.space() == at);
         let (id, lane) = lanes.next()?;
@@ -132,8 +136,8 @@ impl Tables {
         self.spaces.rows().iter().position(|space| space.fid == fid).map(SpaceId::at)
     }
 
-    /// Chunks that other lanes of a space have to send again: the room in the peer's buffer is theirs first, for what is behind
-    /// them stays there until they come.
+    /// Number of chunks that other lanes of a space have to send again: the room in the peer's buffer is theirs
+    /// first, for data behind them stays there until they come.
     pub(super) fn lost_of_others(&self, lane: LaneId, space: SpaceId) -> u64 {
         let others = self.lanes.iter().filter(|(other, l)| *other != lane && l.space() == space);
         others.map(|(_, l)| u64::from(l.in_flight.marked())).sum()
@@ -163,7 +167,8 @@ impl Tables {
         self.lanes.iter().find(|(_, lane)| mine(lane)).map(|(id, _)| id)
     }
 
-    /// Where several lanes send under one numbering, each must know its own chunks; where one does, nothing is kept.
+    /// Lets each of several lanes that send under one numbering know its own chunks; where only one sends, nothing is
+    /// kept.
     pub(super) fn share_spaces(&mut self) {
         for (at, space) in self.spaces.iter_mut() {
             space.shared = self.lanes.rows().iter().filter(|lane| lane.space() == at).count() > 1;
@@ -177,7 +182,7 @@ impl Tables {
         }
     }
 
-    /// Whether the scheduler of subflows looks at when messages came.
+    /// Keeps the order of arrival in all subflows, or stops: for a scheduler of subflows that depends on it.
     pub(super) fn keep_arrivals(&mut self, wanted: bool) {
         let arrivals = self.subflows.len() > 1 && wanted;
         for subflow in self.subflows.rows_mut() {
@@ -218,7 +223,7 @@ impl Tables {
         }
     }
 
-    /// Whether something waits to be sent on a lane.
+    /// True if a message waits to be sent on a lane.
     pub(super) fn has_queued_on(&self, id: LaneId) -> bool {
         self.subflows.rows().iter().any(|subflow| subflow.lane == id && !subflow.out.is_empty())
     }
@@ -264,7 +269,7 @@ impl Tables {
         }
     }
 
-    /// Whether the pacer keeps the data of a lane back that may leave otherwise.
+    /// True if the pacer keeps back data of a lane that may leave otherwise.
     #[inline(never)]
     pub(super) fn waits_for_pacer(&mut self, cx: &Context, lane: LaneId) -> bool {
         self.lanes.get_mut(lane).is_some_and(|lane| lane.must_wait(cx))
@@ -279,7 +284,7 @@ impl Tables {
         (mine && lane.may_retransmit()).then_some(seq)
     }
 
-    /// Whether a chunk that was sent fits into so much room of a packet.
+    /// True if a chunk that was sent fits into so much room of a packet.
     pub(super) fn fits(&self, format: Format, next: &Next, seq: u64, room: usize) -> bool {
         let chunk = self.spaces.get(next.space).and_then(|space| space.flight.get(seq));
         let header = format.header_len();
@@ -319,7 +324,7 @@ impl Tables {
         }
     }
 
-    /// Where the round trip of the handshake is a sample.
+    /// Takes the round trip of the handshake as a sample.
     pub(crate) fn sample_handshake(&mut self, cx: &mut Context, sent: Instant) {
         let sample = cx.config.clock().elapsed(sent, cx.now);
         for lane in self.lanes.rows_mut() {
@@ -339,9 +344,10 @@ impl Tables {
         }
     }
 
-    /// Messages have identifiers from now on, and what left as DATA leaves again with them. DATA has none for unordered messages; with
-    /// I-DATA those of a stream count for themselves, from 0, and every fragment has that of its message (RFC 8260, 2.1): in the order
-    /// in which they left first, and what only leaves now goes on behind.
+    /// Messages have identifiers from now on, and data that left as DATA leaves again with them. DATA has none for
+    /// unordered messages; with I-DATA the unordered messages of a stream count for themselves, from 0, and every
+    /// fragment has the identifier of its message (RFC 8260, 2.1): they are numbered in the order in which they left
+    /// first, and messages that leave later go on behind.
     pub(super) fn number_unordered(&mut self, numbering: &mut Numbering) {
         let mut of_streams: BTreeMap<u16, Mid> = BTreeMap::new();
         for space in self.spaces.rows_mut() {

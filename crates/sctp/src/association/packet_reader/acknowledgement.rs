@@ -1,6 +1,6 @@
 //! An acknowledgement of the peer: the sender reads it, and errors are forgotten (RFC 9260, 6.2.1 and 8.1).
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 use anabranch_wire::Tsn;
 use anabranch_wire::chunk::ReceiveTime;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -66,7 +66,7 @@ impl PacketReader<'_> {
         duplicates: impl Fn() -> T,
     ) {
         if count > 0 {
-            rare();
+            cold_path();
             if let Some(table) = &mut self.scope.cx.streams {
                 duplicates().for_each(|tsn| table.note_duplicate(at, tsn));
             }

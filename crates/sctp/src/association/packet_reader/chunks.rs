@@ -1,6 +1,6 @@
 //! The chunks of a packet, one after the other: which procedure each belongs to.
 
-use anabranch_base::{Ecn, Meta, rare};
+use anabranch_base::{Ecn, Meta, cold_path};
 use anabranch_wire::chunk::{Chunk, Sack, kind};
 use anabranch_wire::{ChunkError, Chunks, CommonHeader, RawChunk};
 
@@ -95,7 +95,7 @@ impl PacketReader<'_> {
         }
         scope.receiver.arrivals_mut().finish_packet(scope.cx, &reading.data);
         if let Some(reconfig) = self.reconfig.as_deref_mut() {
-            rare();
+            cold_path();
             reconfig.advance(&mut scope.reborrow());
         }
         scope.sender.tables_mut().heard(scope.cx);
@@ -110,7 +110,7 @@ impl PacketReader<'_> {
             return self.reborrow().on_other_chunk(reading, raw);
         }
         let Ok(sack) = Sack::parse(raw) else {
-            rare();
+            cold_path();
             reading.outcome.malformed = true;
             return Err(Interrupt::Stop);
         };

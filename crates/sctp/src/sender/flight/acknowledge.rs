@@ -1,6 +1,6 @@
 //! Acknowledgement of a flight by a SACK, or by the point of a SHUTDOWN chunk: chunks that are newly acknowledged, and others that were taken back.
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 use anabranch_wire::chunk::sack::GapBlock;
 
 use super::{AckOutcome, BogusSack, ChunkState, Flight, GapList, LaneAck, NotThere, SentChunk};
@@ -48,7 +48,7 @@ impl Flight {
             self.note_age(next_expected, count, out);
         }
         if !self.reserved.is_empty() {
-            rare();
+            cold_path();
             self.check_reserved()?;
         }
         self.acknowledge_cumulatively(next_expected, out);
@@ -203,7 +203,7 @@ impl Flight {
                 }
             } else {
                 if chunk.acked_at != 0 && !chunk.counts_anew() {
-                    rare();
+                    cold_path();
                     count_again(lane, chunk);
                 } else {
                     lane.cumulative += chunk.size();

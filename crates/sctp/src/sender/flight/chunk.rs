@@ -1,11 +1,11 @@
-//! A chunk that was sent, and how chunks are counted.
+//! A chunk that was sent, and the counting of chunks.
 
 use anabranch_base::Instant;
 
 use crate::ids::{LaneId, SubflowId};
 use crate::stream::outbound::Fragment;
 
-/// Where a chunk stands.
+/// State of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChunkState {
     /// In the network, as far as we know.
@@ -40,17 +40,18 @@ pub(crate) struct SentChunk {
     pub(crate) transmissions: u16,
     /// Fast retransmitted once: "ineligible for a subsequent Fast Retransmit" (RFC 9260, 7.2.4).
     pub(crate) fast_retransmitted: bool,
-    /// Why it is marked, for the trace.
+    /// Cause of its mark, for the trace: set when T3-rtx marked it.
     pub(crate) lost_by_timeout: bool,
     /// Bytes of header and padding that count in flight.
     pub(crate) overhead: u8,
-    /// Whether the chunk asks for a SACK at once also when it is sent again.
+    /// True if the chunk asks for a SACK at once also when it is sent again.
     pub(crate) immediate: bool,
-    /// Whether the chunk is sent again as a probe of the tail.
+    /// True if the chunk is sent again as a probe of the tail.
     pub(crate) probe: bool,
-    /// Whether the chunk has left again because the path carries no packets of its size, or is to.
+    /// True if the chunk has left again because the path carries no packets of its size, or is to.
     pub(crate) too_long: bool,
-    /// How often it had been sent when a gap block acknowledged it last; 0: none has. Taken back and acknowledged again it counts no more.
+    /// Number of its transmissions when a gap block acknowledged it last; 0: none has. Taken back and acknowledged
+    /// again it counts no more.
     pub(crate) acked_at: u16,
 }
 
@@ -79,12 +80,13 @@ impl SentChunk {
         matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
     }
 
-    /// Whether it was acknowledged, taken back, and has not left again since: it is in flight as the peer has it.
+    /// True if it was acknowledged, taken back, and has not left again since: it is in flight as the peer has it.
     pub(crate) fn is_taken_back(&self) -> bool {
         self.acked_at > 0 && self.transmissions <= self.acked_at && self.is_outstanding()
     }
 
-    /// Whether its acknowledgement is news: for the first time, or since it left again after the peer had taken it back.
+    /// True if its acknowledgement is news: for the first time, or since it left again after the peer had taken it
+    /// back.
     #[inline]
     pub(crate) fn counts_anew(&self) -> bool {
         self.transmissions > self.acked_at

@@ -1,6 +1,6 @@
 //! Max.Burst: how much may still leave before the next SACK (RFC 9260, 6.1 D).
 
-use anabranch_base::rare;
+use anabranch_base::cold_path;
 
 use crate::config::MaxBurst;
 
@@ -76,7 +76,7 @@ impl Burst {
     pub(super) fn packet_begun(&mut self) {
         self.freed = 0;
         if let MaxBurst::AfterRecovery(n) = self.rule {
-            rare();
+            cold_path();
             self.packets += 1;
             if self.limited && self.packets >= n {
                 self.limited = false;

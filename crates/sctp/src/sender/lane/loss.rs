@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use anabranch_base::{Instant, rare};
+use anabranch_base::{Instant, cold_path};
 
 use crate::ids::LaneId;
 use crate::sender::flight::{ChunkState, Flight, SentChunk};
@@ -94,7 +94,7 @@ impl Loss {
     #[inline]
     pub(crate) fn sent(&mut self, seq: u64) {
         let Some(own) = &mut self.own else { return };
-        rare();
+        cold_path();
         if own.back().is_some_and(|last| *last > seq) || self.highest_acked > Some(seq) {
             return self.sent_late(seq);
         }
@@ -123,7 +123,7 @@ impl Loss {
     /// stands for the cumulative point where lanes share a space (the rule CUC of concurrent multipath transfer).
     pub(crate) fn earliest(&mut self, flight: &Flight) -> u64 {
         let Some(own) = &mut self.own else { return flight.first() };
-        rare();
+        cold_path();
         while let Some(&seq) = own.front() {
             if flight
                 .get(seq)

@@ -1,7 +1,7 @@
-//! A lane: one subflow on one path. What it has in flight, its T3-rtx timer, losses, congestion controller and pacer.
+//! A lane: one subflow on one path, with its flight, T3-rtx timer, losses, congestion controller and pacer.
 //!
-//! It is made of parts, which say why they change; what concerns several of them is a method of the lane. The flight itself lies in
-//! the sequence space, which lanes may share.
+//! It is made of parts, which say why they change; code that concerns several of them is a method of the lane. The
+//! flight itself lies in the sequence space, which lanes may share.
 
 mod burst;
 mod in_flight;
@@ -58,12 +58,12 @@ pub(super) struct Lane {
     /// T3-rtx.
     t3: Option<Instant>,
     pub(super) window: Window,
-    /// Which of its chunks are lost.
+    /// Loss detection by missing reports, and the chunks marked for retransmission.
     pub(super) loss: Loss,
     pub(super) rack_tlp: RackTlp,
     pub(super) recovery: Recovery,
     pub(super) round_trip: RoundTrip,
-    /// When packets leave, where they are paced.
+    /// Pacer, which sets the times at which packets leave; `None` where they are not paced.
     pacer: Option<Box<Pacer>>,
 }
 
@@ -171,7 +171,7 @@ impl Lane {
         self.loss.inherit(&mut old.loss);
     }
 
-    /// Whether one more new chunk may enter the flight: "if the flightsize does not currently reach cwnd" (6.1 B),
+    /// True if one more new chunk may enter the flight: "if the flightsize does not currently reach cwnd" (6.1 B),
     /// and Max.Burst (6.1 D).
     // rfc9260:6.1-10 rfc9260:6.1-11 rfc9260:6.1-12
     #[inline]
@@ -181,13 +181,13 @@ impl Lane {
             || self.permits.lets_new()
     }
 
-    /// Whether a marked chunk may be sent again now (6.1 C).
+    /// True if a marked chunk may be sent again now (6.1 C).
     pub(super) fn may_retransmit(&self) -> bool {
         self.permits.lets_marked()
             || (!self.permits.holds_marked() && self.in_flight.bytes() < self.allowed())
     }
 
-    /// A new occasion to send: what Max.Burst allows begins anew.
+    /// A new occasion to send: the allowance of Max.Burst begins anew.
     // rfc9260:6.1-14 rfc9260:6.1-15
     pub(super) fn open_burst(&mut self) {
         self.burst.open(self.in_flight.bytes());
@@ -242,7 +242,7 @@ impl Lane {
         self.window.sent_probe(last_sent);
     }
 
-    /// Applies what a SACK took out of the flight, or put back. `paced`: marked chunks wait for the pacer.
+    /// Applies a SACK's changes to the flight. `paced`: marked chunks wait for the pacer.
     #[inline]
     pub(super) fn acknowledged(&mut self, ack: &LaneAck, paced: bool) {
         self.in_flight.acknowledged(ack);
@@ -301,15 +301,15 @@ impl Lane {
         self.loss.restart();
     }
 
-    /// It sends in the space of its own from now on: what was of before says nothing there.
+    /// It sends in a space of its own from now on: measurements from before have no meaning there.
     pub(super) fn settle_in(&mut self, space: SpaceId) {
         self.round_trip.stop_timing();
         self.recovery.end();
         self.move_to(space);
     }
 
-    /// It sends in the space into which all are folded. What it was allowed, or waited for, was in numbers that are gone: it begins as
-    /// after a merger.
+    /// It sends in the space into which all are folded. Its permits and timers were for numbers that are gone: it
+    /// begins as after a merger.
     pub(super) fn fold_into(&mut self, space: SpaceId) {
         self.forget_recovery();
         self.window.forget_numbers();
@@ -364,8 +364,9 @@ impl Lane {
 
     /// Bytes that may be in flight: cwnd, or less while it comes down.
     ///
-    /// That is never less than four packets, where the loss leaves so many (RFC 9260, 7.2.3: "max(cwnd / 2, 4 * PMDCS)"): in proportion a window of a few packets
-    /// is one of none as soon as a retransmission is lost as well, and only T3-rtx goes on.
+    /// A reduction in progress leaves no less than four packets, where the loss leaves so many (RFC 9260, 7.2.3:
+    /// "max(cwnd / 2, 4 * PMDCS)"): in proportion a window of a few packets is one of none as soon as a
+    /// retransmission is lost as well, and only T3-rtx goes on.
     #[inline]
     fn allowed(&self) -> u64 {
         let Some(reducing) = self.recovery.reducing() else { return self.window.cwnd() };

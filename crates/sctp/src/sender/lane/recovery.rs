@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_base::{Instant, rare};
+use anabranch_base::{Instant, cold_path};
 use anabranch_transport::reduction::Reducing;
 
 use crate::config::{CongestionConfig, Reduction};
@@ -177,7 +177,7 @@ impl Recovery {
     #[inline]
     pub(super) fn sent(&mut self, bytes: u64, again: Option<u64>) {
         if let Some(episode) = &mut self.episode {
-            rare();
+            cold_path();
             episode.on_sent(bytes, again);
         }
     }
