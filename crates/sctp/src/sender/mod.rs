@@ -73,7 +73,7 @@ use anabranch_base::{Dscp, Instant, cold_path};
 
 use crate::context::Context;
 use crate::event::Timer;
-use crate::ids::{SpaceId, any_of};
+use crate::ids::{PathId, SpaceId, any_of};
 use crate::negotiation::fids::Judged;
 use crate::stream::numbering::Numbering;
 use all_lanes::AllLanes;
@@ -85,6 +85,7 @@ use lane_coupling::LaneCoupling;
 use losses::Losses;
 use messages::Messages;
 use peer_window::PeerWindow;
+use rerouting::Routes;
 use scheduler::SubflowScheduler;
 use send_buffer::SendBuffer;
 use special_messages::SpecialMessages;
@@ -171,6 +172,35 @@ impl Sender {
     #[inline]
     pub(crate) fn all_lanes(&mut self) -> AllLanes<'_> {
         AllLanes { tables: &mut self.tables, coupling: &mut self.coupling, ecn: &mut self.ecn }
+    }
+
+    /// Lends the lanes of all paths.
+    pub(crate) fn routes(&mut self) -> Routes<'_> {
+        Routes {
+            encoding: self.format.encoding(),
+            tables: &mut self.tables,
+            coupling: &mut self.coupling,
+            peer: &mut self.peer,
+            buffer: &self.buffer,
+        }
+    }
+
+    /// The peer has one more path that works, or one less, or another one is primary.
+    #[cold]
+    pub(crate) fn follow_paths(&mut self, cx: &mut Context) {
+        if cx.paths.len() > 1 {
+            self.routes().follow(cx);
+            self.messages().after_marking(cx);
+        }
+    }
+
+    /// The user has made another path the primary one: subflows that used the one before use it.
+    #[cold]
+    pub(crate) fn change_primary(&mut self, cx: &mut Context, before: PathId, primary: PathId) {
+        if before != primary {
+            self.routes().claim(before, primary);
+            self.follow_paths(cx);
+        }
     }
 
     /// Numbers of messages.

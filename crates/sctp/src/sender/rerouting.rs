@@ -5,7 +5,6 @@
 //! first, and new data goes on by the path that its subflow uses, until that path is down: then both go by another one (6.4.1), and come
 //! back when it works again.
 
-use super::Sender;
 use super::lane::Lane;
 use super::lane::rack::Rack;
 use super::lane_coupling::LaneCoupling;
@@ -83,37 +82,6 @@ pub(crate) struct Routes<'a> {
     pub(super) encoding: Encoding,
 }
 
-impl Sender {
-    /// Lends the lanes of all paths.
-    pub(crate) fn routes(&mut self) -> Routes<'_> {
-        Routes {
-            encoding: self.format.encoding(),
-            tables: &mut self.tables,
-            coupling: &mut self.coupling,
-            peer: &mut self.peer,
-            buffer: &self.buffer,
-        }
-    }
-
-    /// The peer has one more path that works, or one less, or another one is primary.
-    #[cold]
-    pub(crate) fn follow_paths(&mut self, cx: &mut Context) {
-        if cx.paths.len() > 1 {
-            self.routes().follow(cx);
-            self.messages().after_marking(cx);
-        }
-    }
-
-    /// The user has made another path the primary one: subflows that used the one before use it.
-    #[cold]
-    pub(crate) fn change_primary(&mut self, cx: &mut Context, before: PathId, primary: PathId) {
-        if before != primary {
-            self.routes().claim(before, primary);
-            self.follow_paths(cx);
-        }
-    }
-}
-
 impl Routes<'_> {
     /// T3-rtx of a lane has expired: its chunks in flight leave again on another path, where there is one. A window probe does not: that it
     /// was lost says nothing of the path while the peer's window is closed.
@@ -133,7 +101,7 @@ impl Routes<'_> {
 
     /// Every subflow uses the path that is its own where that works, or one that does, and nothing waits for an answer on a path that is down.
     // rfc9260:6.4-1 rfc9260:6.4.1-1
-    fn follow(&mut self, cx: &mut Context) {
+    pub(super) fn follow(&mut self, cx: &mut Context) {
         for id in self.tables.subflows.ids() {
             self.follow_with(cx, id);
         }
@@ -171,7 +139,7 @@ impl Routes<'_> {
     }
 
     /// Subflows whose path is one have another one for their own, and use it when they [`follow`](Self::follow).
-    fn claim(&mut self, before: PathId, own: PathId) {
+    pub(super) fn claim(&mut self, before: PathId, own: PathId) {
         let lanes = &self.tables.lanes;
         for subflow in self.tables.subflows.rows_mut() {
             let on = lanes.get(subflow.lane).map(Lane::path);
