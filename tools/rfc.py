@@ -182,7 +182,9 @@ def comments(name: str, text: str, test: bool) -> Iterator[tuple[Place, str]]:
     script = name.endswith(".pkt")
     number = 0
     while number < len(lines):
-        if lines[number].startswith(("#[cfg(test)]", "mod tests {")):
+        # What follows are the tests of this file, unless it is a file of its own that is named here.
+        named_only = TEST_FILE.match("\n".join(lines[number : number + 2]))
+        if lines[number].startswith(("#[cfg(test)]", "mod tests {")) and not named_only:
             test = True
         found = COMMENT.match(lines[number])
         if not found:

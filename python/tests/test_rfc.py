@@ -18,6 +18,9 @@ LIST = """id\tlevel\tbinds\tsentence\tverdict
 """
 
 CODE = """
+#[cfg(test)]
+mod apart;
+
 /// Sends.
 // rfc9999:6.1-2
 #[inline]
