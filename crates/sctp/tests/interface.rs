@@ -81,8 +81,8 @@ fn an_address_that_the_peer_does_not_have_is_refused() {
     let now = pair.now;
     let unknown = PathError::Unknown { address: STRANGE, known: vec![of(Side::Z)] };
     let mut handle = pair.a(a);
-    assert_eq!(handle.set_primary(of(Side::Z)), Ok(()));
-    assert_eq!(handle.set_primary(STRANGE), Err(unknown.clone()));
+    assert_eq!(handle.set_primary(now, of(Side::Z)), Ok(()));
+    assert_eq!(handle.set_primary(now, STRANGE), Err(unknown.clone()));
     assert_eq!(handle.srtt(STRANGE), Err(unknown.clone()));
     assert_eq!(handle.change_heartbeat(now, STRANGE, true, None), Err(unknown.clone()));
     assert_eq!(handle.request_heartbeat(now, STRANGE), Err(unknown.clone()));

@@ -422,8 +422,8 @@ impl AssociationHandle<'_> {
     ///
     /// # Errors
     /// When the peer has no such address, or it is not confirmed.
-    pub fn set_primary(&mut self, address: IpAddr) -> Result<(), PathError> {
-        self.get().path_manager().set_primary(address)
+    pub fn set_primary(&mut self, now: Instant, address: IpAddr) -> Result<(), PathError> {
+        self.command(now).path_manager().set_primary(now, address)
     }
 
     /// CHANGEHEARTBEAT (RFC 9260, 11.1.9): heartbeats to an address, or none. The `interval` counts for all addresses.

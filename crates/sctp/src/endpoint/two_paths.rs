@@ -2,6 +2,7 @@
 //! path, or to one subflow, is no business of the others. What times out leaves again on the other path, and while a path is down all data
 //! does.
 
+mod detours;
 mod golden;
 
 use std::collections::BTreeMap;
@@ -64,6 +65,8 @@ struct World {
     silent: [bool; 2],
     /// So many ECN-capable packets to the far address are marked.
     mark: u64,
+    /// Those to the near address are, too.
+    mark_near: bool,
     delivered: [u64; 2],
     /// The longest data packet to each of the peer's addresses, bytes.
     longest: BTreeMap<SocketAddr, usize>,
@@ -104,6 +107,7 @@ impl World {
             lose: [0; 2],
             silent: [false; 2],
             mark: 0,
+            mark_near: false,
             delivered: [0; 2],
             longest: BTreeMap::new(),
             log: None,
@@ -145,7 +149,7 @@ impl World {
                     }
                 }
                 let mut ecn = transmit.ecn;
-                if side == 0 && far && ecn != Ecn::NotEct && self.mark > 0 {
+                if side == 0 && (far || self.mark_near) && ecn != Ecn::NotEct && self.mark > 0 {
                     self.mark -= 1;
                     ecn = Ecn::Ce;
                 }
@@ -640,7 +644,7 @@ fn the_user_chooses_the_primary_path() {
     let mut world = World::with(impatient());
     world.run(Duration::from_secs(1));
     let (near, address) = (SocketAddr::from(NEAR).ip(), SocketAddr::from(FAR).ip());
-    let set = |world: &mut World, to| world.ends[0].association(world.id).unwrap().set_primary(to);
+    let set = |world: &mut World, to| world.ends[0].association(world.id).unwrap().set_primary(world.now, to);
     world.silent[1] = true;
     world.ours().list_path(FAR.into());
     assert_eq!(set(&mut world, address), Err(PathError::NotConfirmed(address)));

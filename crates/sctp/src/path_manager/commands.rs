@@ -10,8 +10,9 @@ use crate::error::PathError;
 
 impl PathManager<'_> {
     /// SETPRIMARY (11.1.6): "use the specified destination transport address as the primary path for sending packets".
-    pub(crate) fn set_primary(&mut self, address: IpAddr) -> Result<(), PathError> {
+    pub(crate) fn set_primary(&mut self, now: Instant, address: IpAddr) -> Result<(), PathError> {
         let id = self.scope.cx.paths.confirmed(address)?;
+        self.scope.cx.set_now(now);
         let before = self.scope.cx.paths.set_primary(id);
         self.scope.sender.change_primary(self.scope.cx, before, id);
         Ok(())

@@ -234,7 +234,12 @@ impl EcnSender {
             }
             return;
         }
+        // Another lane of the space may have heard the last report.
+        let all = tables.lanes.iter().filter(|(_, lane)| lane.space() == at);
+        let last = |id| self.state.as_ref()?.of(id).map(|marked| (marked.counted_to, marked.counter));
+        let last = all.filter_map(|(id, _)| last(id)).max();
         let Some(marked) = self.state.as_mut().and_then(|ecn| ecn.of_mut(id)) else { return };
+        (marked.counted_to, marked.counter) = last.unwrap_or_default();
         let more = ce.wrapping_sub(marked.counter);
         // Half of the numbers ahead: an SF-SACK of before.
         if more == 0 || more > u32::MAX / 2 {

@@ -191,6 +191,7 @@ impl Sender {
         if cx.paths.len() > 1 {
             self.routes().follow(cx);
             self.messages().after_marking(cx);
+            self.messages().advance_forwards(cx);
         }
     }
 

@@ -5,13 +5,14 @@
 //! first, and new data goes on by the path that its subflow uses, until that path is down: then both go by another one (6.4.1), and come
 //! back when it works again.
 
+use super::flight::ChunkState;
 use super::lane::Lane;
 use super::lane::rack::Rack;
 use super::lane_coupling::LaneCoupling;
 use super::next::{First, Next};
 use super::peer_window::PeerWindow;
 use super::send_buffer::SendBuffer;
-use super::tables::Tables;
+use super::tables::{Scope, Tables};
 use crate::context::Context;
 use crate::encoding::Encoding;
 use crate::ids::{LaneId, PathId, SubflowId};
@@ -24,7 +25,8 @@ impl Tables {
         let moved = old.hand_over();
         let Some(space) = self.spaces.get_mut(old.space()) else { return };
         for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == from) {
-            if chunk.is_outstanding() {
+            // The FORWARD-TSN that names one that was given up leaves on the path of its lane.
+            if chunk.is_outstanding() || chunk.state == ChunkState::Abandoned {
                 chunk.lane = to;
             }
         }
@@ -73,6 +75,14 @@ impl Tables {
     }
 }
 
+impl Scope<'_> {
+    /// The earliest number of all was given up, and was the lane's: the peer is told on its path.
+    pub(super) fn is_to_be_skipped(&self) -> bool {
+        let earliest = self.space.flight.get(self.space.flight.first());
+        earliest.is_some_and(|chunk| chunk.state == ChunkState::Abandoned && chunk.lane == self.id)
+    }
+}
+
 /// The lanes of all paths, with the owners that change where another of them carries data. The sender lends it for one call.
 pub(crate) struct Routes<'a> {
     pub(super) tables: &'a mut Tables,
@@ -84,15 +94,15 @@ pub(crate) struct Routes<'a> {
 
 impl Routes<'_> {
     /// T3-rtx of a lane has expired: its chunks in flight leave again on another path, where there is one. A window probe does not: that it
-    /// was lost says nothing of the path while the peer's window is closed.
+    /// was lost says nothing of the path while the peer's window is closed. `skips`: T3-rtx ran for a FORWARD-TSN, which does, too.
     // rfc9260:6.4-4
-    pub(super) fn timed_out(&mut self, cx: &mut Context, id: LaneId) {
+    pub(super) fn timed_out(&mut self, cx: &mut Context, id: LaneId, skips: bool) {
         if cx.paths.len() == 1 {
             return;
         }
         let Some(scope) = self.tables.scope(id) else { return };
         let (path, probes) = (scope.lane.path(), scope.space.probe.in_flight);
-        if scope.lane.loss.any() && !probes {
+        if (scope.lane.loss.any() || skips) && !probes {
             if let Some(other) = cx.paths.alternate(path) {
                 self.hand_over_to(cx, id, other);
             }
@@ -108,7 +118,8 @@ impl Routes<'_> {
         for id in self.tables.lanes.ids() {
             let Some(scope) = self.tables.scope(id) else { continue };
             let path = scope.lane.path();
-            if scope.lane.in_flight.unacked() == 0 || cx.paths.is_active(path) {
+            let is_quiet = scope.lane.in_flight.unacked() == 0 && !scope.is_to_be_skipped();
+            if is_quiet || cx.paths.is_active(path) {
                 continue;
             }
             let Some(other) = cx.paths.alternate(path) else { continue };
@@ -191,6 +202,9 @@ impl Routes<'_> {
         if found.is_none() {
             self.coupling.renew(id);
             self.coupling.set_phi(self.tables, cx);
+            if !cx.state.sends_data() {
+                return Some(id);
+            }
             // HEARTBEATs tell when it works again. A path that was only confirmed, and carries nothing, has none.
             if let Some(path) =
                 cx.paths.get_mut(path).filter(|path| path.heartbeat_timer(&cx.config).is_none())

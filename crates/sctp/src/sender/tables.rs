@@ -106,7 +106,10 @@ impl Tables {
     /// The lane that sends under a space, where it is the only one, and about the time at which it sent the data
     /// acknowledged now.
     pub(super) fn only_lane(&self, cx: &Context, at: SpaceId) -> Option<(LaneId, Instant)> {
-        let mut lanes = self.lanes.iter().filter(|(_, lane)| lane.space() == at);
+        // A lane on another path may have been used for a while.
+        let used = |id| self.subflows.rows().iter().any(|subflow| subflow.lane == id);
+        let sends = |id, lane: &Lane| lane.space() == at && (used(id) || lane.in_flight.unacked() > 0);
+        let mut lanes = self.lanes.iter().filter(|(id, lane)| sends(*id, lane));
         let (id, lane) = lanes.next()?;
         let since = lane.srtt(cx).unwrap_or_default();
         lanes.next().is_none().then(|| (id, cx.now - since))

@@ -13,12 +13,21 @@ use crate::ids::{LaneId, PathId};
 impl Losses<'_> {
     /// A timer has expired. A path on which that is an error is given back.
     pub(crate) fn on_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
+        let skips = match timer {
+            SenderTimer::T3(lane) if cx.paths.len() > 1 => {
+                self.tables.scope(lane).is_some_and(|scope| scope.is_to_be_skipped())
+            }
+            _ => false,
+        };
         let error = self.run_timer(cx, timer);
         if self.special.is_any() {
             self.messages().review_timer(cx, timer);
         }
         if let SenderTimer::T3(lane) = timer {
-            self.routes().timed_out(cx, lane);
+            self.routes().timed_out(cx, lane, skips);
+            if cx.paths.len() > 1 {
+                self.messages().advance_forwards(cx);
+            }
         }
         error
     }
