@@ -1,6 +1,7 @@
 """The page about the RFCs: markers and quotes are found, and what is wrong with them is said."""
 
 import importlib.util
+import re
 import sys
 
 import pytest
@@ -194,3 +195,29 @@ def test_sentences_are_cut_out_of_a_text():
 
 def test_the_states_of_this_checkout_are_up_to_date(rfc):
     assert rfc.run(ROOT, check=True, unanswered=False) == 0
+
+
+def test_readme_and_the_page_for_reviewers_count_as_the_states_do():
+    rows = re.findall(
+        r"^\| (\d+) \| (?:MUST|SHOULD) \|((?: \d+ \|){6})$", (ROOT / "docs/rfc/states.txt").read_text(), re.M
+    )
+    counts = {}
+    for number, cells in rows:
+        row = [int(cell) for cell in cells.replace("|", " ").split()]
+        counts[number] = [a + b for a, b in zip(counts.get(number, [0] * 6), row, strict=True)]
+    page = re.findall(
+        r"^\| ([^|\n]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$",
+        (ROOT / "docs/reviewers.md").read_text(),
+        re.M,
+    )
+    assert len(page) > 5
+    for name, *told in page:
+        of_row = [counts[number] for number in re.findall(r"\b\d{4}\b", name)]
+        sentences, both, code, test, unanswered, without = (
+            sum(column) for column in zip(*of_row, strict=True)
+        )
+        assert [int(cell) for cell in told] == [sentences, both, test, without], name
+        assert (code, unanswered) == (0, 0), name
+    sentences, both, *_ = counts["9260"]
+    said = f"of {sentences} sentences with MUST or SHOULD in RFC 9260, {both} are implemented and tested"
+    assert said in (ROOT / "README.md").read_text()

@@ -11,18 +11,22 @@ fn give(world: &mut World, message: Message) {
     world.ends[0].association(world.id).unwrap().send(now, message).unwrap();
 }
 
-/// A FORWARD-TSN about a message that was given up on a path that is down leaves on another.
-#[test]
-fn forward_tsn_goes_round_a_path_that_is_down() {
-    let mut world = World::with(impatient().with(|c| {
-        c.extensions.partial_reliability = true;
-    }));
+/// An association with two addresses of the peer, whose near address falls silent under a message that is given up when it is lost.
+fn with_a_message_that_is_given_up(config: Config) -> World {
+    let mut world = World::with(config.with(|c| c.extensions.partial_reliability = true));
     world.run(Duration::from_secs(1));
     world.ours().add_path(FAR.into());
     world.send_on(0, 5);
     world.run(Duration::from_secs(2));
     world.silent[0] = true;
     give(&mut world, Message::new(0, Bytes::from(vec![1; 1000])).max_retransmissions(0));
+    world
+}
+
+/// A FORWARD-TSN about a message that was given up on a path that is down leaves on another.
+#[test]
+fn forward_tsn_goes_round_a_path_that_is_down() {
+    let mut world = with_a_message_that_is_given_up(impatient());
     world.run(Duration::from_secs(60));
     assert_eq!(world.told(&Event::PathDown { path: 0 }), 1);
     let before = world.delivered[0];
@@ -35,15 +39,7 @@ fn forward_tsn_goes_round_a_path_that_is_down() {
 /// The same with the default limits: HEARTBEAT ACKs of the far path keep the association alive.
 #[test]
 fn forward_tsn_alone_does_not_end_an_association_that_has_a_path() {
-    let mut world = World::with(Config::rfc9260().with(|c| {
-        c.extensions.partial_reliability = true;
-    }));
-    world.run(Duration::from_secs(1));
-    world.ours().add_path(FAR.into());
-    world.send_on(0, 5);
-    world.run(Duration::from_secs(2));
-    world.silent[0] = true;
-    give(&mut world, Message::new(0, Bytes::from(vec![1; 1000])).max_retransmissions(0));
+    let mut world = with_a_message_that_is_given_up(Config::rfc9260());
     world.run(Duration::from_secs(1000));
     assert!(world.heard.iter().all(|(_, _, heard)| !heard.contains("Closed")), "it has ended");
 }
