@@ -13,7 +13,7 @@ from rich.console import Console
 from .judge import analyses, claims, experiment, grades, toml_claims
 from .models import command as model
 from .plan import catalogue, folders, lookup, new, plan
-from .run import campaign, executors, simulation, store, sweep
+from .run import campaign, executors, simulation, store, sweep, usual_seeds
 from .run.progress import PROGRESS, Recorded, duration
 from .run.results import Results
 from .run.schedule import Schedule
@@ -183,10 +183,12 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
     campaign.check(missing)
     for schedule in schedules:
         console.print(tables.costs(schedule) if options.cost else tables.sweeps(schedule))
-    cost = sum(task.cost for task in missing)
+        schedule.results.looks.save()
+    cost, later = sum(task.cost for task in missing), sum(schedule.later() for schedule in schedules)
+    more = f" {duration(later)} of this for seeds that are likely to be added." if later else ""
     console.print(
-        f"{total} runs, {total - sum(task.runs for task in missing)} of them on disk. The others take {duration(cost)} of one processor, "
-        f"about {duration(cost / options.jobs)} with {options.jobs} at a time."
+        f"{total} runs, {total - sum(task.runs for task in missing)} of them on disk. The others take {duration(cost + later)} of one "
+        f"processor, about {duration((cost + later) / options.jobs)} with {options.jobs} at a time.{more}"
     )
     return 0
 
@@ -259,7 +261,7 @@ def _make(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
     executor = executors.executor(options, out)
     with Recorded(title, console, executor.width, out / PROGRESS) as bar:
         made = campaign.run(schedules, executor, bar)
-    console.print(f"{title}: {made} runs made, all {campaign.tasks(schedules)[1]} on disk")
+    console.print(f"{title}: {made} runs made, all {campaign.tasks(schedules)[1]} on disk{bar.took()}")
 
 
 def _claims(options: argparse.Namespace, console: Console) -> int:
@@ -313,6 +315,8 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
     # Totals are of all studies: those of one alone must not stand in their place.
     if options.readme and checkout is not None and _is_everything(chosen):
         report.write_totals(checkout / "docs" / "reviewers.md", pages.by_study())
+        if not options.quick and not options.seeds:
+            usual_seeds.write(chosen, checkout / "experiments" / usual_seeds.FILE)
     code = _grades(chosen, found, options, console, brief=not options.table)
     console.print(f"The report: {path} (open it in a browser)", highlight=False)
     return max(code, int(failed))

@@ -104,11 +104,11 @@ def test_progress_is_told_of_every_run(small, tmp_path):
         def __init__(self):
             self.steps, self.begun = 0, None
 
-        def begin(self, total, on_disk, cost):
+        def begin(self, total, on_disk, cost, later=0.0):
             self.begun = (total, on_disk)
             self.cost = cost
 
-        def step(self, name, cost, runs=1):
+        def step(self, name, cost, runs=1, seconds=0.0):
             self.steps += 1
             self.cost -= cost
 
@@ -239,7 +239,7 @@ class Told(campaign.Silent):
     def __init__(self, executor):
         self.executor, self.said = executor, []
 
-    def begin(self, total, on_disk, cost):
+    def begin(self, total, on_disk, cost, later=0.0):
         self.said.append((on_disk, cost, self.executor.spent))
 
 

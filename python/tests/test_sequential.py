@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import random
+import tomllib
 
 import pytest
 from fake import run
@@ -11,7 +12,7 @@ from fake import simulate as fake_simulate
 from anabranch_lab import stats
 from anabranch_lab.judge import analyses as judging
 from anabranch_lab.plan import plan, sequential
-from anabranch_lab.run import looks, store
+from anabranch_lab.run import looks, store, usual_seeds
 from anabranch_lab.run.results import Results
 from anabranch_lab.run.schedule import Schedule
 
@@ -68,6 +69,24 @@ def test_points_stop_by_themselves_or_together(study, tmp_path):
     together = study(tmp_path / "together", rule_of())
     assert run(together, 2, simulator(sd=noisy)) == 3 * 30
     assert run(together, 2, simulator(sd=noisy)) == 0
+
+
+def test_an_estimate_knows_how_many_seeds_are_usual_and_the_rule_does_not(study, tmp_path, monkeypatch):
+    results = study(tmp_path, rule_of(together=[]))
+    sweep = results.plan.sweeps[0]
+    schedule = Schedule(results)
+    monkeypatch.setattr(usual_seeds, "of", lambda plan, name: None)
+    assert schedule.later() == 0
+    monkeypatch.setattr(usual_seeds, "of", lambda plan, name: 14.0 if name == sweep.name else None)
+    one = sum(
+        schedule.costs.of(key, point.scenario, sweep=sweep.name) for point, key in results.points(sweep)
+    )
+    assert schedule.later() == pytest.approx(4 * one)
+    assert run(results, 2, simulator(sd=noisy)) == 2 * 10 + 30, "the rule goes its own way"
+    assert schedule.later() == 0
+    usual_seeds.write([results], tmp_path / "usual.toml")
+    mean = tomllib.loads((tmp_path / "usual.toml").read_text("utf-8"))[results.plan.name][sweep.name]
+    assert 10 < mean < 30
 
 
 @pytest.mark.parametrize("mean", [-100.0, 0.0, 4.9, 5.0, 1e6])

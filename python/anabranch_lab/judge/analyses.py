@@ -53,6 +53,7 @@ def run_job(job: AnalysisJob, analyses: dict[str, experiment.Analysis] | None = 
         found = experiment.analyse(results)
         if job.page is not None:
             report.write_page(job.page, results, found, job.names)
+        results.looks.save()
     except FileNotFoundError as error:
         return AnalysisResult(job.name, None, str(error), missing=True)
     except PlanError as error:

@@ -13,28 +13,29 @@ from .schedule import Schedule
 
 
 class Progress(Protocol):
-    """Receives reports on how many runs are done."""
+    """Receives reports on how many runs are done. Times are seconds of a processor where nothing else is said."""
 
-    def tried(self, runs: int) -> None:
-        """So many runs were made to see how long the others take."""
+    def tried(self, runs: int, seconds: float, elapsed: float) -> None:
+        """So many runs were made to see how long the others take; they took so long, and so long by the clock of those that ran."""
 
-    def begin(self, total: int, on_disk: int, cost: float) -> None:
-        """So many runs, of which so many need not be made; the others will take so many seconds of a processor."""
+    def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
+        """So many runs, of which so many need not be made; the others will take so long, and what the rules for seeds ask after them
+        is likely to take so much `later`."""
 
-    def step(self, name: str, cost: float, runs: int = 1) -> None:
-        """So many more runs are on disk, which were thought to take so many seconds."""
+    def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
+        """So many more runs are on disk, which were thought to take so long, and did."""
 
 
 class Silent:
     """Ignores the reports."""
 
-    def tried(self, runs: int) -> None:
+    def tried(self, runs: int, seconds: float, elapsed: float) -> None:
         """Says nothing."""
 
-    def begin(self, total: int, on_disk: int, cost: float) -> None:
+    def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
         """Says nothing."""
 
-    def step(self, name: str, cost: float, runs: int = 1) -> None:
+    def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
         """Says nothing."""
 
 
@@ -149,7 +150,7 @@ def run(
     executor = executor or Threads()
     for schedule in schedules:
         schedule.results.store.clean()
-    made, told = 0, False
+    made, told, seconds, elapsed = 0, False, 0.0, 0.0
     running: dict[Any, Task] = {}
     try:
         missing, _ = tasks(schedules)
@@ -162,6 +163,8 @@ def run(
                 _keep(task, done)
                 task.schedule.costs.saw(task.key, task.sweep, done.seconds)
                 made += task.runs
+                seconds += done.seconds
+                elapsed += done.elapsed
             _fill(running, executor, queue)
         while True:
             missing, total = tasks(schedules)
@@ -170,8 +173,9 @@ def run(
             check(missing)
             to_make = sum(task.runs for task in missing)
             if not told:
-                progress.tried(made)
-            progress.begin(total, total - to_make, sum(task.cost for task in missing))
+                progress.tried(made, seconds, elapsed)
+            later = sum(schedule.later() for schedule in schedules)
+            progress.begin(total, total - to_make, sum(task.cost for task in missing), later)
             told = True
             if not missing:
                 break
@@ -179,9 +183,9 @@ def run(
             _fill(running, executor, queue)
             while running:
                 for future in executor.wait(list(running)):
-                    task = running.pop(future)
-                    _keep(task, future.result())
-                    progress.step(task.name, task.cost, task.runs)
+                    task, done = running.pop(future), future.result()
+                    _keep(task, done)
+                    progress.step(task.name, task.cost, task.runs, done.seconds)
                     made += task.runs
                 _fill(running, executor, queue)
             # Points whose interval is still too wide ask for more seeds now.

@@ -9,6 +9,10 @@ import rich.progress
 from rich.console import Console
 
 
+SHORT = 10.0
+"""Seconds that nobody asks about afterwards."""
+
+
 class Bar:
     """A progress bar with the time that is left; plain lines where output is not a terminal.
 
@@ -31,6 +35,12 @@ class Bar:
         self._task = self._bar.add_task(title, total=None, left="")
         self._total = self._done = self._todo = self._tried = 0
         self._cost = self._paid = 0.0
+        self._busy = 1.0
+        """Time by the clock over that of the processor: more than 1 where others use it, too."""
+        self.seconds = 0.0
+        """Time of a processor that all runs took so far."""
+        self.thought: float | None = None
+        """What they were thought to take, when it was first said."""
         self._start = self._said = time.monotonic()
 
     def __enter__(self) -> "Bar":
@@ -42,15 +52,20 @@ class Bar:
         """Leaves it as it is."""
         self._bar.stop()
 
-    def tried(self, runs: int) -> None:
+    def tried(self, runs: int, seconds: float, elapsed: float) -> None:
         """So many runs were made to see how long the others take."""
         self._tried = runs
+        self.seconds += seconds
+        if seconds > 0:
+            self._busy = max(1.0, elapsed / seconds)
 
-    def begin(self, total: int, on_disk: int, cost: float) -> None:
-        """So many runs, of which so many need not be made; the others will take so many seconds of a processor."""
+    def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
+        """So many runs, of which so many need not be made; the others, and those that are likely to follow, will take so long."""
         self._total, self._done, self._todo = total, on_disk, total - on_disk
         self._cost, self._paid = cost, 0.0
         self._start = self._said = time.monotonic()
+        if self.thought is None:
+            self.thought = self.seconds + cost + later
         self._bar.update(self._task, total=total, completed=on_disk)
         if on_disk > self._tried:
             self._console.print(f"{self._title}: {on_disk - self._tried} of {total} runs are on disk already")
@@ -58,14 +73,17 @@ class Bar:
             self._console.print(f"{self._title}: {self._tried} runs made to see how long the others take")
         self._tried = 0
         if self._todo:
+            wait = duration(self._busy * (cost + later) / self._workers)
+            more = ", with the seeds that are likely to be added" if later else ""
             self._console.print(
-                f"{self._title}: {self._todo} runs to make, about {duration(cost / self._workers)} "
-                f"with {self._workers} at a time"
+                f"{self._title}: {self._todo} runs to make, about {wait} with {self._workers} at a time{more} "
+                f"({duration(cost + later)} of one processor)"
             )
 
-    def step(self, name: str, cost: float, runs: int = 1) -> None:
-        """So many more runs are on disk, which were thought to take so many seconds."""
+    def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
+        """So many more runs are on disk, which were thought to take so long, and did."""
         self._done += runs
+        self.seconds += seconds
         self._paid += cost
         now = time.monotonic()
         left = self.left(now - self._start)
@@ -84,10 +102,16 @@ class Bar:
                 f"{duration(now - self._start)}, {duration(left)} left"
             )
 
+    def took(self) -> str:
+        """What all runs took, and what was thought; nothing where nobody had to wait."""
+        if self.seconds < SHORT:
+            return ""
+        return f"; they took {duration(self.seconds)} of one processor, {duration(self.thought or 0.0)} were expected"
+
     def left(self, spent: float) -> float:
         """Seconds left when so many were spent: the costs of what is left, corrected by how right they were so far."""
         if self._paid <= 0:
-            return self._cost / self._workers
+            return self._busy * self._cost / self._workers
         return spent * max(0.0, self._cost - self._paid) / self._paid
 
 
@@ -111,14 +135,14 @@ class Recorded(Bar):
         super().__exit__(*error)
         self._write("done" if error[0] is None else "stopped")
 
-    def begin(self, total: int, on_disk: int, cost: float) -> None:
+    def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
         """As the bar's."""
-        super().begin(total, on_disk, cost)
+        super().begin(total, on_disk, cost, later)
         self._write("running")
 
-    def step(self, name: str, cost: float, runs: int = 1) -> None:
+    def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
         """As the bar's."""
-        super().step(name, cost, runs)
+        super().step(name, cost, runs, seconds)
         if time.monotonic() - self._written >= self.OFTEN:
             self._write("running")
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..plan import sequential
 from ..plan.plan import Point, Sweep
-from . import costs, simulation, work
+from . import costs, simulation, usual_seeds, work
 from .results import Results
 
 
@@ -59,6 +60,22 @@ class Schedule:
                     for seed in self.results.seeds_at(sweep, point, key)
                 ]
         return jobs
+
+    def later(self) -> float:
+        """The time that seeds are likely to take which no rule has asked for yet, seconds of a processor: points of a sweep use as many as
+        they did in the last whole run of the checkout's studies (`usual_seeds`). Nothing is expected of other sweeps.
+        """
+        total = 0.0
+        for sweep in self.results.plan.sweeps:
+            usual = usual_seeds.of(self.results.plan.name, sweep.name)
+            if usual is None or self.results.rule(sweep) is None:
+                continue
+            for point, key in self.results.points(sweep):
+                stop = self.results.stop_of(sweep, point)
+                if stop.reason == sequential.OPEN:
+                    more = max(0.0, usual - len(stop.seeds))
+                    total += more * self.costs.of(key, point.scenario, sweep=sweep.name)
+        return total
 
     def cost(self, job: Job) -> float:
         """The expected time of a job, seconds of a processor."""
