@@ -8,7 +8,6 @@ from pathlib import Path
 import rich.progress
 from rich.console import Console
 
-
 SHORT = 10.0
 """Seconds that nobody asks about afterwards."""
 
