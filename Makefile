@@ -78,7 +78,7 @@ instructions: ## instruction counts of fixed work, against the accepted ones
 	@$(MAKE) --no-print-directory program
 	@python3 benches/instructions.py "$${CARGO_TARGET_DIR:-target}/dist"
 
-# Static, so that what is counted can be packed, too: CI has no time to link twice.
+# Static, so that what is counted can be packed, too, where there is no musl.
 program: ## target/dist/anabranch: fast to run, minutes to build, needs no library
 	cargo rustc --profile dist --locked --quiet -p anabranch-cli --bin anabranch -- -C target-feature=+crt-static
 

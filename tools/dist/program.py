@@ -21,7 +21,8 @@ def build(architecture: str, profile: str) -> Path:
     command = ["cargo", "build", "--locked", "--quiet", "--profile", profile, "-p", "anabranch-cli"]
     flags = " ".join([os.environ.get("RUSTFLAGS", ""), *nameless()]).strip()
     run(*command, *tool.arguments, env=os.environ | tool.environment | {"RUSTFLAGS": flags})
-    return stripped(TARGET / tool.target / profile / "anabranch", architecture, tool.strip)
+    folder = "debug" if profile == "dev" else profile
+    return stripped(TARGET / tool.target / folder / "anabranch", architecture, tool.strip)
 
 
 def nameless() -> list[str]:
