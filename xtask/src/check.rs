@@ -108,6 +108,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, Error> {
     let mut circles = Vec::new();
     for member in &members {
         let found = Crate::read(&member.folder)?;
+        wrong.extend(newer_syntax(root, &found));
         widths.extend(types::widths(&found));
         let files = graph::files(&found);
         let folders = graph::folders(&found);
@@ -125,6 +126,20 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, Error> {
     wrong.extend(wide(&structure, &widths));
     wrong.extend(knots(&structure, &circles));
     Ok(wrong)
+}
+
+/// Chains of conditions with a `let`, which the oldest compiler that is promised does not know.
+fn newer_syntax(root: &Path, found: &Crate) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for module in &found.modules {
+        let file = module.file.strip_prefix(root).unwrap_or(&module.file).display();
+        for line in &module.let_chains {
+            wrong.push(format!(
+                "{file}:{line}: a `let` in a chain of conditions needs Rust 1.88; `rust-version` promises an older one (nest it, or match a pair)"
+            ));
+        }
+    }
+    wrong
 }
 
 /// Circles with a folder in them; those of files alone are seen where files are.

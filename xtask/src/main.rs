@@ -21,6 +21,7 @@ mod check;
 mod crate_;
 mod error;
 mod graph;
+mod let_chains;
 mod measure;
 mod names;
 mod source;

@@ -9,6 +9,7 @@ use syn::{Attribute, Expr, Field, Fields, FnArg, ImplItem, Item, Lit, Meta, Rece
 
 use crate::calls;
 use crate::error::Error;
+use crate::let_chains;
 use crate::names::{Names, Where, is_for_tests, plain, segments};
 
 /// An `impl` block.
@@ -47,6 +48,8 @@ pub(crate) struct Module {
     /// Names in what it hands to macros where items stand: a macro may define an item of that name.
     pub(crate) made_by_macros: BTreeSet<String>,
     pub(crate) implementations: Vec<Implementation>,
+    /// Lines with a `let` in a chain of conditions.
+    pub(crate) let_chains: Vec<usize>,
 }
 
 /// Reads the modules of a crate from the file of its root. What is compiled for tests only is left out.
@@ -87,6 +90,7 @@ fn read_items(
         names: Names::default(),
         made_by_macros: BTreeSet::new(),
         implementations: Vec::new(),
+        let_chains: Vec::new(),
     };
     for item in items.iter().filter(|item| !is_for_tests(attributes(item))) {
         match item {
@@ -118,6 +122,7 @@ fn read_items(
         module.types.extend(definition(item));
         if !matches!(item, Item::Mod(_)) {
             module.names.visit_item(item);
+            module.let_chains.extend(let_chains::lines(item));
         }
     }
     modules.push(module);

@@ -56,6 +56,17 @@ fn fields_and_changing_methods_are_counted() {
 
 const HEAD: &str = "mod a; mod b; mod c; mod d; mod e; mod f; mod g; mod h; pub struct T { x: u8 }";
 
+#[test]
+fn a_let_in_a_chain_of_conditions_is_too_new() {
+    let code = "fn f(a: Option<u8>) {\n    if let Some(b) = a && b > 1 {}\n    while a.is_some() && let Some(_) = a {}\n}\n";
+    let nested = "fn g(a: Option<u8>) { if let Some(b) = a { if b > 1 || b < 9 && b > 3 {} } }\n";
+    let tests = "#[cfg(test)] mod tests { fn f(a: Option<u8>) { if let Some(b) = a && b > 1 {} } }\n";
+    let workspace = Workspace::new(&[("lib.rs", &format!("{code}{nested}{tests}"))]);
+    let wrong = workspace.check();
+    let places: Vec<&str> = wrong.iter().map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(places, ["crates/one/src/lib.rs:2", "crates/one/src/lib.rs:3"]);
+}
+
 /// A type whose methods stand in so many files.
 fn in_files(files: usize) -> Workspace {
     let workspace = Workspace::new(&[("lib.rs", HEAD)]);

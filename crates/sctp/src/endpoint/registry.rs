@@ -351,14 +351,14 @@ impl Registry {
     pub(super) fn pop_event(&mut self) -> Option<(AssociationId, Event)> {
         while let Some(&index) = self.eventful.front() {
             if let Some(slot) = self.slots.get_mut(index as usize) {
-                if let Some(assoc) = &mut slot.assoc
-                    && let Some(event) = assoc.pop_event()
-                {
-                    slot.eventful = assoc.has_events();
-                    if !slot.eventful {
-                        self.eventful.pop_front();
+                if let Some(assoc) = &mut slot.assoc {
+                    if let Some(event) = assoc.pop_event() {
+                        slot.eventful = assoc.has_events();
+                        if !slot.eventful {
+                            self.eventful.pop_front();
+                        }
+                        return Some((AssociationId { index, generation: slot.generation }, event));
                     }
-                    return Some((AssociationId { index, generation: slot.generation }, event));
                 }
                 slot.eventful = false;
             }

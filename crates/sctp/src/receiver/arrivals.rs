@@ -217,9 +217,8 @@ impl Arrivals {
         if read.space == at {
             return;
         }
-        if let Some(summary) = read.leave_space()
-            && let Some(space) = self.spaces.get_mut(read.space)
-        {
+        let left = read.leave_space();
+        if let (Some(summary), Some(space)) = (left, self.spaces.get_mut(read.space)) {
             space.path = Some(read.path);
             space.timing.on_packet(cx.now, summary, AckPolicy::of(&cx.config));
         }

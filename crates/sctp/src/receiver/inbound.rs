@@ -359,9 +359,10 @@ impl Inbound {
     fn deliver_waiting(&mut self, id: u16) {
         let Streams { next, waiting } = &mut self.streams;
         let next = next.at(id);
-        while let Some((seq, ssn)) = waiting.first_of(id)
-            && ssn == u32::from(*next)
-        {
+        while let Some((seq, ssn)) = waiting.first_of(id) {
+            if ssn != u32::from(*next) {
+                break;
+            }
             *next = next.wrapping_add(1);
             let message = waiting.remove(id, seq);
             message.into_iter().for_each(|message| self.ready.push_other(message));

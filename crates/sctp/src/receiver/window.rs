@@ -143,11 +143,10 @@ impl ReceiveWindow {
         let (read, sent) = (cx.stats.payload_bytes_delivered + 1, cx.stats.payload_bytes_sent);
         let Some(wanted) = tuning.on_read(cx.now, rtt, read, window) else { return };
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk" (8.3).
-        if cx.state.sends_data()
-            && tuning.asks(cx.now, read, sent, window.into())
-            && let Some(path) = cx.paths.primary_mut().filter(|path| path.heartbeat().is_on(&cx.config))
-        {
-            path.heartbeat_mut().measure();
+        if cx.state.sends_data() && tuning.asks(cx.now, read, sent, window.into()) {
+            if let Some(path) = cx.paths.primary_mut().filter(|path| path.heartbeat().is_on(&cx.config)) {
+                path.heartbeat_mut().measure();
+            }
         }
         let near_limit = cx.budget.as_ref().is_some_and(|budget| budget.is_nearly_spent());
         let granted = tuning.grant(window, wanted, near_limit);

@@ -173,9 +173,7 @@ impl Segments {
         }
         let Self { base, law, hystart, .. } = self;
         // Rounds and round trips are looked at whether the window grows or not.
-        if let Some(hystart) = hystart
-            && base.in_slow_start()
-        {
+        if let (Some(hystart), true) = (hystart, base.in_slow_start()) {
             bytes = hystart.on_ack(base, timing, bytes);
         }
         if !full || !advanced {

@@ -99,9 +99,7 @@ impl Tuning {
         };
         let granted = u32::try_from(granted).unwrap_or(u32::MAX);
         // An offer to the peer is not taken back; and the offered bytes count until they are used.
-        if granted < window
-            && let Some(share) = &mut self.share
-        {
+        if let (true, Some(share)) = (granted < window, &mut self.share) {
             share.resize(u64::from(window) - first);
         }
         granted
