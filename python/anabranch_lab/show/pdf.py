@@ -50,11 +50,12 @@ def write(path: Path, chapters: Sequence[Chapter], facts: Sequence[tuple[str, st
     pdf.set_auto_page_break(auto=True, margin=18)
     pdf.add_page()
     _heading(pdf, "anabranch: what was published, and what was measured", 16)
+    own = [f"{grade} {word}" for grade, word in grades.OWN_WORDS.items() if word != grades.WORDS[grade]]
     _paragraph(
         pdf,
         "Grades: "
         + "; ".join(f"{grade} {word}" for grade, word in grades.WORDS.items())
-        + ". The rule is in docs/explanation/grades.md.",
+        + f". Of hypotheses of our own, which nobody has published: {'; '.join(own)}. The rule is in docs/explanation/grades.md.",
     )
     everything = [claim for chapter in chapters for claim in chapter.claims]
     _counts(pdf, everything)
@@ -88,7 +89,7 @@ def _chapter(pdf: FPDF, chapter: Chapter) -> None:
         headings_style=FontFace(emphasis="BOLD"),
         text_align="LEFT",
     ) as table:
-        table.row(("grade", "claim", "parts", "what is not reproduced"))
+        table.row(("grade", "claim", "parts", "parts without an A"))
         for claim in chapter.claims:
             row = table.row()
             row.cell(f"{claim.grade}  {claim.id}", style=FontFace(color=COLOURS[claim.grade]))
