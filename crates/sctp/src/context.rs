@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anabranch_base::{Ecn, Instant, SecretRng, Trace, TraceEvent, TraceRecord};
 
+use crate::agreed::Agreed;
 use crate::budget::Budget;
 use crate::config::Config;
 use crate::event::Event;
@@ -29,6 +30,8 @@ pub(crate) struct Context {
     pub(crate) config: Arc<Config>,
     /// State of the association (RFC 9260, 4); the association alone changes it.
     pub(crate) state: State,
+    /// What both sides speak; the association alone changes it.
+    pub(crate) agreed: Agreed,
     pub(crate) paths: Paths,
     pub(crate) stats: Counters,
     /// Counters of streams, where they are asked for.
@@ -51,6 +54,7 @@ impl Context {
             #[cfg(any(debug_assertions, feature = "watched"))]
             latest: Instant::ZERO,
             streams: config.streams.statistics.then(Box::default),
+            agreed: Agreed::new(&config),
             config,
             state: State::CookieWait,
             paths: Paths::new(path),
@@ -93,6 +97,20 @@ impl Context {
             path: path.get(),
             event,
         });
+    }
+
+    /// Most user data that one chunk on a path carries, bytes.
+    // rfc9260:6-9 rfc9260:6.9-7
+    #[inline]
+    pub(crate) fn max_payload(&self, path: PathId) -> usize {
+        self.config.limits.most_payload(self.packet_room(path))
+    }
+
+    /// Room of a packet of a path for the payload of one chunk, bytes.
+    #[inline]
+    pub(crate) fn packet_room(&self, path: PathId) -> usize {
+        let pmdcs = self.paths.get(path).map_or(0, |path| path.pmdcs() as usize);
+        pmdcs.saturating_sub(self.agreed.beside_payload())
     }
 
     /// An event that the user must learn of: there are few.

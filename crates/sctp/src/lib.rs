@@ -55,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod agreed;
 mod association;
 mod budget;
 mod causes;

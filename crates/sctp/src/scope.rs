@@ -4,7 +4,6 @@ use anabranch_wire::Tsn;
 
 use crate::context::Context;
 use crate::control::Control;
-use crate::encoding::Encoding;
 use crate::ids::SpaceId;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
@@ -17,7 +16,6 @@ pub(crate) struct Scope<'a> {
     pub(crate) control: &'a mut Control,
     /// Association error counter (8.1).
     pub(crate) errors: &'a mut u32,
-    pub(crate) encoding: Encoding,
 }
 
 /// Lends the owners of an association, and none of its other fields.
@@ -29,7 +27,6 @@ macro_rules! scope_of {
             receiver: &mut $association.receiver,
             control: &mut $association.control,
             errors: &mut $association.errors,
-            encoding: $association.agreed.encoding(),
         }
     };
 }
@@ -45,7 +42,6 @@ impl Scope<'_> {
             receiver: self.receiver,
             control: self.control,
             errors: self.errors,
-            encoding: self.encoding,
         }
     }
 
@@ -60,7 +56,7 @@ impl Scope<'_> {
     /// We may send under a FID.
     pub(crate) fn open_sending(&mut self, fid: u8, epoch: u8, initial: Tsn) {
         let at = self.make_space(fid);
-        self.sender.subflow_changes().open_space(at, epoch, initial);
+        self.sender.subflow_changes().open_space(self.cx, at, epoch, initial);
     }
 
     /// The peer may send under a FID.

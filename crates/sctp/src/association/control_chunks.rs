@@ -112,7 +112,8 @@ fn write_controls(
         write_cookie_echo(from, packet.buffer());
         // "SHOULD bundle the ERROR chunk ... with the chunk sent in response (e.g., COOKIE ECHO)" (3.2.2).
         write_errors(&mut from.scope, packet, limit, path);
-        return from.scope.cx.config.emulation.data_with_cookie && from.scope.encoding != Encoding::Sf2007;
+        return from.scope.cx.config.emulation.data_with_cookie
+            && from.scope.cx.agreed.encoding() != Encoding::Sf2007;
     }
     if from.scope.cx.state == State::CookieWait {
         return false;
@@ -129,7 +130,7 @@ fn write_controls(
         ShutdownAck.emit(packet.buffer());
     }
     if from.scope.control.take(Kind::CookieAck, path) {
-        if from.scope.encoding == Encoding::Sf2007 {
+        if from.scope.cx.agreed.encoding() == Encoding::Sf2007 {
             write_sf2007_cookie_ack(&from.scope, packet.buffer());
             // "the modified SCTP will not allow any data chunks to be transmitted inside the Cookie Echo/ACK chunks".
             return false;
@@ -266,7 +267,7 @@ fn write_init(from: &Sources<'_>, local_tag: u32, out: &mut Vec<u8>) {
 // rfc9260:3.3.11-2
 fn write_cookie_echo(from: &Sources<'_>, out: &mut Vec<u8>) {
     let Some(handshake) = from.phase.handshake() else { return };
-    if from.scope.encoding == Encoding::Sf2007 {
+    if from.scope.cx.agreed.encoding() == Encoding::Sf2007 {
         let mut value = handshake.cookie().to_vec();
         write_setup(&from.scope, &mut value);
         CookieEcho { cookie: &value }.emit(out);
@@ -308,7 +309,7 @@ pub(super) fn write_mtu_probe(
 /// Figs 3.4 and 3.5 for every subflow, "from the lowest to the highest FID": the window that we grant to the peer's, and
 /// the first number of ours.
 fn write_setup(scope: &Scope<'_>, out: &mut Vec<u8>) {
-    if scope.encoding != Encoding::Sf2007 {
+    if scope.cx.agreed.encoding() != Encoding::Sf2007 {
         return;
     }
     for fid in 0..=u8::MAX {

@@ -104,7 +104,7 @@ impl Association {
             self.end_lifetimes();
         }
         let scope = scope_of!(self);
-        let mut from = Sources { scope, reconfig: self.agreed.reconfig_mut(), phase: self.life.phase() };
+        let mut from = Sources { scope, reconfig: self.reconfig.as_deref_mut(), phase: self.life.phase() };
         self.writer.poll(&mut from, max_packets, buf)
     }
 
@@ -120,7 +120,7 @@ impl Association {
     pub(crate) fn wants_to_transmit(&self) -> bool {
         self.receiver.arrivals().owes_sack()
             || self.sender.may_have_data()
-            || wants_control(&self.cx, &self.sender, &self.control, self.agreed.reconfig())
+            || wants_control(&self.cx, &self.sender, &self.control, self.reconfig.as_deref())
             || self.writer.has_deferred()
     }
 

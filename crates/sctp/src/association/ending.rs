@@ -34,7 +34,8 @@ impl Association {
         }
         if state != State::Closed {
             self.life.close(&mut self.cx);
-            self.agreed.end_reconfiguration();
+            // No request is answered any more, or waits for an answer.
+            self.reconfig = None;
             self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
             self.sender.close();
             self.receiver.close();
@@ -90,7 +91,7 @@ impl Association {
         if !self.life.on_shutdown(&mut scope_of!(self)) {
             return;
         }
-        if self.agreed.encoding() != Encoding::Sf2007 {
+        if self.cx.agreed.encoding() != Encoding::Sf2007 {
             // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
             // number of their own there: it acknowledges nothing that was never sent, and that they close is true all the same.
             // SACKs tell of what is outstanding.

@@ -1,7 +1,7 @@
 //! One association: its life, its control chunks, and the choice of the owner that a chunk or a command belongs to. The [`Sender`] sends
 //! data, the [`Receiver`] receives it, and an address of the peer is a path.
 
-mod agreed;
+mod agreement;
 mod checksum;
 mod control_chunks;
 mod control_probe;
@@ -49,7 +49,6 @@ use crate::sender::Sender;
 use crate::state::State;
 use crate::stats::SubflowStats;
 use crate::subflow_manager::SubflowManager;
-use agreed::Agreed;
 use life::Life;
 use output::PacketWriter;
 use packet_reader::PacketReader;
@@ -64,7 +63,8 @@ pub struct Association {
     /// Time, configuration, paths, counters, events and trace: all owners use them.
     cx: Context,
     life: Life,
-    agreed: Agreed,
+    /// RE-CONFIG, where it was agreed.
+    reconfig: Option<Box<Reconfig>>,
     sender: Sender,
     receiver: Receiver,
     control: Control,
@@ -110,13 +110,13 @@ impl Association {
     /// True if both sides interleave messages (RFC 8260).
     #[must_use]
     pub fn interleaves(&self) -> bool {
-        matches!(self.agreed.encoding(), Encoding::Interleaved | Encoding::Sf)
+        matches!(self.cx.agreed.encoding(), Encoding::Interleaved | Encoding::Sf)
     }
 
     /// True if both sides re-configure streams (RFC 6525).
     #[must_use]
     pub fn reconfigures(&self) -> bool {
-        self.agreed.reconfig().is_some()
+        self.reconfig.is_some()
     }
 
     /// True if both sides support partial reliability (RFC 3758): messages with a lifetime or another limit may be
@@ -182,7 +182,7 @@ impl Association {
     /// The level of subflows that the two ends have agreed on.
     #[must_use]
     pub fn subflow_level(&self) -> SubflowLevel {
-        match self.agreed.encoding() {
+        match self.cx.agreed.encoding() {
             Encoding::Rfc9260 | Encoding::Interleaved => SubflowLevel::Zero,
             Encoding::Sf => SubflowLevel::One,
             Encoding::Sf2007 => SubflowLevel::Sf2007,
@@ -236,7 +236,7 @@ impl Association {
 
     /// True if the peer may leave checksums out (RFC 9653, 5.3).
     pub(crate) fn takes_zero_checksum(&self) -> bool {
-        self.agreed.takes_zero_checksum()
+        self.cx.agreed.takes_zero_checksum()
     }
 
     /// SCTP port of the peer.
@@ -407,7 +407,7 @@ impl Association {
     #[inline]
     fn packet_reader(&mut self) -> PacketReader<'_> {
         let scope = scope_of!(self);
-        PacketReader::new(scope, self.agreed.reconfig_mut())
+        PacketReader::new(scope, self.reconfig.as_deref_mut())
     }
 
     /// The paths, to go on with or to command.
@@ -418,14 +418,14 @@ impl Association {
     /// The subflows, to go on with or to command.
     #[inline]
     pub(crate) fn subflow_manager(&mut self) -> SubflowManager<'_> {
-        SubflowManager::new(&mut self.cx, &mut self.sender, self.agreed.reconfig_mut())
+        SubflowManager::new(&mut self.cx, &mut self.sender, self.reconfig.as_deref_mut())
     }
 
     /// RE-CONFIG, where it was agreed, with what it works on.
     #[inline]
     fn reconfiguring(&mut self) -> Option<(&mut Reconfig, Scope<'_>)> {
         let scope = scope_of!(self);
-        Some((self.agreed.reconfig_mut()?, scope))
+        Some((self.reconfig.as_deref_mut()?, scope))
     }
 
     /// RE-CONFIG for a request of our user.

@@ -11,7 +11,7 @@ use anabranch_wire::param::ForwardTsnSupported;
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::SetupParams;
 
-use super::agreed::{Agreed, adopt_setup};
+use super::agreement::{adopt, adopt_setup, downgrade};
 use super::end::End;
 use super::init::{self, PeerInit};
 use super::life::Life;
@@ -47,7 +47,7 @@ impl Association {
         cx.set_now(now);
         Self {
             life: Life::new(),
-            agreed: Agreed::new(&cx.config),
+            reconfig: None,
             sender: Sender::new(&mut cx, send_base),
             receiver: Receiver::new(&cx.config),
             control: Control::new(cx.paths.for_control()),
@@ -112,7 +112,7 @@ impl Association {
         self.receiver.set_streams(cookie.inbound_streams);
         self.cx.paths.list_anew(&cookie.addresses);
         learn_peer(&mut scope_of!(self), cookie.peer_rwnd, cookie.peer_initial_tsn);
-        self.agreed.adopt(&mut scope_of!(self), &cookie.extensions);
+        self.reconfig = adopt(&mut scope_of!(self), &cookie.extensions);
         if let Some(handshake) = self.life.handshake_mut() {
             handshake.note(&cookie.extensions);
         }
@@ -181,7 +181,7 @@ impl Association {
             sample_handshake(&mut scope_of!(self), sent);
         }
         let agreed = offer.agree(&init.offer);
-        self.agreed.adopt(&mut scope_of!(self), &agreed);
+        self.reconfig = adopt(&mut scope_of!(self), &agreed);
         let dropped = self.sender.messages().drop_ungranted_streams(&mut self.cx);
         self.handed_back.keep_unsent(dropped);
         self.handed_back.settle_reliability(&mut self.cx, &mut self.sender);
@@ -227,7 +227,7 @@ impl Association {
             return;
         }
         if causes::names_unknown_chunk(list, self.cx.config.subflows.codes.data)
-            && self.agreed.downgrade(&mut scope_of!(self))
+            && downgrade(&mut scope_of!(self), self.reconfig.as_deref_mut())
         {
             self.subflow_manager().close_drained_subflows();
         }
@@ -292,7 +292,8 @@ impl Association {
         self.control.clear();
         self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
         self.writer.forget_deferred();
-        self.agreed.begin_anew();
+        self.cx.agreed.forget();
+        self.reconfig = None;
         let (unsent, unacknowledged) = self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
         let received_bytes_lost = self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
         self.sender.restart(&mut self.cx, cookie.local_initial_tsn, cookie.peer_rwnd);

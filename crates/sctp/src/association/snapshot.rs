@@ -71,7 +71,7 @@ impl Association {
             partial_reliability: self.is_partially_reliable(),
             subflow_level: self.subflow_level(),
             sends_zero_checksum: zero,
-            takes_zero_checksum: self.agreed.takes_zero_checksum(),
+            takes_zero_checksum: self.cx.agreed.takes_zero_checksum(),
             ecn: self.cx.ect != Ecn::NotEct,
             adaptation: self.life.adaptation(),
         })

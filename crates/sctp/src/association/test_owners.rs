@@ -7,7 +7,6 @@ use anabranch_wire::Tsn;
 use crate::config::Config;
 use crate::context::Context;
 use crate::control::Control;
-use crate::encoding::Encoding;
 use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::scope::Scope;
@@ -46,6 +45,6 @@ impl Owners {
     /// Lends them.
     pub(super) fn scope(&mut self) -> Scope<'_> {
         let Self { cx, sender, receiver, control, errors } = self;
-        Scope { cx, sender, receiver, control, errors, encoding: Encoding::Rfc9260 }
+        Scope { cx, sender, receiver, control, errors }
     }
 }

@@ -46,7 +46,7 @@ impl Association {
         }
         self.sender.timers(|at, timer, which| visit(at, timer, Expired::Sender(which)));
         self.receiver.arrivals().timers(|at, timer, space| visit(at, timer, Expired::Sack(space)));
-        if let Some(reconfig) = self.agreed.reconfig() {
+        if let Some(reconfig) = &self.reconfig {
             cold_path();
             visit(reconfig.timer(), Timer::Reconfiguration, Expired::Reconfiguration);
         }

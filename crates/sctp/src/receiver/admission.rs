@@ -91,7 +91,7 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> bool {
         self.is_filling = true;
-        let at_once = self.gives_at_once(at, seq, arrival, data);
+        let at_once = self.gives_at_once(cx, at, seq, arrival, data);
         let fills_hole = arrival == Arrival::FillsHole;
         let opens_gap = arrival != Arrival::InOrder && self.arrivals.neighbours(at, seq) == (false, false);
         let chunk = Asked { len: data.payload.len(), at_once, opens_gap };
@@ -100,7 +100,7 @@ impl Receiver {
             if fits && self.window_of(cx, at) > 0 {
                 return true;
             }
-            if fills_hole && self.encoding == Encoding::Rfc9260 {
+            if fills_hole && cx.agreed.encoding() == Encoding::Rfc9260 {
                 let highest = self.arrivals.highest(at);
                 if highest > seq && self.inbound.forget_orphan(highest) {
                     self.arrivals.take_back(at, highest, highest + 1);
@@ -144,7 +144,8 @@ impl Receiver {
     fn take_back_behind(&mut self, cx: &Context, at: SpaceId, seq: u64, chunk: Asked) -> bool {
         let is_first = self.arrivals.next(at) == Some(seq);
         let on_top = is_first && chunk.at_once && self.inbound.is_read();
-        let renumbered = self.renumbered || self.arrivals.has_floors() || self.encoding == Encoding::Sf2007;
+        let renumbered =
+            self.renumbered || self.arrivals.has_floors() || cx.agreed.encoding() == Encoding::Sf2007;
         if at != SpaceId::FIRST || renumbered {
             return on_top;
         }
@@ -175,6 +176,7 @@ impl Receiver {
     /// True if the user can have a chunk as soon as it is here, or nothing is kept of it.
     pub(super) fn gives_at_once(
         &self,
+        cx: &Context,
         at: SpaceId,
         seq: u64,
         arrival: Arrival,
@@ -183,7 +185,7 @@ impl Receiver {
         if data.stream >= self.streams {
             return true;
         }
-        match self.encoding {
+        match cx.agreed.encoding() {
             Encoding::Rfc9260 => self.inbound.gives_at_once(&self.arrived(at, seq, arrival, data)),
             Encoding::Sf2007 => {
                 self.inbound.gives_at_once_of_space(at, &self.arrived(at, seq, arrival, data))

@@ -61,7 +61,7 @@ impl Receiver {
         };
         let windows = |arrivals: &Arrivals, cx: &Context, layout, at| credit.told(cx, arrivals, layout, at);
         let mut carrier = Carrier { packet, limit, data };
-        self.arrivals.write_acknowledgements(cx, self.encoding, &mut carrier, windows);
+        self.arrivals.write_acknowledgements(cx, cx.agreed.encoding(), &mut carrier, windows);
     }
 
     /// A packet with data came in SHUTDOWN-SENT: gaps and duplicates, which the SHUTDOWN chunk in answer does not
@@ -114,7 +114,7 @@ impl Receiver {
         let floor = u32::try_from(credit.division(cx).floor).unwrap_or(u32::MAX);
         let buffer = credit.in_use(cx, &self.arrivals);
         for at in self.arrivals.ids() {
-            let limited = at != SpaceId::FIRST || self.encoding == Encoding::Sf2007;
+            let limited = at != SpaceId::FIRST || cx.agreed.encoding() == Encoding::Sf2007;
             // A peer that has sent nothing there knows the credit it was granted; and if it opens the FID later, with
             // an initial number of its own, it would take a window update sent now for an acknowledgement of chunks
             // that it never sent.

@@ -163,7 +163,8 @@ impl Receiver {
         arrival: Arrival,
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
-        let arrived = (self.encoding == Encoding::Sf2007).then(|| self.arrived(space, seq, arrival, data));
+        let arrived =
+            (cx.agreed.encoding() == Encoding::Sf2007).then(|| self.arrived(space, seq, arrival, data));
         let limits = Limits {
             config: &cx.config,
             window: &self.window,

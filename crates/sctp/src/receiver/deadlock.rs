@@ -66,7 +66,8 @@ impl Receiver {
         if !self.inbound.is_read() {
             return false;
         }
-        let in_order = !self.renumbered && matches!(self.encoding, Encoding::Rfc9260 | Encoding::Interleaved);
+        let in_order =
+            !self.renumbered && matches!(cx.agreed.encoding(), Encoding::Rfc9260 | Encoding::Interleaved);
         if taken {
             // A chunk that is taken on top of a full buffer and read at once leaves it as full as it was: other
             // streams would go on so, with a chunk for each probe.
@@ -75,7 +76,7 @@ impl Receiver {
         }
         let is_next = self.arrivals.next(at) == Some(seq);
         is_next
-            && !self.gives_at_once(at, seq, arrival, data)
+            && !self.gives_at_once(cx, at, seq, arrival, data)
             && (in_order || self.was_refused_too_often(cx, at, seq))
     }
 

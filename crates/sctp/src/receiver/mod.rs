@@ -17,7 +17,6 @@ use anabranch_wire::Tsn;
 
 use crate::config::Config;
 use crate::context::Context;
-use crate::encoding::Encoding;
 use crate::event::Event;
 use crate::ids::{PathId, SpaceId};
 use crate::negotiation::fids::Fids;
@@ -34,7 +33,6 @@ pub(crate) use data::DataOutcome;
 /// The receiving half of an association.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    encoding: Encoding,
     /// Streams on which the peer may send.
     streams: u16,
     /// Messages may come again under numbers that do not rise as those of messages do: subflows have ended.
@@ -56,7 +54,6 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
-            encoding: Encoding::Rfc9260,
             streams: config.streams.inbound,
             renumbered: false,
             arrivals: Arrivals::default(),
@@ -119,17 +116,15 @@ impl Receiver {
         self.forget_unfinished(cx)
     }
 
-    /// Takes over the encoding and the extensions agreed on.
-    pub(crate) fn adopt(&mut self, encoding: Encoding, agreed: &Extensions, fids: Option<Fids>) {
-        self.encoding = encoding;
+    /// Takes over the extensions agreed on.
+    pub(crate) fn adopt(&mut self, agreed: &Extensions, fids: Option<Fids>) {
         self.resets = agreed.reconfiguration.then(Box::default);
-        self.arrivals.adopt(agreed.selected_gaps, fids, encoding == Encoding::Sf2007);
+        self.arrivals.adopt(agreed.selected_gaps, fids, agreed.sf2007.is_some());
     }
 
     /// Back to RFC 9260; spaces of other subflows are gone.
     pub(crate) fn forget_extensions(&mut self) {
         self.arrivals.forget_extensions();
-        self.encoding = Encoding::Rfc9260;
         self.renumbered = false;
         self.resets = None;
     }
@@ -137,7 +132,6 @@ impl Receiver {
     /// The extension SF ends: subflows go on as at level 0.
     pub(crate) fn downgrade(&mut self) {
         self.arrivals.forget_subflows();
-        self.encoding = Encoding::Interleaved;
         self.renumbered = true;
     }
 

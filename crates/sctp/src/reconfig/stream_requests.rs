@@ -46,7 +46,7 @@ impl Reconfig {
     pub(crate) fn advance(&mut self, scope: &mut Scope<'_>) {
         if self.repeated.is_some_and(|(_, first)| scope.sender.tables().is_acknowledged(first)) {
             self.repeated = None;
-            scope.sender.keep_room_beside_data(0);
+            scope.cx.agreed.keep_room_beside_data(0);
         }
         match self.pending {
             None => return,
@@ -203,7 +203,7 @@ impl Reconfig {
         self.pending = None;
         self.answers.give(answered);
         self.repeated = Some((answered, first));
-        scope.sender.keep_room_beside_data(REPEATED_ANSWER);
+        scope.cx.agreed.keep_room_beside_data(REPEATED_ANSWER);
         tell_outcome(scope.cx, false, Event::AssociationReset { outcome: Reconfigured::Performed });
     }
 
@@ -452,7 +452,7 @@ fn tell_outcome(cx: &mut Context, asked_for: bool, event: Event) {
 
 /// True if all subflows share the TSN space.
 fn has_one_space(scope: &Scope<'_>) -> bool {
-    !scope.sender.tables().has_several_spaces() && scope.encoding != Encoding::Sf2007
+    !scope.sender.tables().has_several_spaces() && scope.cx.agreed.encoding() != Encoding::Sf2007
 }
 
 fn tell_streams(scope: &mut Scope<'_>, asked_for: bool, outcome: Reconfigured) {

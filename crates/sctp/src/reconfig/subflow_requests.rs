@@ -13,7 +13,7 @@ use crate::sender::OpenFid;
 impl Reconfig {
     /// The peer has answered SF-ADD or SF-DEL for good.
     pub(super) fn subflow_request_ended(&mut self, scope: &mut Scope<'_>, request: &Request, code: u32) {
-        if scope.encoding != Encoding::Sf {
+        if scope.cx.agreed.encoding() != Encoding::Sf {
             return; // the extension ended meanwhile
         }
         match *request {

@@ -49,7 +49,7 @@ impl Sender {
             return Ok(AckNews::Nothing);
         }
         // Half of the numbers ahead: an acknowledgement of before an SSN/TSN reset, that was late.
-        if next_expected - space.flight.first() > 1 << 30 && self.resettable {
+        if next_expected - space.flight.first() > 1 << 30 && cx.agreed.is_resettable() {
             return Ok(AckNews::Nothing);
         }
         if let Some(special) = self.special.get_mut() {
@@ -111,7 +111,7 @@ impl Sender {
             if let Some(space) = self.tables.spaces.get_mut(at) {
                 space.allowance.set(a_fwnd, outstanding);
             }
-            if self.format.encoding() == Encoding::Sf2007 {
+            if cx.agreed.encoding() == Encoding::Sf2007 {
                 self.forget_peer_window(cx);
             }
         }
@@ -191,7 +191,7 @@ impl Sender {
         let path = scope.lane.path();
         if cx.paths.get(path).is_some_and(Path::waits_for_packets) {
             cold_path();
-            note_sizes_that_arrived(cx, path, self.format, outcome.lanes.get(id.row()));
+            note_sizes_that_arrived(cx, path, outcome.lanes.get(id.row()));
         }
         let mut waiting = 0;
         if scope.lane.is_paced() || scope.lane.window.is_model() {
@@ -217,7 +217,7 @@ impl Sender {
         }
         let lost_before = scope.lane.loss.count();
         let effect = if scope.lane.rack_tlp.finds_losses() {
-            scope.detect_by_time(cx, (&self.ecn, self.format), outcome.lanes.get(id.row()))
+            scope.detect_by_time(cx, &self.ecn, outcome.lanes.get(id.row()))
         } else {
             let effect = scope.detect_losses(cx, &self.ecn, outcome);
             if cx.config.emulation.early_fast_retransmit.is_some() {

@@ -153,7 +153,7 @@ impl Messages<'_> {
         if of_stream == 0 && of_all == 0 {
             return Ok(());
         }
-        let wanted = self.special.reliability_of(self.format.encoding(), cx, message)?;
+        let wanted = self.special.reliability_of(cx, message)?;
         let Some(mut less) =
             self.less_important(wanted, |less, _| less >= of_stream, &[], |ticket| ticket.stream == stream)
         else {
@@ -185,7 +185,7 @@ impl Messages<'_> {
     #[cold]
     #[inline(never)]
     fn admit(&mut self, cx: &mut Context, id: SubflowId, message: &Message) -> Result<u32, SendError> {
-        let reliability = self.special.check_options(self.format.encoding(), cx, message)?;
+        let reliability = self.special.check_options(cx, message)?;
         if !self.make_room(cx, id, message, reliability) {
             return Ok(0);
         }

@@ -81,9 +81,7 @@ impl Sender {
         if cx.config.congestion.nagle && self.waits_for_more(cx, id, path) {
             return None;
         }
-        if self.tables.subflows.len() > 1
-            && !self.tables.may_begin_or_go_on(self.format, self.peer.bytes(), cx, id)
-        {
+        if self.tables.subflows.len() > 1 && !self.tables.may_begin_or_go_on(self.peer.bytes(), cx, id) {
             return None;
         }
         let on = cx.paths.get(path)?;
@@ -113,7 +111,7 @@ impl Sender {
             return false;
         };
         // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
-        let (room, header) = (self.format.packet_room(cx, path), self.format.header_len());
+        let (room, header) = (cx.packet_room(path), cx.agreed.header_len());
         let most = subflow.cut_at(cx.config.limits.most_payload(room));
         self.tables.has_data_in_flight()
             && subflow.out.queued_bytes() < room
@@ -126,9 +124,9 @@ impl Sender {
             First::Lost(seq) => self.tables.spaces.get(next.space)?.flight.get(seq)?.fragment.payload.len(),
             First::New { .. } => {
                 let subflow = self.tables.subflows.get(next.subflow)?;
-                subflow.out.peek(subflow.cut_at(self.format.max_payload(cx, next.path)))?
+                subflow.out.peek(subflow.cut_at(cx.max_payload(next.path)))?
             }
         };
-        Some(padded(self.format.header_len() + payload))
+        Some(padded(cx.agreed.header_len() + payload))
     }
 }

@@ -6,7 +6,6 @@
 //! with later numbers, whether the message is held up or not, as long as the peer's buffer has room for all of it. With one window for all, what holds up one holds up all: a
 //! message that has begun ends first. I-DATA and SF-DATA number fragments themselves and need neither.
 
-use super::format::Format;
 use super::lane::Lane;
 use super::subflow::Subflow;
 use super::tables::Tables;
@@ -23,20 +22,19 @@ const SCARCE: u64 = 1 << 16;
 impl Tables {
     /// True if a subflow, one of several, may send a new chunk as far as the messages of the others go.
     #[inline(never)]
-    pub(super) fn may_begin_or_go_on(&self, format: Format, rwnd: u64, cx: &Context, id: SubflowId) -> bool {
+    pub(super) fn may_begin_or_go_on(&self, rwnd: u64, cx: &Context, id: SubflowId) -> bool {
         let Some(subflow) = self.subflows.get(id) else { return false };
         if subflow.awaits_fid {
             return false; // what it took over from another may still be sent again
         }
         let Some(space) = self.spaces.get(subflow.space) else { return false };
-        if !format.encoding().needs_sequence() {
+        if !cx.agreed.encoding().needs_sequence() {
             return subflow.begun || space.fid != 0 || self.may_begin_beside(rwnd, cx, id, subflow);
         }
         if space.exclusive_subflow.is_some_and(|exclusive| exclusive != id) {
             return false;
         }
-        let (most, next) =
-            (self.max_payload_of(format, cx, subflow), subflow.out.peek(usize::MAX).unwrap_or(0));
+        let (most, next) = (self.max_payload_of(cx, subflow), subflow.out.peek(usize::MAX).unwrap_or(0));
         let keeps = next > most && subflow.reserved.is_empty();
         if rwnd < SCARCE {
             let lost = self.lost_of_others(subflow.lane, subflow.space);
@@ -88,9 +86,9 @@ impl Tables {
     }
 
     /// Most payload of a chunk of a subflow, bytes.
-    fn max_payload_of(&self, format: Format, cx: &Context, subflow: &Subflow) -> usize {
+    fn max_payload_of(&self, cx: &Context, subflow: &Subflow) -> usize {
         let path = self.lanes.get(subflow.lane).map_or(cx.paths.for_data(), Lane::path);
-        subflow.cut_at(format.max_payload(cx, path)).max(1)
+        subflow.cut_at(cx.max_payload(path)).max(1)
     }
 
     /// The encoding has changed, and with it the header of a chunk: "When determining when to fragment, the SCTP implementation
@@ -98,8 +96,8 @@ impl Tables {
     /// message that has not left is cut to the new size where fragments number themselves. The numbers that were kept for it are the first that it
     /// takes, and no longer have to be enough.
     // rfc9260:6.9-7
-    pub(super) fn cut_rests_anew(&mut self, format: Format, cx: &Context) {
-        if format.encoding().needs_sequence() {
+    pub(super) fn cut_rests_anew(&mut self, cx: &Context) {
+        if cx.agreed.encoding().needs_sequence() {
             return;
         }
         for id in self.subflows.ids() {
@@ -107,7 +105,7 @@ impl Tables {
                 continue;
             };
             let path = self.lanes.get(subflow.lane).map_or(cx.paths.for_data(), Lane::path);
-            let most = format.max_payload(cx, path) as u16;
+            let most = cx.max_payload(path) as u16;
             if let Some(subflow) = self.subflows.get_mut(id) {
                 subflow.reserved_size = subflow.reserved_size.min(most);
             }
@@ -117,13 +115,13 @@ impl Tables {
     /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
     // rfc9260:3.3.1-12 rfc9260:6.9-11
     #[inline(never)]
-    pub(super) fn keep_contiguous(&mut self, format: Format, cx: &Context, id: SubflowId) {
+    pub(super) fn keep_contiguous(&mut self, cx: &Context, id: SubflowId) {
         let Some(subflow) = self.subflows.get(id) else { return };
         let (begun, at) = (subflow.begun, subflow.space);
         let needed = begun
-            && format.encoding().needs_sequence()
+            && cx.agreed.encoding().needs_sequence()
             && self.subflows.rows().iter().filter(|other| other.space == at).count() > 1;
-        let most = self.max_payload_of(format, cx, subflow);
+        let most = self.max_payload_of(cx, subflow);
         let Some(space) = self.spaces.get_mut(at) else { return };
         let Some(subflow) = self.subflows.get_mut(id) else { return };
         if cx.config.subflows.coupling == Coupling::Shared {

@@ -52,7 +52,7 @@ impl Messages<'_> {
         if let Some(stream) = stream.filter(|stream| *stream >= self.stream_map.streams()) {
             return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
         }
-        self.special.set_reliability(self.format.encoding(), cx, stream, reliability)
+        self.special.set_reliability(cx, stream, reliability)
     }
 
     /// State that only messages with options need, where there are any, and the places of messages that may be given up.
@@ -149,8 +149,7 @@ impl Messages<'_> {
         path: PathId,
     ) -> bool {
         let Some((special, bounds)) = self.special.with_bounds() else { return true };
-        let how = (bounds, self.format);
-        special.reliability.write_forwards(self.tables, how, cx, packet, limit, path)
+        special.reliability.write_forwards(self.tables, bounds, cx, packet, limit, path)
     }
 
     /// The peer has answered the request to reset streams of ours; they (all, if none is listed) count from 0 if it has performed it.
@@ -169,6 +168,6 @@ impl Messages<'_> {
     /// # Errors
     /// When it cannot have what it asks for.
     pub(crate) fn check_options(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
-        self.special.check_options(self.format.encoding(), cx, message)
+        self.special.check_options(cx, message)
     }
 }

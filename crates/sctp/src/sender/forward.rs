@@ -10,7 +10,6 @@ use anabranch_wire::chunk::sf_forward::{self, SfForward};
 use anabranch_wire::{CommonHeader, Mid, PacketBuilder, Ssn};
 
 use super::flight::{ChunkState, SentChunk};
-use super::format::Format;
 use super::forward_watch::watch_forward;
 use super::lane::Lane;
 use super::partial_reliability::{Forward, PartialReliability};
@@ -120,7 +119,7 @@ impl PartialReliability {
     pub(super) fn write_forwards(
         &mut self,
         tables: &mut Tables,
-        (bounds, format): (Option<&ResetBounds>, Format),
+        bounds: Option<&ResetBounds>,
         cx: &Context,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
@@ -139,14 +138,14 @@ impl PartialReliability {
             }
             let alone = packet.len() <= CommonHeader::LEN;
             let length = packet.buffer().len();
-            let told = write_forward(tables, (bounds, format), cx, packet.buffer(), at, &kept, room);
+            let told = write_forward(tables, bounds, cx, packet.buffer(), at, &kept, room);
             if told.is_some_and(|point| point < forward.told) && !alone {
                 // Beside other chunks it would say less than the last one did: the next packet has room for more.
                 packet.buffer().truncate(length);
                 return false;
             }
             if let Some(point) = told {
-                watch_forward(tables, (bounds, format), at, forward.told, point, alone);
+                watch_forward(tables, (bounds, cx.agreed.encoding()), at, forward.told, point, alone);
             }
             let told_at = if told.is_some() { Some(cx.now) } else { forward.told_at };
             if let (Some(space), Some(end)) = (tables.spaces.get_mut(at), told) {
@@ -203,7 +202,7 @@ fn advanced_point(tables: &Tables, bounds: Option<&ResetBounds>, at: SpaceId, ke
 // rfc3758:3.1-3
 fn write_forward(
     tables: &Tables,
-    (bounds, format): (Option<&ResetBounds>, Format),
+    bounds: Option<&ResetBounds>,
     cx: &Context,
     out: &mut Vec<u8>,
     at: SpaceId,
@@ -211,7 +210,7 @@ fn write_forward(
     room: usize,
 ) -> Option<u64> {
     let space = tables.spaces.get(at)?;
-    let framing = format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
+    let framing = cx.agreed.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
     let (header, entry) = match framing {
         Framing::Data => (ForwardTsn::HEADER, ENTRY / 2),
         Framing::IData => (IForwardTsn::HEADER, ENTRY),

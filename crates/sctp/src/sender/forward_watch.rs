@@ -3,11 +3,11 @@
 
 #[cfg(any(debug_assertions, feature = "watched"))]
 use super::flight::{ChunkState, SentChunk};
-use super::format::Format;
 use super::reset_bounds::ResetBounds;
 #[cfg(any(debug_assertions, feature = "watched"))]
 use super::reset_bounds::is_of_before_reset;
 use super::tables::Tables;
+use crate::encoding::Encoding;
 use crate::ids::SpaceId;
 #[cfg(any(debug_assertions, feature = "watched"))]
 use crate::properties::{self, ForwardSight};
@@ -17,7 +17,7 @@ use crate::properties::{self, ForwardSight};
 #[inline]
 pub(super) fn watch_forward(
     tables: &Tables,
-    (bounds, format): (Option<&ResetBounds>, Format),
+    (bounds, encoding): (Option<&ResetBounds>, Encoding),
     at: SpaceId,
     before: u64,
     point: u64,
@@ -26,19 +26,24 @@ pub(super) fn watch_forward(
     #[cfg(any(debug_assertions, feature = "watched"))]
     if let Some(space) = tables.spaces.get(at) {
         let (first, end) = (space.flight.first(), space.flight.next());
-        let kept = (first..point.min(end)).find(|seq| is_kept(tables, (bounds, format), at, *seq));
+        let kept = (first..point.min(end)).find(|seq| is_kept(tables, (bounds, encoding), at, *seq));
         let sight = ForwardSight { before, point, alone, acknowledged: first, sent: end, kept };
         let said = properties::forward(&sight);
         assert!(said.is_ok(), "{said:?}: {sight:?} in {at:?}");
     }
     #[cfg(not(any(debug_assertions, feature = "watched")))]
-    let _ = (tables, bounds, format, at, before, point, alone);
+    let _ = (tables, bounds, encoding, at, before, point, alone);
 }
 
 /// True if a chunk, or another one of its message, is not given up; or an earlier message of its stream in another
 /// space.
 #[cfg(any(debug_assertions, feature = "watched"))]
-fn is_kept(tables: &Tables, (bounds, format): (Option<&ResetBounds>, Format), at: SpaceId, seq: u64) -> bool {
+fn is_kept(
+    tables: &Tables,
+    (bounds, encoding): (Option<&ResetBounds>, Encoding),
+    at: SpaceId,
+    seq: u64,
+) -> bool {
     let Some(chunk) = tables.spaces.get(at).and_then(|space| space.flight.get(seq)) else {
         return false;
     };
@@ -47,7 +52,7 @@ fn is_kept(tables: &Tables, (bounds, format): (Option<&ResetBounds>, Format), at
     }
     let fragment = &chunk.fragment;
     // DATA has no number for what is unordered, and streams that were reset count from 0 again.
-    let numbered = !fragment.unordered || format.encoding().identifies_messages();
+    let numbered = !fragment.unordered || encoding.identifies_messages();
     if !numbered || is_of_before_reset(bounds, at, seq, fragment.stream) {
         return false;
     }

@@ -23,13 +23,13 @@ impl SubflowChanges<'_> {
 
     /// A subflow in a free place, with a lane unless all share one.
     pub(super) fn place_subflow(&mut self, cx: &mut Context, spec: &SubflowSpec) -> SubflowId {
-        let (id, lane) = self.tables.place_subflow(cx, self.format.encoding(), spec);
+        let (id, lane) = self.tables.place_subflow(cx, spec);
         self.tables.keep_arrivals(self.scheduler.wants_arrivals());
         self.coupling.renew(lane);
         self.coupling.set_phi(self.tables, cx);
         // A message that was leaving all by itself has company now.
         for begun in self.tables.subflows.ids() {
-            self.tables.keep_contiguous(self.format, cx, begun);
+            self.tables.keep_contiguous(cx, begun);
         }
         id
     }
@@ -68,7 +68,7 @@ impl SubflowChanges<'_> {
 
     /// Begins a lane anew, but for its round-trip estimate and what it has sent.
     pub(super) fn renew_lane(&mut self, cx: &mut Context, id: LaneId, peer_rwnd: u32) {
-        self.tables.renew_lane(cx, self.format.encoding(), id, peer_rwnd);
+        self.tables.renew_lane(cx, id, peer_rwnd);
         self.coupling.renew(id);
         self.coupling.set_phi(self.tables, cx);
     }

@@ -6,7 +6,6 @@ use anabranch_wire::Tsn;
 use super::Sender;
 use super::ecn::EcnSender;
 use super::flight::AckOutcome;
-use super::format::Format;
 use super::lane::counted_header;
 use super::lane_coupling::LaneCoupling;
 use super::peer_window::PeerWindow;
@@ -19,7 +18,6 @@ use super::subflow::Life;
 use super::tables::Tables;
 use crate::config::Config;
 use crate::context::Context;
-use crate::encoding::Encoding;
 use crate::ids::SpaceId;
 use crate::negotiation::offer::Extensions;
 use crate::stream::numbering::Numbering;
@@ -29,7 +27,6 @@ impl Sender {
     pub(crate) fn new(cx: &mut Context, base: Tsn) -> Self {
         let mut new = Self {
             peer: PeerWindow::default(),
-            format: Format::PLAIN,
             tables: Tables::new(base),
             numbering: Numbering::new(base),
             outcome: AckOutcome::default(),
@@ -38,7 +35,6 @@ impl Sender {
             stream_map: StreamMap::new(cx.config.streams.outbound),
             coupling: LaneCoupling::default(),
             shutdown_at: Instant::ZERO,
-            resettable: false,
             ecn: EcnSender::default(),
             special: SpecialMessages::default(),
         };
@@ -116,23 +112,16 @@ impl Sender {
     /// Both sides speak this from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
     /// then what was sent leaves again on subflow 0.
     pub(crate) fn adopt(&mut self, cx: &Context, agreed: &Extensions) {
-        self.format.speak(Encoding::of(agreed));
-        if self.numbering.identify(self.format.encoding().identifies_messages()) {
+        if self.numbering.identify(cx.agreed.encoding().identifies_messages()) {
             self.tables.number_unordered(&mut self.numbering);
         }
-        self.resettable = agreed.reconfiguration;
         self.special.adopt(agreed.partial_reliability);
         self.peer.adopt(agreed);
         self.ecn.adopt(agreed);
         self.numbering.begin_asn(self.tables.base());
-        let header = counted_header(&cx.config, self.format.encoding());
+        let header = counted_header(&cx.config, cx.agreed.encoding());
         self.tables.count_headers(header);
-        self.tables.cut_rests_anew(self.format, cx);
-    }
-
-    /// Bytes of a chunk that must ride with every packet of data.
-    pub(crate) fn keep_room_beside_data(&mut self, bytes: u16) {
-        self.format.keep_room_beside_data(bytes);
+        self.tables.cut_rests_anew(cx);
     }
 
     /// An SSN/TSN reset was performed: "new data MUST be sent from the Receiver's Next TSN" (RFC 6525, 5.2.7, H5).
@@ -155,12 +144,16 @@ impl Sender {
         }
     }
 
-    /// The extension SF ends: subflows go on as at level 0.
-    pub(crate) fn downgrade(&mut self, cx: &mut Context) {
+    /// The extension SF ends: chunks under other FIDs are to leave again, and all go on under one numbering. The tickets of what gap blocks had
+    /// acknowledged.
+    pub(crate) fn leave_fids(&mut self, cx: &mut Context) -> Vec<u32> {
         self.mark_folded_lost(cx);
         self.messages().after_marking(cx);
-        let acknowledged = self.fold_spaces();
-        self.format.speak(Encoding::Interleaved);
+        self.fold_spaces()
+    }
+
+    /// The extension SF has ended: subflows go on as at level 0.
+    pub(crate) fn downgraded(&mut self, cx: &mut Context, acknowledged: Vec<u32>) {
         self.peer.forget_fids();
         for subflow in self.tables.subflows.rows_mut() {
             if subflow.life == Life::Deleting {
@@ -191,10 +184,8 @@ impl Sender {
             self.mark_folded_lost(cx);
             self.fold_spaces();
         }
-        self.format = Format::PLAIN;
         self.peer.forget_fids();
         self.buffer.drop_deferred();
-        self.resettable = false;
         self.special.forget_partial_reliability();
         self.ecn.forget();
     }

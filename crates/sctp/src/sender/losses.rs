@@ -3,7 +3,6 @@
 use super::all_lanes::AllLanes;
 use super::ecn::EcnSender;
 use super::flight::AckOutcome;
-use super::format::Format;
 use super::lane_coupling::LaneCoupling;
 use super::messages::Messages;
 use super::peer_window::PeerWindow;
@@ -27,7 +26,6 @@ pub(crate) struct Losses<'a> {
     pub(super) ecn: &'a mut EcnSender,
     /// The changes by the last SACK.
     pub(super) outcome: &'a AckOutcome,
-    pub(super) format: Format,
 }
 
 impl Losses<'_> {
@@ -40,7 +38,6 @@ impl Losses<'_> {
             buffer: self.buffer,
             special: self.special,
             coupling: self.coupling,
-            format: self.format,
         }
     }
 
@@ -51,12 +48,6 @@ impl Losses<'_> {
 
     /// Lends those of them that decide by which path data leaves.
     pub(super) fn routes(&mut self) -> Routes<'_> {
-        Routes {
-            tables: self.tables,
-            coupling: self.coupling,
-            peer: self.peer,
-            buffer: self.buffer,
-            encoding: self.format.encoding(),
-        }
+        Routes { tables: self.tables, coupling: self.coupling, peer: self.peer, buffer: self.buffer }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::format::Format;
 use super::lane_coupling::LaneCoupling;
 use super::send_buffer::SendBuffer;
 use super::special_messages::SpecialMessages;
@@ -23,7 +22,6 @@ pub(crate) struct Messages<'a> {
     pub(super) special: &'a mut SpecialMessages,
     /// A message after a pause may find other windows than those of before.
     pub(super) coupling: &'a mut LaneCoupling,
-    pub(super) format: Format,
 }
 
 impl Messages<'_> {
@@ -38,7 +36,6 @@ impl Messages<'_> {
             buffer: self.buffer,
             special: self.special,
             coupling: self.coupling,
-            format: self.format,
         }
     }
 

@@ -26,7 +26,6 @@ mod ecn;
 mod effect;
 mod fates;
 mod flight;
-mod format;
 mod forward;
 mod forward_watch;
 mod from_config;
@@ -79,7 +78,6 @@ use crate::stream::numbering::Numbering;
 use all_lanes::AllLanes;
 use ecn::EcnSender;
 use flight::AckOutcome;
-use format::Format;
 use lane::Lane;
 use lane_coupling::LaneCoupling;
 use losses::Losses;
@@ -106,7 +104,6 @@ pub(crate) use windows::Windows;
 pub(crate) struct Sender {
     tables: Tables,
     peer: PeerWindow,
-    format: Format,
     buffer: SendBuffer,
     stream_map: StreamMap,
     numbering: Numbering,
@@ -118,8 +115,6 @@ pub(crate) struct Sender {
     outcome: AckOutcome,
     /// Time at which the user asked for a shutdown.
     shutdown_at: Instant,
-    /// Old acknowledgements may come, of before an SSN/TSN reset.
-    resettable: bool,
 }
 
 impl Sender {
@@ -133,7 +128,6 @@ impl Sender {
             buffer: &mut self.buffer,
             special: &mut self.special,
             coupling: &mut self.coupling,
-            format: self.format,
         }
     }
 
@@ -147,7 +141,6 @@ impl Sender {
             peer: &mut self.peer,
             coupling: &mut self.coupling,
             ecn: &mut self.ecn,
-            format: self.format,
         }
     }
 
@@ -164,7 +157,6 @@ impl Sender {
             coupling: &mut self.coupling,
             ecn: &mut self.ecn,
             outcome: &self.outcome,
-            format: self.format,
         }
     }
 
@@ -177,7 +169,6 @@ impl Sender {
     /// Lends the lanes of all paths.
     pub(crate) fn routes(&mut self) -> Routes<'_> {
         Routes {
-            encoding: self.format.encoding(),
             tables: &mut self.tables,
             coupling: &mut self.coupling,
             peer: &mut self.peer,
@@ -290,7 +281,7 @@ impl Sender {
 
     /// Most user data that a message has that leaves in one chunk on the first path, bytes.
     pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
-        self.format.max_payload(cx, cx.paths.for_data())
+        cx.max_payload(cx.paths.for_data())
     }
 
     /// Chunks visited in the flight so far.

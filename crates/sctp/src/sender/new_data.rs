@@ -80,8 +80,8 @@ impl Sender {
         let begins = cx.config.congestion.nagle && !self.tables.has_data_in_flight();
         let lost = if lane.loss.any() {
             cold_path();
-            let how = (self.special.get(), self.format);
-            let (chunks, charged) = self.tables.write_lost(how, cx, packet, limit, next);
+            let special = self.special.get();
+            let (chunks, charged) = self.tables.write_lost(special, cx, packet, limit, next);
             self.peer.charge(charged);
             chunks
         } else {
@@ -162,7 +162,7 @@ impl Sender {
             let room = limit.saturating_sub(packet.len());
             if several
                 && !std::mem::take(&mut decided)
-                && !self.tables.may_begin_or_go_on(self.format, self.peer.bytes(), cx, next.subflow)
+                && !self.tables.may_begin_or_go_on(self.peer.bytes(), cx, next.subflow)
             {
                 break;
             }
@@ -179,7 +179,7 @@ impl Sender {
                 self.tables.probe_has_left(cx, next, last_sent);
             }
             if several {
-                self.tables.keep_contiguous(self.format, cx, next.subflow);
+                self.tables.keep_contiguous(cx, next.subflow);
                 if let Some(stream) = run.ended.filter(|_| self.stream_map.any_moves()) {
                     self.stream_map.move_waiting_stream(&mut self.tables, cx, stream);
                 }
@@ -208,14 +208,14 @@ impl Sender {
         let header_charge = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let established = cx.state != State::CookieEchoed;
         let pending = cx.state == State::ShutdownPending;
-        let whole_packet = self.format.packet_room(cx, next.path);
+        let whole_packet = cx.packet_room(next.path);
         let most = cx.config.limits.most_payload(whole_packet);
         let mut left = self.buffer.retention_left(&self.tables, cx);
         let Some(subflow) = self.tables.subflows.get_mut(next.subflow) else { return Run::default() };
-        let cut = Cut::of(subflow, self.format.header_len(), most, whole_packet);
+        let cut = Cut::of(subflow, cx.agreed.header_len(), most, whole_packet);
         let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return Run::default() };
         let Some(space) = self.tables.spaces.get_mut(next.space) else { return Run::default() };
-        let framing = self.format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let framing = cx.agreed.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
             return Run::default();
@@ -334,10 +334,10 @@ impl Sender {
         room: usize,
         roomy: bool,
     ) -> Option<usize> {
-        let whole_packet = self.format.packet_room(cx, next.path);
+        let whole_packet = cx.packet_room(next.path);
         let most = cx.config.limits.most_payload(whole_packet);
         let subflow = self.tables.subflows.get(next.subflow)?;
-        let cut = Cut::of(subflow, self.format.header_len(), most, whole_packet);
+        let cut = Cut::of(subflow, cx.agreed.header_len(), most, whole_packet);
         let lane = self.tables.lanes.get_mut(next.lane)?;
         let space = self.tables.spaces.get(next.space)?;
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".

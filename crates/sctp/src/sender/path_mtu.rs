@@ -9,7 +9,6 @@ use anabranch_wire::{CommonHeader, padded};
 
 use super::effect::Effect;
 use super::flight::{ChunkState, Counted, LaneAck, SentChunk};
-use super::format::Format;
 use super::losses::Losses;
 use super::tables::Scope;
 use crate::context::Context;
@@ -65,7 +64,7 @@ impl Losses<'_> {
         for lane in self.tables.lanes.ids() {
             if self.tables.lanes.get(lane).is_some_and(|lane| lane.path() == id) {
                 if let Some(mut scope) = self.tables.scope(lane) {
-                    let freed = scope.resend_too_long(cx, self.format);
+                    let freed = scope.resend_too_long(cx);
                     self.settle(cx, lane, &Effect::freed(freed));
                 }
             }
@@ -75,12 +74,12 @@ impl Losses<'_> {
 }
 
 impl Scope<'_> {
-    fn resend_too_long(&mut self, cx: &mut Context, format: Format) -> u64 {
+    fn resend_too_long(&mut self, cx: &mut Context) -> u64 {
         let Self { lane, space, .. } = self;
         let room = room_of(&cx.paths, lane.path());
         // Chunks that were just sent again let queues grow: the last round trip may be longer than the usual one.
         let round_trip = lane.srtt(cx).max(lane.round_trip.last()).unwrap_or_else(|| lane.rto(cx));
-        let header = format.header_len();
+        let header = cx.agreed.header_len();
         let mut all = Counted::default();
         for seq in space.flight.of_lane(self.id).collect::<Vec<_>>() {
             let leaves_again = space.flight.get(seq).is_some_and(|chunk| {
@@ -104,8 +103,8 @@ impl Scope<'_> {
 
     /// T3-rtx has expired, and nothing is marked yet: the longest packet that was lost once more, bytes of chunks. It may be too long for
     /// the path (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
-    pub(super) fn lost_sizes(&self, cx: &Context, format: Format) -> usize {
-        let (header, room) = (format.header_len(), room_of(&cx.paths, self.lane.path()));
+    pub(super) fn lost_sizes(&self, cx: &Context) -> usize {
+        let (header, room) = (cx.agreed.header_len(), room_of(&cx.paths, self.lane.path()));
         let mut lost = LostAgain::default();
         for chunk in self.space.flight.of_lane(self.id).filter_map(|seq| self.space.flight.get(seq)) {
             // T3-rtx expired before it was sent again, and now once more.
@@ -119,10 +118,10 @@ impl Scope<'_> {
 
 /// Data of a lane on a path was acknowledged, and the search for the MTU of that path waits for packets of some size.
 #[cold]
-pub(super) fn note_sizes_that_arrived(cx: &mut Context, path: PathId, format: Format, ack: Option<&LaneAck>) {
+pub(super) fn note_sizes_that_arrived(cx: &mut Context, path: PathId, ack: Option<&LaneAck>) {
     let Some(ack) = ack.filter(|ack| ack.acked_chunks > 0) else { return };
     let (once, resent) =
-        (format.packet_of(ack.longest_once as usize), format.packet_of(ack.longest_resent as usize));
+        (cx.agreed.packet_of(ack.longest_once as usize), cx.agreed.packet_of(ack.longest_resent as usize));
     let (now, config) = (cx.now, &cx.config);
     if let Some(path) = cx.paths.get_mut(path) {
         path.size_mut().packets_arrived(now, config, once, resent);

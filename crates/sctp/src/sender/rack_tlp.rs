@@ -9,7 +9,6 @@ use super::abandonment::Special;
 use super::ecn::EcnSender;
 use super::effect::{Effect, NewlyLost};
 use super::flight::{Counted, LaneAck, SentChunk};
-use super::format::Format;
 use super::lane::LossTimer;
 use super::lane::rack::{Circumstances, Rack};
 use super::path_mtu::{LostAgain, room_of};
@@ -32,7 +31,7 @@ impl Scope<'_> {
     pub(super) fn detect_by_time(
         &mut self,
         cx: &mut Context,
-        (ecn, format): (&EcnSender, Format),
+        ecn: &EcnSender,
         ack: Option<&LaneAck>,
     ) -> Option<Effect> {
         let Self { lane, space, .. } = self;
@@ -49,7 +48,7 @@ impl Scope<'_> {
             in_recovery,
             acked_above: sent.saturating_sub(u64::from(lane.in_flight.unacked())),
         };
-        let (header, path) = (format.header_len(), lane.path());
+        let (header, path) = (cx.agreed.header_len(), lane.path());
         let rack = lane.rack_tlp.rack_mut()?;
         let mut probe = ProbeAnswer::Open;
         if let Some(ack) = ack {

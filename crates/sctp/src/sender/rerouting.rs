@@ -14,7 +14,6 @@ use super::peer_window::PeerWindow;
 use super::send_buffer::SendBuffer;
 use super::tables::{Scope, Tables};
 use crate::context::Context;
-use crate::encoding::Encoding;
 use crate::ids::{LaneId, PathId, SubflowId};
 
 impl Tables {
@@ -89,7 +88,6 @@ pub(crate) struct Routes<'a> {
     pub(super) coupling: &'a mut LaneCoupling,
     pub(super) peer: &'a mut PeerWindow,
     pub(super) buffer: &'a SendBuffer,
-    pub(super) encoding: Encoding,
 }
 
 impl Routes<'_> {
@@ -187,7 +185,7 @@ impl Routes<'_> {
         let found = self.tables.lane_on(subflow, path);
         let id = match found {
             Some(id) => id,
-            None => self.tables.place_lane(cx, self.encoding, subflow, path, self.peer.on_wire())?,
+            None => self.tables.place_lane(cx, subflow, path, self.peer.on_wire())?,
         };
         let lane = self.tables.lanes.get_mut(id)?;
         if lane.in_flight.unacked() == 0 {

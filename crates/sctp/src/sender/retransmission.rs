@@ -5,7 +5,6 @@ use anabranch_wire::PacketBuilder;
 
 use super::abandonment::Special;
 use super::flight::ChunkState;
-use super::format::Format;
 use super::next::{First, Next};
 use super::peer_window::WINDOW_HEADER;
 use super::tables::Tables;
@@ -18,7 +17,7 @@ impl Tables {
     #[inline(never)]
     pub(super) fn write_lost(
         &mut self,
-        (special, format): (Option<&Special>, Format),
+        special: Option<&Special>,
         cx: &mut Context,
         packet: &mut PacketBuilder<'_>,
         limit: usize,
@@ -31,16 +30,16 @@ impl Tables {
             First::New { .. } => None,
         };
         // Of the path, whatever fragments are to be from now on (`max_fragment`).
-        let empty = format.header_len() + format.packet_room(cx, next.path);
+        let empty = cx.agreed.header_len() + cx.packet_room(next.path);
         loop {
             let room = limit.saturating_sub(packet.len());
             let Some(seq) = decided.take().or_else(|| self.next_lost(next)) else { break };
             // "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU has been reduced, then IP
             // fragmentation MUST be used" (6.9): a chunk that fits no packet any more leaves in one of its own.
-            if !self.fits(format, next, seq, room) && room < empty {
+            if !self.fits(cx, next, seq, room) && room < empty {
                 break;
             }
-            charged += self.retransmit((special, format), cx, next, seq, packet.buffer());
+            charged += self.retransmit(special, cx, next, seq, packet.buffer());
             chunks += 1;
         }
         if chunks > 0 {
@@ -55,7 +54,7 @@ impl Tables {
     // rfc9260:6.1-19 rfc9260:6.1-20 rfc9260:6.3.1-5
     fn retransmit(
         &mut self,
-        (special, format): (Option<&Special>, Format),
+        special: Option<&Special>,
         cx: &mut Context,
         next: &Next,
         seq: u64,
@@ -64,7 +63,7 @@ impl Tables {
         let established = cx.state != State::CookieEchoed;
         let Some(lane) = self.lanes.get_mut(next.lane) else { return 0 };
         let Some(space) = self.spaces.get_mut(lane.space()) else { return 0 };
-        let framing = format.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let framing = cx.agreed.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
         let tsn = space.tsn_of(seq);
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;

@@ -72,7 +72,7 @@ impl SubflowChanges<'_> {
     }
 
     /// We may send under a FID, from `initial` on.
-    pub(crate) fn open_space(&mut self, at: SpaceId, epoch: u8, initial: Tsn) {
+    pub(crate) fn open_space(&mut self, cx: &Context, at: SpaceId, epoch: u8, initial: Tsn) {
         let initial_credit = self.peer.initial_credit();
         // The peer counts the packets of this incarnation from 0 on.
         for (id, _) in self.tables.lanes.iter().filter(|(_, lane)| lane.space() == at) {
@@ -82,7 +82,7 @@ impl SubflowChanges<'_> {
         space.flight.restart();
         space.base = initial;
         space.epoch = epoch;
-        space.allowance = if self.format.encoding() == Encoding::Sf2007 {
+        space.allowance = if cx.agreed.encoding() == Encoding::Sf2007 {
             Allowance::UNLIMITED
         } else {
             Allowance { window: u64::from(initial_credit) }

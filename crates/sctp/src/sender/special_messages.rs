@@ -71,12 +71,11 @@ impl SpecialMessages {
     /// When nothing may be given up.
     pub(super) fn set_reliability(
         &mut self,
-        encoding: Encoding,
         cx: &Context,
         stream: Option<u16>,
         reliability: Reliability,
     ) -> Result<(), SendError> {
-        if let Some(why) = self.why_reliable(encoding, cx).filter(|_| reliability != Reliability::Full) {
+        if let Some(why) = self.why_reliable(cx).filter(|_| reliability != Reliability::Full) {
             return Err(SendError::Reliable { why });
         }
         self.special.get_or_insert_default().reliability.set_policy(stream, reliability);
@@ -105,12 +104,7 @@ impl SpecialMessages {
     }
 
     /// Checks the options of a message, before anything has changed; returns the reliability that it is to have.
-    pub(crate) fn check_options(
-        &self,
-        encoding: Encoding,
-        cx: &Context,
-        message: &Message,
-    ) -> Result<Reliability, SendError> {
+    pub(crate) fn check_options(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
         let options = message.options.as_deref().copied().unwrap_or_default();
         let of_stream =
             || self.special.as_ref().map(|special| special.reliability.reliability_of(message.stream));
@@ -118,7 +112,7 @@ impl SpecialMessages {
         if reliability == Reliability::Full {
             return Ok(reliability);
         }
-        match self.why_reliable(encoding, cx) {
+        match self.why_reliable(cx) {
             None => Ok(reliability),
             // The policy of a stream is a wish; that of the message is one, too, only if it says so.
             Some(_) if options.reliability.is_none() || options.or_reliable => Ok(Reliability::Full),
@@ -127,10 +121,10 @@ impl SpecialMessages {
     }
 
     /// Reason why nothing may be given up; `None` where it may, or the handshake has yet to tell.
-    fn why_reliable(&self, encoding: Encoding, cx: &Context) -> Option<&'static str> {
+    fn why_reliable(&self, cx: &Context) -> Option<&'static str> {
         if self.partial_reliability {
             None
-        } else if encoding == Encoding::Sf2007 {
+        } else if cx.agreed.encoding() == Encoding::Sf2007 {
             Some(
                 "the encoding of the thesis (subflow level sf2007) has no chunk that tells the peer what to skip",
             )
@@ -166,14 +160,9 @@ impl SpecialMessages {
     ///
     /// # Errors
     /// When it cannot have what it asks for.
-    pub(super) fn reliability_of(
-        &self,
-        encoding: Encoding,
-        cx: &Context,
-        message: &Message,
-    ) -> Result<Reliability, SendError> {
+    pub(super) fn reliability_of(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
         let asks = message.options.is_some() || self.special.is_some();
-        if asks { self.check_options(encoding, cx, message) } else { Ok(Reliability::Full) }
+        if asks { self.check_options(cx, message) } else { Ok(Reliability::Full) }
     }
 
     /// Turns reports of fate on or off for every message that does not choose for itself.

@@ -1,7 +1,6 @@
 //! Owners that change when subflows come and go.
 
 use super::ecn::EcnSender;
-use super::format::Format;
 use super::lane_coupling::LaneCoupling;
 use super::peer_window::PeerWindow;
 use super::scheduler::SubflowScheduler;
@@ -17,5 +16,4 @@ pub(crate) struct SubflowChanges<'a> {
     pub(super) peer: &'a mut PeerWindow,
     pub(super) coupling: &'a mut LaneCoupling,
     pub(super) ecn: &'a mut EcnSender,
-    pub(super) format: Format,
 }

@@ -9,14 +9,13 @@ use anabranch_wire::{Mid, Tsn, padded};
 
 use super::allowance::Allowance;
 use super::flight::{AckOutcome, CHUNK, ChunkState, Counted, Flight, SentChunk};
-use super::format::Format;
 use super::lane::Lane;
 use super::next::Next;
 use super::space::SendSpace;
 use super::subflow::{Life, Subflow};
 use crate::config::{Coupling, SubflowSpec};
 use crate::context::Context;
-use crate::encoding::{Encoding, micros};
+use crate::encoding::micros;
 use crate::error::SubflowError;
 use crate::ids::{Id, LaneId, PathId, SpaceId, SubflowId, Table};
 use crate::stats::SubflowCounters;
@@ -199,12 +198,11 @@ impl Tables {
     pub(super) fn place_lane(
         &mut self,
         cx: &mut Context,
-        encoding: Encoding,
         subflow: SubflowId,
         path: PathId,
         peer_rwnd: u32,
     ) -> Option<LaneId> {
-        let lane = Lane::new(cx, encoding, subflow, path, peer_rwnd)?;
+        let lane = Lane::new(cx, subflow, path, peer_rwnd)?;
         Some(match self.lane_on(subflow, path) {
             Some(id) => {
                 let lost = self.lanes.get(id).map_or(0, |before| before.loss.count());
@@ -217,9 +215,9 @@ impl Tables {
     }
 
     /// Begins a lane anew, but for its round-trip estimate and what it has sent.
-    pub(super) fn renew_lane(&mut self, cx: &Context, encoding: Encoding, id: LaneId, peer_rwnd: u32) {
+    pub(super) fn renew_lane(&mut self, cx: &Context, id: LaneId, peer_rwnd: u32) {
         if let Some(lane) = self.lanes.get_mut(id) {
-            if let Some(mut new) = Lane::new(cx, encoding, lane.subflow(), lane.path(), peer_rwnd) {
+            if let Some(mut new) = Lane::new(cx, lane.subflow(), lane.path(), peer_rwnd) {
                 new.inherit(lane);
                 *lane = new;
             }
@@ -288,9 +286,9 @@ impl Tables {
     }
 
     /// True if a chunk that was sent fits into so much room of a packet.
-    pub(super) fn fits(&self, format: Format, next: &Next, seq: u64, room: usize) -> bool {
+    pub(super) fn fits(&self, cx: &Context, next: &Next, seq: u64, room: usize) -> bool {
         let chunk = self.spaces.get(next.space).and_then(|space| space.flight.get(seq));
-        let header = format.header_len();
+        let header = cx.agreed.header_len();
         chunk.is_some_and(|chunk| padded(header + chunk.fragment.payload.len()) <= room)
     }
 
@@ -389,12 +387,7 @@ impl Tables {
     }
 
     /// A subflow in a free place, with a lane unless all share one.
-    pub(super) fn place_subflow(
-        &mut self,
-        cx: &mut Context,
-        encoding: Encoding,
-        spec: &SubflowSpec,
-    ) -> (SubflowId, LaneId) {
+    pub(super) fn place_subflow(&mut self, cx: &mut Context, spec: &SubflowSpec) -> (SubflowId, LaneId) {
         let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
         let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
         let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
@@ -406,7 +399,7 @@ impl Tables {
                 path.measure_anew(config);
             }
         }
-        let placed = if one_lane { None } else { self.place_lane(cx, encoding, id, path, 0) };
+        let placed = if one_lane { None } else { self.place_lane(cx, id, path, 0) };
         let first = self.subflows.first().map(|first| (first.lane, first.left_path));
         let shared = first.unwrap_or((LaneId::FIRST, None));
         let (lane, left_path) = placed.map_or(shared, |lane| (lane, cx.paths.left_for(path)));

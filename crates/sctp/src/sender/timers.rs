@@ -74,7 +74,7 @@ impl Losses<'_> {
             self.ecn.doubt_ect(self.tables, cx, id, probe);
         }
         if !probe && cx.paths.get(path).is_some_and(|path| path.size().is_searched()) {
-            let longest = self.tables.scope(id)?.lost_sizes(cx, self.format);
+            let longest = self.tables.scope(id)?.lost_sizes(cx);
             self.all_lanes().suspect_black_hole(cx, id, longest);
         }
         let mut scope = self.tables.scope(id)?;
@@ -91,7 +91,7 @@ impl Losses<'_> {
         let Some(mut scope) = self.tables.scope(id) else { return };
         let Some(kind) = scope.lane.rack_tlp.expired() else { return };
         let effect = match kind {
-            LossTimer::Reordering => scope.detect_by_time(cx, (self.ecn, self.format), None),
+            LossTimer::Reordering => scope.detect_by_time(cx, self.ecn, None),
             LossTimer::Probe => return self.probe_tail(cx, id),
             LossTimer::EarlyRetransmit => scope.retransmit_early(cx, self.ecn),
             LossTimer::Burst => return scope.begin_burst(),

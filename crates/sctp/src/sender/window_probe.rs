@@ -6,7 +6,6 @@
 use anabranch_base::Instant;
 
 use super::flight::ChunkState;
-use super::format::Format;
 use super::lane::Lane;
 use super::losses::Losses;
 use super::next::Next;
@@ -85,11 +84,11 @@ impl Tables {
 
 impl PeerWindow {
     /// True if the peer has room for the next chunk of a space.
-    fn fits_next(&self, tables: &Tables, format: Format, cx: &Context, at: SpaceId) -> bool {
+    fn fits_next(&self, tables: &Tables, cx: &Context, at: SpaceId) -> bool {
         let waiting = tables.subflows.rows().iter().filter(|subflow| subflow.space == at);
         let next = |subflow: &super::Subflow| {
             let path = tables.lanes.get(subflow.lane).map_or(cx.paths.for_data(), Lane::path);
-            subflow.out.peek(subflow.cut_at(format.max_payload(cx, path)))
+            subflow.out.peek(subflow.cut_at(cx.max_payload(path)))
         };
         waiting.filter_map(next).min().is_none_or(|payload| self.fits(tables, cx, at, payload))
     }
@@ -133,7 +132,7 @@ impl Losses<'_> {
             // A window below the chunk that waits is closed. SACKs that say so again, or speak of other subflows, do not put
             // the probe off.
             let opened = self.tables.spaces.get(id).is_some_and(|space| space.probe.waits())
-                && self.peer.fits_next(self.tables, self.format, cx, id);
+                && self.peer.fits_next(self.tables, cx, id);
             let Some(space) = self.tables.spaces.get_mut(id) else { continue };
             if opened {
                 space.probe.at = None;

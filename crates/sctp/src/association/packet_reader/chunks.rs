@@ -29,7 +29,7 @@ impl PacketReader<'_> {
             share_memory(&mut scope.reborrow());
         }
         // Without counters only CE marks are of interest.
-        if meta.ecn == Ecn::Ce || (meta.ecn != Ecn::NotEct && scope.encoding == Encoding::Sf) {
+        if meta.ecn == Ecn::Ce || (meta.ecn != Ecn::NotEct && scope.cx.agreed.encoding() == Encoding::Sf) {
             note_ecn(&mut scope.reborrow(), meta.ecn, chunks.clone());
         }
         let answers = scope.control.answers();
@@ -56,7 +56,7 @@ impl PacketReader<'_> {
                 None => break,
             };
             // Most chunks are DATA: they are read here, not by way of the type that can be any chunk.
-            let handled = if raw.kind == kind::DATA && self.scope.encoding == Encoding::Rfc9260 {
+            let handled = if raw.kind == kind::DATA && self.scope.cx.agreed.encoding() == Encoding::Rfc9260 {
                 self.on_plain_data(reading, raw)
             } else {
                 self.on_any_chunk(reading, raw)
@@ -106,7 +106,7 @@ impl PacketReader<'_> {
     /// data is read.
     #[inline]
     fn on_any_chunk<'p>(&mut self, reading: &mut Reading, raw: RawChunk<'p>) -> Result<(), Interrupt<'p>> {
-        if raw.kind != kind::SACK || self.scope.encoding == Encoding::Sf2007 {
+        if raw.kind != kind::SACK || self.scope.cx.agreed.encoding() == Encoding::Sf2007 {
             return self.reborrow().on_other_chunk(reading, raw);
         }
         let Ok(sack) = Sack::parse(raw) else {
@@ -120,7 +120,7 @@ impl PacketReader<'_> {
     #[inline(never)]
     fn on_other_chunk<'p>(mut self, reading: &mut Reading, raw: RawChunk<'p>) -> Result<(), Interrupt<'p>> {
         let is_counted = std::mem::take(&mut reading.again);
-        if self.scope.encoding == Encoding::Sf2007 {
+        if self.scope.cx.agreed.encoding() == Encoding::Sf2007 {
             match sf2007::read(raw) {
                 Some(Ok(incoming)) => return self.on_sf2007_chunk(reading, &incoming),
                 Some(Err(_)) => {
@@ -172,7 +172,7 @@ impl PacketReader<'_> {
     #[inline(never)]
     fn parse_extended<'p>(&self, raw: RawChunk<'p>) -> Result<Chunk<'p>, ChunkError> {
         let config = &self.scope.cx.config;
-        let encoding = self.scope.encoding;
+        let encoding = self.scope.cx.agreed.encoding();
         let agreed = match raw.kind {
             kind::I_DATA => encoding.identifies_messages(),
             kind::RE_CONFIG => self.reconfig.is_some(),
@@ -196,7 +196,7 @@ impl PacketReader<'_> {
     /// word.
     fn agreed_on_i_forward_tsn(&self) -> bool {
         let listed = self.scope.cx.config.subflows.level == SubflowLevel::One;
-        self.scope.encoding.identifies_messages()
+        self.scope.cx.agreed.encoding().identifies_messages()
             && (listed || self.scope.sender.special().is_partially_reliable())
     }
 

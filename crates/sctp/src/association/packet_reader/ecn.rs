@@ -31,9 +31,13 @@ pub(super) fn note_ecn(scope: &mut Scope<'_>, ecn: Ecn, chunks: Chunks<'_>) {
     let mut lowest: Option<(SpaceId, Tsn)> = None;
     for raw in chunks.map_while(Result::ok) {
         let (at, tsn) = match Chunk::parse_with(raw, &scope.cx.config.subflows.codes) {
-            Ok(Chunk::Data(data)) if scope.encoding == Encoding::Rfc9260 => (SpaceId::FIRST, data.tsn),
-            Ok(Chunk::IData(data)) if scope.encoding.identifies_messages() => (SpaceId::FIRST, data.tsn),
-            Ok(Chunk::SfData(data)) if scope.encoding == Encoding::Sf => {
+            Ok(Chunk::Data(data)) if scope.cx.agreed.encoding() == Encoding::Rfc9260 => {
+                (SpaceId::FIRST, data.tsn)
+            }
+            Ok(Chunk::IData(data)) if scope.cx.agreed.encoding().identifies_messages() => {
+                (SpaceId::FIRST, data.tsn)
+            }
+            Ok(Chunk::SfData(data)) if scope.cx.agreed.encoding() == Encoding::Sf => {
                 let Some((Judged::Open, Some(at))) = scope.receiver.arrivals().judge(data.fid, data.epoch)
                 else {
                     continue;

@@ -22,7 +22,6 @@ use anabranch_transport::rtt::RttEstimator;
 use super::flight::{ChunkState, Counted, LaneAck};
 use crate::config::Config;
 use crate::context::Context;
-use crate::encoding::Encoding;
 use crate::ids::{PathId, SpaceId, SubflowId};
 use crate::path::{Path, Paths};
 use burst::Burst;
@@ -69,18 +68,12 @@ pub(super) struct Lane {
 
 impl Lane {
     /// A lane of a subflow on a path; `peer_rwnd` is the peer's first a_rwnd where it is known. `None` where there is no such path.
-    pub(super) fn new(
-        cx: &Context,
-        encoding: Encoding,
-        subflow: SubflowId,
-        path: PathId,
-        peer_rwnd: u32,
-    ) -> Option<Self> {
+    pub(super) fn new(cx: &Context, subflow: SubflowId, path: PathId, peer_rwnd: u32) -> Option<Self> {
         let config = &*cx.config;
         let on = cx.paths.get(path)?;
         let unit = on.size().window_unit(config);
         Some(Self {
-            in_flight: InFlight::new(config, encoding),
+            in_flight: InFlight::new(config, cx.agreed.encoding()),
             burst: Burst::new(config.congestion.max_burst, unit),
             permits: Permits::default(),
             space: SpaceId::FIRST,

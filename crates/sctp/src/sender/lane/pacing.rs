@@ -90,7 +90,6 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::encoding::Encoding;
     use crate::ids::SubflowId;
     use crate::path::Path;
 
@@ -98,9 +97,7 @@ mod tests {
     #[test]
     fn what_the_pacer_keeps_back_and_what_never_waits() {
         let mut cx = context(Config::rfc9260().with(|c| c.pacing.enabled = true));
-        let new_lane = |cx: &Context| {
-            Lane::new(cx, Encoding::Rfc9260, SubflowId::FIRST, cx.paths.for_data(), 1 << 20).unwrap()
-        };
+        let new_lane = |cx: &Context| Lane::new(cx, SubflowId::FIRST, cx.paths.for_data(), 1 << 20).unwrap();
         let mut lane = new_lane(&cx);
         let send = |lane: &mut Lane, cx: &Context| {
             let before = lane.in_flight.bytes();
@@ -140,8 +137,7 @@ mod tests {
             c.timers.rto_max = Duration::from_secs(2);
         }));
         cx.paths.sample(cx.paths.for_data(), Duration::from_secs(40));
-        let mut lane =
-            Lane::new(&cx, Encoding::Rfc9260, SubflowId::FIRST, cx.paths.for_data(), 1 << 20).unwrap();
+        let mut lane = Lane::new(&cx, SubflowId::FIRST, cx.paths.for_data(), 1 << 20).unwrap();
         let mut sent = 0;
         while !lane.must_wait(&cx) {
             let before = lane.in_flight.bytes();
