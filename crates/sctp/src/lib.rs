@@ -65,6 +65,7 @@ mod control;
 mod cookie;
 mod encoding;
 mod endpoint;
+mod env;
 mod error;
 mod event;
 #[cfg(feature = "fuzzing")]
@@ -84,6 +85,7 @@ pub mod properties;
 mod receive_buffer;
 mod receiver;
 mod reconfig;
+mod report;
 mod room;
 mod scope;
 mod sender;

@@ -18,8 +18,8 @@ pub(super) fn adopt(scope: &mut Scope<'_>, agreed: &Extensions) -> Option<Box<Re
     scope.sender.forget_extensions(scope.cx);
     scope.receiver.forget_extensions();
     let (ours, theirs) = (scope.sender.tables().base(), scope.receiver.arrivals().base());
-    scope.cx.agreed.adopt(agreed);
-    scope.cx.ect = field_of_data(&scope.cx.config, agreed.ecn);
+    scope.cx.env.agreed_mut().adopt(agreed);
+    scope.cx.env.mark_data_with(field_of_data(scope.cx.env.config(), agreed.ecn));
     let path = scope.cx.paths.for_control();
     let reconfig = agreed.reconfiguration.then(|| Box::new(Reconfig::new(ours, theirs, path)));
     let peer_fids = match (&agreed.sf, agreed.sf2007) {
@@ -36,14 +36,14 @@ pub(super) fn adopt(scope: &mut Scope<'_>, agreed: &Extensions) -> Option<Box<Re
 /// The peer, or somebody before it, does not know SF-DATA although the extension was agreed: it is off from now on. False where it was
 /// off.
 pub(super) fn downgrade(scope: &mut Scope<'_>, reconfig: Option<&mut Reconfig>) -> bool {
-    if scope.cx.agreed.encoding() != Encoding::Sf {
+    if scope.cx.env.agreed().encoding() != Encoding::Sf {
         return false;
     }
     let acknowledged = scope.sender.leave_fids(scope.cx);
-    scope.cx.agreed.downgrade();
+    scope.cx.env.agreed_mut().downgrade();
     scope.sender.downgraded(scope.cx, acknowledged);
     scope.receiver.downgrade();
-    scope.cx.stats.sf_downgrades += 1;
+    scope.cx.report.stats.sf_downgrades += 1;
     if let Some(reconfig) = reconfig {
         reconfig.forget_subflows();
     }
@@ -67,7 +67,7 @@ fn open_spaces(scope: &mut Scope<'_>, ours: Tsn, theirs: Tsn) {
 /// The peer's parameters of subflows, which it puts behind its cookie or into its COOKIE ACK in the encoding of the thesis of 2007
 /// (docs/explanation/subflows.md, sf2007). On networks of this project's own only. Of a subflow that has begun they change nothing.
 pub(super) fn adopt_setup(scope: &mut Scope<'_>, params: SetupParams<'_>) {
-    if scope.cx.agreed.encoding() != Encoding::Sf2007 {
+    if scope.cx.env.agreed().encoding() != Encoding::Sf2007 {
         return;
     }
     let Some(all) = params.read() else { return };

@@ -48,7 +48,7 @@ pub(super) fn wants_control(
 #[inline(never)]
 fn wants_rare_control(cx: &Context, sender: &Sender, reconfig: Option<&Reconfig>) -> bool {
     let reconfigures = || reconfig.is_some_and(|reconfig| reconfig.is_due(cx, sender));
-    (sender.special().owes_forward() && cx.state.sends_data()) || reconfigures()
+    (sender.special().owes_forward() && cx.env.state().sends_data()) || reconfigures()
 }
 
 /// Control chunks, if there are `any`, "placed first in the outbound SCTP packet" (6); `with_data` tells whether data is
@@ -68,10 +68,10 @@ pub(super) fn write_control(
         cold_path();
         let before = packet.buffer().len();
         let more = write_controls(from, local_tag, packet, limit, path, with_data, repeats_answer);
-        from.scope.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
+        from.scope.cx.report.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
         more
     } else {
-        from.scope.cx.state != State::Closed
+        from.scope.cx.env.state() != State::Closed
     }
 }
 
@@ -89,7 +89,7 @@ fn write_controls(
 ) -> bool {
     if from.scope.cx.paths.get(path).is_some_and(|path| !path.is_confirmed()) {
         // "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT (5.4).
-        if from.scope.cx.state.is_up() {
+        if from.scope.cx.env.state().is_up() {
             write_heartbeat(&mut from.scope, packet.buffer(), path);
         }
         return false;
@@ -112,13 +112,13 @@ fn write_controls(
         write_cookie_echo(from, packet.buffer());
         // "SHOULD bundle the ERROR chunk ... with the chunk sent in response (e.g., COOKIE ECHO)" (3.2.2).
         write_errors(&mut from.scope, packet, limit, path);
-        return from.scope.cx.config.emulation.data_with_cookie
-            && from.scope.cx.agreed.encoding() != Encoding::Sf2007;
+        return from.scope.cx.env.config().emulation.data_with_cookie
+            && from.scope.cx.env.agreed().encoding() != Encoding::Sf2007;
     }
-    if from.scope.cx.state == State::CookieWait {
+    if from.scope.cx.env.state() == State::CookieWait {
         return false;
     }
-    if from.scope.cx.state == State::CookieEchoed {
+    if from.scope.cx.env.state() == State::CookieEchoed {
         // "until the COOKIE ACK chunk is returned, the sender MUST NOT send any other packets to the peer" (5.1
         // C), but for the answers to HEARTBEAT that 8.3 demands.
         write_heartbeat_acks(&mut from.scope, packet, limit, path);
@@ -130,7 +130,7 @@ fn write_controls(
         ShutdownAck.emit(packet.buffer());
     }
     if from.scope.control.take(Kind::CookieAck, path) {
-        if from.scope.cx.agreed.encoding() == Encoding::Sf2007 {
+        if from.scope.cx.env.agreed().encoding() == Encoding::Sf2007 {
             write_sf2007_cookie_ack(&from.scope, packet.buffer());
             // "the modified SCTP will not allow any data chunks to be transmitted inside the Cookie Echo/ACK chunks".
             return false;
@@ -147,14 +147,14 @@ fn write_controls(
     }
     let reconfigures = repeats_answer || owes_reconfig(from);
     if let Some(reconfig) =
-        from.reconfig.as_deref_mut().filter(|_| reconfigures && from.scope.cx.state.is_up())
+        from.reconfig.as_deref_mut().filter(|_| reconfigures && from.scope.cx.env.state().is_up())
     {
         if !reconfig.write(&mut from.scope, packet, limit, path, with_data) {
             return false;
         }
     }
     // "The data sender SHOULD always attempt to bundle an outgoing FORWARD TSN with outbound DATA chunks" (RFC 3758, 3.5, F2).
-    let forwards = from.scope.cx.state.sends_data() && from.scope.sender.special().owes_forward();
+    let forwards = from.scope.cx.env.state().sends_data() && from.scope.sender.special().owes_forward();
     if forwards && !from.scope.sender.messages().write_forwards(from.scope.cx, packet, limit, path) {
         return false;
     }
@@ -200,11 +200,11 @@ pub(super) fn write_shutdown(
             Shutdown { cumulative }.emit(packet.buffer());
         }
     }
-    scope.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
+    scope.cx.report.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
 }
 
 fn write_heartbeat(scope: &mut Scope<'_>, out: &mut Vec<u8>, id: PathId) {
-    let (now, rng) = (scope.cx.now, &mut scope.cx.rng);
+    let (now, rng) = (scope.cx.env.now(), &mut scope.cx.rng);
     let Some(path) = scope.cx.paths.get_mut(id).filter(|path| path.heartbeat().is_wanted()) else {
         return;
     };
@@ -245,7 +245,7 @@ fn write_heartbeat_acks(
 
 // rfc9260:5.1-1 rfc9260:5.1.1-1
 fn write_init(from: &Sources<'_>, local_tag: u32, out: &mut Vec<u8>) {
-    let config = &from.scope.receiver.window().announced(&from.scope.cx.config);
+    let config = &from.scope.receiver.window().announced(from.scope.cx.env.config());
     let types = match from.scope.cx.paths.primary() {
         Some(path) if path.remote().is_ipv6() => SupportedAddressTypes::IPV6,
         _ => SupportedAddressTypes::IPV4,
@@ -267,7 +267,7 @@ fn write_init(from: &Sources<'_>, local_tag: u32, out: &mut Vec<u8>) {
 // rfc9260:3.3.11-2
 fn write_cookie_echo(from: &Sources<'_>, out: &mut Vec<u8>) {
     let Some(handshake) = from.phase.handshake() else { return };
-    if from.scope.cx.agreed.encoding() == Encoding::Sf2007 {
+    if from.scope.cx.env.agreed().encoding() == Encoding::Sf2007 {
         let mut value = handshake.cookie().to_vec();
         write_setup(&from.scope, &mut value);
         CookieEcho { cookie: &value }.emit(out);
@@ -290,11 +290,11 @@ pub(super) fn write_mtu_probe(
     if control.any() {
         return false;
     }
-    let (now, config, rng) = (cx.now, &cx.config, &mut cx.rng);
+    let (now, config, rng) = (cx.env.now(), cx.env.config(), &mut cx.rng);
     let Some(path) = cx.paths.get_mut(id).filter(|path| path.size().wants_probe()) else {
         return false;
     };
-    if !cx.state.sends_data() {
+    if !cx.env.state().sends_data() {
         path.size_mut().end_search();
         return false;
     }
@@ -309,7 +309,7 @@ pub(super) fn write_mtu_probe(
 /// Figs 3.4 and 3.5 for every subflow, "from the lowest to the highest FID": the window that we grant to the peer's, and
 /// the first number of ours.
 fn write_setup(scope: &Scope<'_>, out: &mut Vec<u8>) {
-    if scope.cx.agreed.encoding() != Encoding::Sf2007 {
+    if scope.cx.env.agreed().encoding() != Encoding::Sf2007 {
         return;
     }
     for fid in 0..=u8::MAX {

@@ -15,12 +15,12 @@ const LEAST: Duration = Duration::from_millis(10);
 /// chunk is delayed, so nothing is added for that. Before there is an SRTT the round trip of the handshake stands for it. There is
 /// none where INIT was sent again: it is not known then to which the answer belongs (RFC 9260, 6.3.1, C5).
 pub(super) fn control_probe(cx: &Context, receiver: &Receiver, timer: Option<Instant>) -> Option<Instant> {
-    let config = &cx.config;
+    let config = cx.env.config();
     if !config.timers.control_probe {
         return None;
     }
     let measured = cx.paths.primary().and_then(|path| path.rtt().srtt());
     let round_trip = measured.or(receiver.window().handshake_round_trip())?;
-    let at = config.clock().after(cx.now, (round_trip * 2).max(LEAST));
+    let at = config.clock().after(cx.env.now(), (round_trip * 2).max(LEAST));
     timer.is_some_and(|timer| at < timer).then_some(at)
 }

@@ -27,7 +27,7 @@ impl Association {
         mut chunks: Chunks<'_>,
         size: usize,
     ) -> PacketOutcome {
-        self.cx.set_now(now);
+        self.cx.env.set_now(now);
         let mut reading = self.packet_reader().begin(meta, &chunks, size);
         loop {
             let interrupt = self.packet_reader().read(&mut reading, &mut chunks);
@@ -36,7 +36,7 @@ impl Association {
             }
         }
         if self.packet_reader().finish(&reading) {
-            if self.cx.state == State::ShutdownSent {
+            if self.cx.env.state() == State::ShutdownSent {
                 let had_data = reading.data.has_data();
                 self.life
                     .in_shutdown(&mut scope_of!(self), |shutdown, scope| shutdown.heard(scope, had_data));
@@ -67,13 +67,13 @@ impl Association {
             Interrupt::Shutdown(cumulative) => self.on_shutdown(cumulative),
             // rfc9260:9.2-17 rfc9260:9.2-26
             Interrupt::ShutdownAck => {
-                if matches!(self.cx.state, State::ShutdownSent | State::ShutdownAckSent) {
+                if matches!(self.cx.env.state(), State::ShutdownSent | State::ShutdownAckSent) {
                     self.control.ask(Kind::ShutdownComplete, self.cx.paths.for_control());
                     self.end(End::silent(CloseReason::Graceful));
                 }
             }
             Interrupt::ShutdownComplete => {
-                if let Some(end) = End::by_shutdown_complete(self.cx.state) {
+                if let Some(end) = End::by_shutdown_complete(self.cx.env.state()) {
                     self.end(end);
                 }
             }
@@ -87,7 +87,7 @@ impl Association {
                 }
             }
         }
-        self.cx.state != State::Closed
+        self.cx.env.state() != State::Closed
     }
 
     /// Appends up to `max_packets` packets of equal size (the last may be shorter) to `buf`.
@@ -99,7 +99,7 @@ impl Association {
         max_packets: usize,
         buf: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        self.cx.set_now(now);
+        self.cx.env.set_now(now);
         if self.sender.special().has_ended(&self.cx) {
             self.end_lifetimes();
         }
@@ -128,9 +128,9 @@ impl Association {
     // rfc9260:9.2-8 rfc9260:9.2-21
     #[inline]
     pub(crate) fn send(&mut self, now: Instant, message: Message) -> Result<MessageId, SendError> {
-        self.cx.set_now(now);
+        self.cx.env.set_now(now);
         let wanted = || self.life.handshake().is_some_and(Handshake::is_shutdown_wanted);
-        match self.cx.state {
+        match self.cx.env.state() {
             State::Established => {}
             State::CookieWait | State::CookieEchoed if !wanted() => {}
             _ => return Err(SendError::Closing),

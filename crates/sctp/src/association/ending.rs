@@ -19,7 +19,7 @@ impl Association {
     /// Ends the association. Messages that wait to be sent are dropped; those that were received stay.
     // rfc9260:8.1-4
     pub(crate) fn end(&mut self, end: End) {
-        let state = self.cx.state;
+        let state = self.cx.env.state();
         let (reason, notice) = end.into_parts();
         let (by_peer, causes) = match notice {
             Notice::Abort(causes) => (false, Some(causes)),
@@ -54,9 +54,9 @@ impl Association {
 
     /// SHUTDOWN primitive of the user. If there is a `deadline`, an association that has not ended by then is aborted.
     pub(crate) fn shutdown(&mut self, now: Instant, deadline: Option<Instant>) {
-        self.cx.set_now(now);
+        self.cx.env.set_now(now);
         self.begin_shutdown();
-        if let Some(deadline) = deadline.filter(|_| self.cx.state != State::Closed) {
+        if let Some(deadline) = deadline.filter(|_| self.cx.env.state() != State::Closed) {
             self.life.set_deadline(deadline);
         }
     }
@@ -91,7 +91,7 @@ impl Association {
         if !self.life.on_shutdown(&mut scope_of!(self)) {
             return;
         }
-        if self.cx.agreed.encoding() != Encoding::Sf2007 {
+        if self.cx.env.agreed().encoding() != Encoding::Sf2007 {
             // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
             // number of their own there: it acknowledges nothing that was never sent, and that they close is true all the same.
             // SACKs tell of what is outstanding.
@@ -107,13 +107,13 @@ impl Association {
     // rfc9260:8.1-1 rfc9260:8.1-3 rfc9260:9.2-5 rfc9260:9.2-16
     pub(super) fn count_error(&mut self, path: PathId) {
         self.errors += 1;
-        if let Some(down) = self.cx.paths.on_error(&self.cx.config, path) {
+        if let Some(down) = self.cx.paths.on_error(self.cx.env.config(), path) {
             self.cx.tell(down);
             self.sender.follow_paths(&mut self.cx);
         }
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
-        if self.errors > self.cx.config.limits.association_max_retrans {
+        if self.errors > self.cx.env.config().limits.association_max_retrans {
             self.end(End::unreachable("Association.Max.Retrans"));
         }
     }
@@ -122,9 +122,9 @@ impl Association {
     /// contain an INIT chunk. If it does contain an INIT chunk and the association is in the COOKIE-WAIT state, handle the ICMP message like
     /// an ABORT chunk" (10, ICMP8). False: ignored.
     pub(crate) fn abort_by_icmp(&mut self, now: Instant, init: bool, reason: CloseReason) -> bool {
-        let aborts = !init || self.cx.state == State::CookieWait;
+        let aborts = !init || self.cx.env.state() == State::CookieWait;
         if aborts {
-            self.cx.set_now(now);
+            self.cx.env.set_now(now);
             self.end(End::by_icmp(reason));
         }
         aborts

@@ -43,9 +43,9 @@ pub(super) struct Handshake {
 impl Handshake {
     /// INIT leaves now.
     pub(super) fn begin(cx: &Context) -> Self {
-        let config = &cx.config;
+        let config = cx.env.config();
         let rto = config.timers.rto_initial.min(config.timers.longest_init_rto());
-        Self { t1: Some(config.clock().after(cx.now, rto)), rto, ..Self::default() }
+        Self { t1: Some(config.clock().after(cx.env.now(), rto)), rto, ..Self::default() }
     }
 
     /// An INIT ACK has come, and its cookie is echoed now. If the peer says that cookies are stale the handshake begins anew, but without a second
@@ -62,7 +62,7 @@ impl Handshake {
             // That of the INIT that was answered.
             code_point: self.code_point,
             shutdown_wanted: self.shutdown_wanted,
-            answered: Some(cx.now),
+            answered: Some(cx.env.now()),
             cookie,
             ..Self::begin(cx)
         };
@@ -147,22 +147,22 @@ impl Handshake {
         self.probe = None;
         self.stale += 1;
         self.wants_tag = true;
-        if self.stale > cx.config.limits.max_init_retransmits {
+        if self.stale > cx.env.config().limits.max_init_retransmits {
             return false;
         }
         // "SHOULD use the RTT information measured based on the previous COOKIE ECHO/ERROR chunk exchange and SHOULD add no
         // more than 1 second beyond the measured RTT" (5.2.6). The round trip is that of the last COOKIE ECHO; where it is
         // longer than the timer, which stays backed off, that of a later attempt will be right.
-        let sent = self.t1.map_or(cx.now, |t1| t1 - self.rto);
-        let round_trip = (cx.now - sent).min(self.rto);
+        let sent = self.t1.map_or(cx.env.now(), |t1| t1 - self.rto);
+        let round_trip = (cx.env.now() - sent).min(self.rto);
         self.preservative = Some(u32::try_from(round_trip.as_millis()).unwrap_or(0) + MAX_INCREMENT_MS);
-        self.t1 = Some(cx.config.clock().after(cx.now, self.rto));
+        self.t1 = Some(cx.env.config().clock().after(cx.env.now(), self.rto));
         true
     }
 
     /// T1-init or T1-cookie expired. False when that has happened too often.
     pub(super) fn on_t1(&mut self, cx: &Context) -> bool {
-        let config = &cx.config;
+        let config = cx.env.config();
         self.retransmits += 1;
         self.probe = None;
         self.code_point = self.code_point.wrapping_add(1);
@@ -170,7 +170,7 @@ impl Handshake {
             return false;
         }
         self.rto = (self.rto * 2).min(config.timers.longest_init_rto());
-        self.t1 = Some(config.clock().after(cx.now, self.rto));
+        self.t1 = Some(config.clock().after(cx.env.now(), self.rto));
         true
     }
 
@@ -202,12 +202,12 @@ mod tests {
     fn each_expiry_doubles_the_timer_and_takes_the_next_code_point() {
         let mut cx = two_attempts();
         let mut handshake = Handshake::begin(&cx);
-        let first = handshake.t1().unwrap() - cx.now;
-        assert_eq!(handshake.sent_once(), Some(cx.now));
+        let first = handshake.t1().unwrap() - cx.env.now();
+        assert_eq!(handshake.sent_once(), Some(cx.env.now()));
         for doubled in [first * 2, first * 4] {
-            cx.set_now(handshake.t1().unwrap());
+            cx.env.set_now(handshake.t1().unwrap());
             assert!(handshake.on_t1(&cx));
-            assert_eq!(handshake.t1(), Some(cx.now + doubled));
+            assert_eq!(handshake.t1(), Some(cx.env.now() + doubled));
             assert_eq!(handshake.sent_once(), None, "whose answer comes is not known any more");
         }
         assert_eq!(handshake.code_point(), 2);
@@ -222,7 +222,7 @@ mod tests {
         let begun = Handshake::begin(&cx);
         let mut handshake = begun.echo(&cx, &receiver, vec![1, 2, 3], &agreed);
         assert_eq!((handshake.cookie(), handshake.adaptation()), (&[1, 2, 3][..], Some(7)));
-        cx.set_now(cx.now + Duration::from_millis(300));
+        cx.env.set_now(cx.env.now() + Duration::from_millis(300));
         assert!(handshake.cookie_was_stale(&cx));
         assert_eq!(handshake.preservative(), Some(300 + MAX_INCREMENT_MS));
         assert!(handshake.wants_tag());

@@ -26,7 +26,7 @@ impl Association {
     pub fn status(&self) -> Status {
         let paths = self.cx.paths.iter().map(|(id, path)| self.path_status(id, path)).collect();
         Status {
-            state: self.cx.state,
+            state: self.cx.env.state(),
             paths,
             peer_window: self.sender.peer_window(),
             receive_window: self.receiver.advertised_window(&self.cx),
@@ -43,7 +43,7 @@ impl Association {
             primary: self.cx.paths.is_primary(id),
             active: path.reachability().is_active(),
             confirmed: path.is_confirmed(),
-            heartbeats: path.heartbeat().is_on(&self.cx.config),
+            heartbeats: path.heartbeat().is_on(self.cx.env.config()),
             cwnd: self.sender.window_on(id),
             srtt: path.rtt().srtt(),
             rto: path.rtt().rto(),
@@ -91,7 +91,7 @@ impl Association {
     /// The configuration that it was given, with the changes since. A receive window that has grown by itself is in [`Association::status`].
     #[must_use]
     pub fn configuration(&self) -> &Arc<Config> {
-        &self.cx.config
+        self.cx.env.config()
     }
 
     /// Messages that were given up (RFC 7496, 4.3 and 4.4): under one policy or any, on one stream or any.
@@ -123,26 +123,26 @@ impl Association {
     /// SETPROTOCOLPARAMETERS (11.1.13): takes other values, if every one that differs from those of
     /// [`Association::announced`] can be changed now.
     pub(crate) fn change(&mut self, now: Instant, changed: Config) -> Result<(), ChangeError> {
-        if self.cx.state == State::Closed {
+        if self.cx.env.state() == State::Closed {
             return Err(ChangeError::Closed);
         }
-        self.cx.config.check_change(&changed)?;
+        self.cx.env.config().check_change(&changed)?;
         let resized = changed.limits.receive_window != self.receiver.window().size();
         if resized && self.receiver.arrivals().has_floors() {
-            return Err(self.cx.config.settled_window());
+            return Err(self.cx.env.config().settled_window());
         }
-        self.cx.set_now(now);
-        let (latest, bounds) = (self.cx.latest(), self.bounds());
+        self.cx.env.set_now(now);
+        let (latest, bounds) = (self.cx.env.latest(), self.bounds());
         self.life.watch_mut().change(latest, bounds);
         let mut changed = changed;
         if resized {
             // The size that the user chose while the association lives stays.
             changed.limits.max_receive_window = 0;
         } else {
-            changed.limits.receive_window = self.cx.config.limits.receive_window;
+            changed.limits.receive_window = self.cx.env.config().limits.receive_window;
         }
-        let before = std::mem::replace(&mut self.cx.config, Arc::new(changed));
-        let config = Arc::clone(&self.cx.config);
+        let before = self.cx.env.change_config(Arc::new(changed));
+        let config = Arc::clone(self.cx.env.config());
         let bounds = (config.timers.rto_min, config.timers.rto_max);
         if bounds != (before.timers.rto_min, before.timers.rto_max) {
             for path in self.cx.paths.rows_mut() {

@@ -131,8 +131,8 @@ impl Life {
     }
 
     fn enter(&mut self, cx: &mut Context, phase: Phase) {
-        cx.state = phase.state();
-        self.watch.enter(cx.now, cx.state);
+        cx.env.enter(phase.state());
+        self.watch.enter(cx.env.now(), cx.env.state());
         self.phase = phase;
     }
 
@@ -144,7 +144,7 @@ impl Life {
         if !handshake.on_t1(scope.cx) {
             return Some(End::unreachable("Max.Init.Retransmits"));
         }
-        if scope.cx.state == State::CookieWait {
+        if scope.cx.env.state() == State::CookieWait {
             scope.control.ask(Kind::Init, scope.cx.paths.for_control());
         } else {
             scope.control.ask(Kind::CookieEcho, scope.cx.paths.for_control());
@@ -213,7 +213,7 @@ impl Life {
 
     /// Goes on with a shutdown once everything outstanding has been acknowledged.
     pub(super) fn advance_shutdown(&mut self, scope: &mut Scope<'_>) {
-        if matches!(scope.cx.state, State::ShutdownPending | State::ShutdownReceived) {
+        if matches!(scope.cx.env.state(), State::ShutdownPending | State::ShutdownReceived) {
             self.in_shutdown(scope, Shutdown::advance);
         }
     }
@@ -227,9 +227,9 @@ impl Life {
         let Some(shutdown) = self.phase.shutdown_mut() else { return };
         run(shutdown, scope);
         let state = shutdown.state();
-        if state != scope.cx.state {
-            scope.cx.state = state;
-            self.watch.enter(scope.cx.now, state);
+        if state != scope.cx.env.state() {
+            scope.cx.env.enter(state);
+            self.watch.enter(scope.cx.env.now(), state);
         }
     }
 
@@ -241,7 +241,7 @@ impl Life {
     /// SHUTDOWN chunk. False in a state in which it says nothing.
     // rfc9260:3.3.8-2 rfc9260:9.2-7 rfc9260:9.2-24 rfc9260:9.2-25
     pub(super) fn on_shutdown(&mut self, scope: &mut Scope<'_>) -> bool {
-        match scope.cx.state {
+        match scope.cx.env.state() {
             // "If a SHUTDOWN chunk is received in the COOKIE-WAIT or COOKIE ECHOED state, the SHUTDOWN chunk SHOULD
             // be silently discarded."
             State::CookieWait | State::CookieEchoed | State::Closed => return false,
@@ -284,7 +284,7 @@ mod tests {
         life.echo(&mut owners.cx, handshake);
         assert!(life.begin_shutdown(&mut owners.scope()).is_none());
         assert!(life.handshake().is_some_and(Handshake::is_shutdown_wanted));
-        assert_eq!(owners.cx.state, State::CookieEchoed);
+        assert_eq!(owners.cx.env.state(), State::CookieEchoed);
         assert!(life.take_asking().is_none(), "another INIT ACK is discarded");
     }
 
@@ -294,13 +294,13 @@ mod tests {
         let mut life = Life::new();
         life.establish(&mut owners.cx);
         assert!(life.begin_shutdown(&mut owners.scope()).is_none());
-        assert_eq!(owners.cx.state, State::ShutdownSent);
+        assert_eq!(owners.cx.env.state(), State::ShutdownSent);
         assert!(owners.scope().control.is_due(Kind::Shutdown));
         assert!(life.on_shutdown(&mut owners.scope()), "the peer closes, too");
-        assert_eq!((owners.cx.state, life.is_closed_by_user()), (State::ShutdownAckSent, false));
-        life.set_deadline(owners.cx.now);
+        assert_eq!((owners.cx.env.state(), life.is_closed_by_user()), (State::ShutdownAckSent, false));
+        life.set_deadline(owners.cx.env.now());
         life.close(&mut owners.cx);
-        assert_eq!((owners.cx.state, life.deadline()), (State::Closed, None));
+        assert_eq!((owners.cx.env.state(), life.deadline()), (State::Closed, None));
         assert!(!life.on_shutdown(&mut owners.scope()), "it says nothing any more");
     }
 
@@ -309,7 +309,7 @@ mod tests {
         let mut owners = Owners::new();
         let mut life = Life::new();
         life.begin(&mut owners.cx);
-        let limit = owners.cx.config.limits.max_init_retransmits;
+        let limit = owners.cx.env.config().limits.max_init_retransmits;
         for _ in 0..limit {
             assert!(life.on_t1(&mut owners.scope()).is_none());
             assert!(owners.scope().control.is_due(Kind::Init));

@@ -79,7 +79,7 @@ impl Association {
     /// The state of the association (RFC 9260, 4).
     #[must_use]
     pub fn state(&self) -> State {
-        self.cx.state
+        self.cx.env.state()
     }
 
     /// Congestion window (of all subflows together) and smoothed round-trip time of the first: as in
@@ -110,7 +110,7 @@ impl Association {
     /// True if both sides interleave messages (RFC 8260).
     #[must_use]
     pub fn interleaves(&self) -> bool {
-        matches!(self.cx.agreed.encoding(), Encoding::Interleaved | Encoding::Sf)
+        matches!(self.cx.env.agreed().encoding(), Encoding::Interleaved | Encoding::Sf)
     }
 
     /// True if both sides re-configure streams (RFC 6525).
@@ -182,7 +182,7 @@ impl Association {
     /// The level of subflows that the two ends have agreed on.
     #[must_use]
     pub fn subflow_level(&self) -> SubflowLevel {
-        match self.cx.agreed.encoding() {
+        match self.cx.env.agreed().encoding() {
             Encoding::Rfc9260 | Encoding::Interleaved => SubflowLevel::Zero,
             Encoding::Sf => SubflowLevel::One,
             Encoding::Sf2007 => SubflowLevel::Sf2007,
@@ -197,7 +197,7 @@ impl Association {
     pub fn audit(&self) -> Result<(), String> {
         self.sender.audit(&self.cx)?;
         // An association that was aborted because of a chunk keeps nothing in order any more.
-        if self.cx.state == State::Closed { Ok(()) } else { self.receiver.audit(&self.cx) }
+        if self.cx.env.state() == State::Closed { Ok(()) } else { self.receiver.audit(&self.cx) }
     }
 
     /// Memory that it holds for messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
@@ -207,7 +207,7 @@ impl Association {
     /// much as could be undelivered at a time, of the subflows that there were then.
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
-        let window = u64::from(self.receiver.window().largest(&self.cx.config.limits));
+        let window = u64::from(self.receiver.window().largest(&self.cx.env.config().limits));
         let bound = 2 * (self.sender.send_buffers(&self.cx) + window);
         let sending = self.sender.tables().retained() + self.sender.waiting_memory() as u64;
         let held = sending + self.receiver.memory() as u64;
@@ -218,12 +218,12 @@ impl Association {
     }
 
     pub(crate) fn config(&self) -> &Arc<Config> {
-        &self.cx.config
+        self.cx.env.config()
     }
 
     /// The configuration as an INIT or INIT ACK announces it, and as the user changes it: with the receive window as large as it is by now.
     pub(crate) fn announced(&self) -> Arc<Config> {
-        self.receiver.window().announced(&self.cx.config)
+        self.receiver.window().announced(self.cx.env.config())
     }
 
     /// The verification tag that the peer's packets must have, and the one that ours have; that is 0 before the INIT ACK. Two ends
@@ -236,7 +236,7 @@ impl Association {
 
     /// True if the peer may leave checksums out (RFC 9653, 5.3).
     pub(crate) fn takes_zero_checksum(&self) -> bool {
-        self.cx.agreed.takes_zero_checksum()
+        self.cx.env.agreed().takes_zero_checksum()
     }
 
     /// SCTP port of the peer.
@@ -309,7 +309,7 @@ impl Association {
     }
 
     pub(crate) fn has_events(&self) -> bool {
-        !self.cx.events.is_empty()
+        self.cx.report.has_events()
     }
 
     /// True if packets from an address may belong to this association.
@@ -333,11 +333,11 @@ impl Association {
     /// Another address of the peer, as if it had been confirmed: nothing uses it by itself.
     #[cfg(test)]
     pub(crate) fn add_path(&mut self, remote: SocketAddr) -> crate::ids::PathId {
-        let path = Path::new(&self.cx.config, remote);
-        let (now, rng) = (self.cx.now, &mut self.cx.rng);
+        let path = Path::new(self.cx.env.config(), remote);
+        let (now, rng) = (self.cx.env.now(), &mut self.cx.rng);
         let id = self.cx.paths.add(path);
         if let Some(path) = self.cx.paths.get_mut(id) {
-            path.arm_heartbeat(now, &self.cx.config, rng);
+            path.arm_heartbeat(now, self.cx.env.config(), rng);
         }
         id
     }
@@ -346,7 +346,7 @@ impl Association {
     #[cfg(test)]
     pub(crate) fn list_path(&mut self, remote: SocketAddr) -> crate::ids::PathId {
         self.cx.paths.list(&[remote.ip()]);
-        let id = self.cx.paths.add(Path::unconfirmed(&self.cx.config, remote));
+        let id = self.cx.paths.add(Path::unconfirmed(self.cx.env.config(), remote));
         self.path_manager().probe(id);
         id
     }
@@ -358,15 +358,15 @@ impl Association {
     }
 
     pub(crate) fn set_trace(&mut self, on: bool) {
-        self.cx.trace = if on { Trace::on() } else { Trace::default() };
+        self.cx.report.trace = if on { Trace::on() } else { Trace::default() };
     }
 
     pub(crate) fn trace_mut(&mut self) -> &mut Trace {
-        &mut self.cx.trace
+        &mut self.cx.report.trace
     }
 
     pub(crate) fn pop_event(&mut self) -> Option<Event> {
-        self.cx.events.pop_front()
+        self.cx.report.pop_event()
     }
 
     /// The sender, to be commanded.
@@ -434,7 +434,7 @@ impl Association {
     /// While none can be made.
     // rfc6525:5.1.1-2 rfc6525:5.1.1-3
     pub(crate) fn reconfigure(&mut self) -> Result<(&mut Reconfig, Scope<'_>), ReconfigError> {
-        match self.cx.state {
+        match self.cx.env.state() {
             State::CookieWait | State::CookieEchoed => Err(ReconfigError::NotUp),
             State::Established => self.reconfiguring().ok_or(ReconfigError::NotSupported),
             _ => Err(ReconfigError::Closing),

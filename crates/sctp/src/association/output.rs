@@ -77,7 +77,7 @@ impl PacketWriter {
     /// A peer that does not answer may have forgotten the association, and then takes no packet without a checksum (RFC 9653, 5.3): it
     /// could never say that all is delivered, or that it knows of nothing. So what is sent until it answers has one.
     fn checksum_now(&self, scope: &Scope<'_>) -> ChecksumOut {
-        if *scope.errors > 0 { checksum_of(&scope.cx.config) } else { self.checksum }
+        if *scope.errors > 0 { checksum_of(scope.cx.env.config()) } else { self.checksum }
     }
 
     /// True if a packet waits for the next batch.
@@ -147,7 +147,7 @@ impl PacketWriter {
         if self.deferred.is_some() {
             return self.take_deferred(buf);
         }
-        let state = from.scope.cx.state;
+        let state = from.scope.cx.env.state();
         let mut chosen = if state.sends_data() { from.scope.sender.choose(from.scope.cx) } else { None };
         let control =
             wants_control(from.scope.cx, from.scope.sender, from.scope.control, from.reconfig.as_deref());
@@ -176,7 +176,7 @@ impl PacketWriter {
         let before = packet.buffer().len();
         if control && write_mtu_probe(from.scope.cx, from.scope.control, &mut packet, path) {
             cold_path();
-            from.scope.cx.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
+            from.scope.cx.report.stats.control.leave(packet.buffer().get(before..).unwrap_or_default());
             packet.finish(self.checksum_now(&from.scope));
             let dscp = from.scope.sender.dscp_of_space(None);
             return Some(Route { path, dscp, ecn: Ecn::NotEct, dont_fragment: true });
@@ -184,7 +184,7 @@ impl PacketWriter {
         let more = write_control(from, self.local_tag, &mut packet, limit, path, control, chosen.is_some());
         if more {
             // In COOKIE-ECHOED only the packet with the COOKIE ECHO may carry DATA (5.1 C).
-            if from.scope.cx.state == State::CookieEchoed && !packet.has_no_chunks() {
+            if from.scope.cx.env.state() == State::CookieEchoed && !packet.has_no_chunks() {
                 cold_path();
                 chosen = from.scope.sender.choose_with_cookie(from.scope.cx).filter(|next| next.path == path);
                 // Where a network drops the code point of the data, the COOKIE ECHO gets through without it.
@@ -206,14 +206,14 @@ impl PacketWriter {
         // "if the PMTU has been reduced, then IP fragmentation MUST be used" (6.9): what is longer than the path carries whole
         // could not be made shorter.
         let dont_fragment =
-            len <= limit && !fixed && from.scope.cx.config.path_mtu.discovery != MtuDiscovery::Off;
+            len <= limit && !fixed && from.scope.cx.env.config().path_mtu.discovery != MtuDiscovery::Off;
         // A packet without data goes like one of the subflow that it acknowledges, or of the first.
         let dscp = match chosen {
             Some(next) => next.dscp,
             None => dscp_without_data(from, acknowledged),
         };
         let ecn = match &chosen {
-            Some(next) if from.scope.cx.ect != Ecn::NotEct => {
+            Some(next) if from.scope.cx.env.ect() != Ecn::NotEct => {
                 ecn_of(from.scope.cx, from.scope.sender, path, next)
             }
             _ => Ecn::NotEct,
@@ -255,7 +255,7 @@ fn path_of_several(from: &Sources<'_>, control: bool, chosen: Option<&Next>) -> 
         };
         let heartbeat = || wants_heartbeat().map(|(id, _)| id);
         let forward =
-            || from.scope.sender.special().forward_path().filter(|_| from.scope.cx.state.sends_data());
+            || from.scope.sender.special().forward_path().filter(|_| from.scope.cx.env.state().sends_data());
         from.scope.control.first_path().or_else(reconfig).or_else(heartbeat).or_else(forward)
     };
     let of_control = if control { of_control() } else { None };
@@ -272,7 +272,7 @@ fn write_sack_and_data(
     path: PathId,
     chosen: Option<&Next>,
 ) {
-    if scope.cx.state.is_up() && scope.receiver.arrivals().has_pending_sack() {
+    if scope.cx.env.state().is_up() && scope.receiver.arrivals().has_pending_sack() {
         let len = chosen.and_then(|next| scope.sender.first_chunk_len(scope.cx, next));
         scope.receiver.write_acknowledgements(scope.cx, packet, limit, len);
     }
@@ -290,6 +290,6 @@ fn write_sack_and_data(
 /// that nothing else depends on.
 #[inline]
 fn ecn_of(cx: &Context, sender: &Sender, path: PathId, next: &Next) -> Ecn {
-    let capable = sender.is_ecn_capable(next) && cx.state != State::CookieEchoed;
-    if capable && !cx.paths.get(path).is_none_or(Path::refuses_ect) { cx.ect } else { Ecn::NotEct }
+    let capable = sender.is_ecn_capable(next) && cx.env.state() != State::CookieEchoed;
+    if capable && !cx.paths.get(path).is_none_or(Path::refuses_ect) { cx.env.ect() } else { Ecn::NotEct }
 }

@@ -44,14 +44,14 @@ impl Association {
     ) -> Self {
         let path = Path::new(&config, remote);
         let mut cx = Context::new(id.index, config, path, rng);
-        cx.set_now(now);
+        cx.env.set_now(now);
         Self {
             life: Life::new(),
             reconfig: None,
             sender: Sender::new(&mut cx, send_base),
-            receiver: Receiver::new(&cx.config),
+            receiver: Receiver::new(cx.env.config()),
             control: Control::new(cx.paths.for_control()),
-            writer: PacketWriter::new(&cx.config, ports),
+            writer: PacketWriter::new(cx.env.config(), ports),
             errors: 0,
             handed_back: HandedBack::default(),
             cx,
@@ -89,9 +89,9 @@ impl Association {
         let ports = (cookie.local_port, cookie.peer_port);
         let remote = destination(cookie, source);
         let mut assoc = Self::blank(id, now, config, ports, remote, cookie.local_initial_tsn, rng);
-        assoc.cx.stats.control.count_received(kind::COOKIE_ECHO);
+        assoc.cx.report.stats.control.count_received(kind::COOKIE_ECHO);
         assoc.adopt_cookie(cookie);
-        assoc.cx.paths.probe_unconfirmed(&assoc.cx.config, source);
+        assoc.cx.paths.probe_unconfirmed(assoc.cx.env.config(), source);
         sample_handshake(&mut scope_of!(assoc), cookie.created);
         assoc.control.ask(Kind::CookieAck, assoc.cx.paths.for_control());
         assoc.cx.tell(Event::Accepted {
@@ -125,7 +125,7 @@ impl Association {
             shutdown_wanted = handshake.is_shutdown_wanted();
             adaptation = handshake.adaptation();
             let zero = handshake.sends_zero_checksum();
-            self.writer.settle_checksum(&self.cx.config, zero);
+            self.writer.settle_checksum(self.cx.env.config(), zero);
         }
         self.life.establish(&mut self.cx);
         let primary = self.cx.paths.for_control();
@@ -136,9 +136,9 @@ impl Association {
         });
         self.life.tell_adaptation(&mut self.cx, adaptation);
         self.sender.established(&self.cx);
-        let (now, rng) = (self.cx.now, &mut self.cx.rng);
+        let (now, rng) = (self.cx.env.now(), &mut self.cx.rng);
         if let Some(path) = self.cx.paths.primary_mut() {
-            path.arm_heartbeat(now, &self.cx.config, rng);
+            path.arm_heartbeat(now, self.cx.env.config(), rng);
         }
         for path in self.cx.paths.others() {
             self.path_manager().probe(path);
@@ -155,8 +155,8 @@ impl Association {
     // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2
     pub(super) fn on_init_ack(&mut self, init: &Init<'_>) -> Result<(), PacketOutcome> {
         // The endpoint has checked the packet's tag, so it is the peer's own fault: nobody else can end the association so.
-        let waits = self.cx.state == State::CookieWait;
-        let init = match read_init_ack(init, &self.cx.config.subflows.codes, waits) {
+        let waits = self.cx.env.state() == State::CookieWait;
+        let init = match read_init_ack(init, &self.cx.env.config().subflows.codes, waits) {
             Ok(init) => init,
             Err(Unusable { outcome, tag, end }) => {
                 if let Some(tag) = tag.filter(|_| waits) {
@@ -171,7 +171,7 @@ impl Association {
         let offer = Offer::of(&self.announced(), true);
         let Some(cookie) = init.cookie else { return Ok(()) };
         let Some(before) = self.life.take_asking() else { return Ok(()) };
-        let config = Arc::clone(&self.cx.config);
+        let config = Arc::clone(self.cx.env.config());
         self.writer.set_peer_tag(init.tag);
         self.sender.messages().set_streams(config.streams.outbound.min(init.inbound_streams));
         self.receiver.set_streams(config.streams.inbound.min(init.outbound_streams));
@@ -212,7 +212,7 @@ impl Association {
     // rfc9260:5.2.5-1
     pub(super) fn on_cookie_ack(&mut self) {
         // 5.2.5: "At any state other than COOKIE-ECHOED, an endpoint SHOULD silently discard a received COOKIE ACK".
-        if self.cx.state == State::CookieEchoed {
+        if self.cx.env.state() == State::CookieEchoed {
             self.control.cancel(Kind::CookieEcho);
             self.enter_established();
         }
@@ -226,7 +226,7 @@ impl Association {
             }
             return;
         }
-        if causes::names_unknown_chunk(list, self.cx.config.subflows.codes.data)
+        if causes::names_unknown_chunk(list, self.cx.env.config().subflows.codes.data)
             && downgrade(&mut scope_of!(self), self.reconfig.as_deref_mut())
         {
             self.subflow_manager().close_drained_subflows();
@@ -257,10 +257,10 @@ impl Association {
     /// COOKIE ECHO of an existing association, actions B and D of 5.2.4: both sides are right, the handshake is over.
     // rfc9260:5.2.4-7 rfc9260:5.2.4-10 rfc9260:5.2.4-11
     pub(crate) fn confirm(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
-        self.cx.set_now(now);
-        self.cx.stats.control.count_received(kind::COOKIE_ECHO);
+        self.cx.env.set_now(now);
+        self.cx.report.stats.control.count_received(kind::COOKIE_ECHO);
         if self.life.handshake().is_some() {
-            if self.cx.state == State::CookieWait || self.writer.tags().1 != cookie.peer_tag {
+            if self.cx.env.state() == State::CookieWait || self.writer.tags().1 != cookie.peer_tag {
                 self.adopt_cookie(cookie);
                 let dropped = self.sender.messages().drop_ungranted_streams(&mut self.cx);
                 self.handed_back.keep_unsent(dropped);
@@ -268,7 +268,7 @@ impl Association {
             }
             self.control.cancel(Kind::Init);
             self.control.cancel(Kind::CookieEcho);
-            self.cx.paths.probe_unconfirmed(&self.cx.config, source);
+            self.cx.paths.probe_unconfirmed(self.cx.env.config(), source);
             self.enter_established();
             self.sender.messages().after_marking(&mut self.cx);
         } else {
@@ -281,18 +281,18 @@ impl Association {
     /// COOKIE ECHO of an existing association, action A of 5.2.4: the peer has restarted.
     // rfc9260:5.2.4-4
     pub(crate) fn restart(&mut self, now: Instant, cookie: &Cookie, source: SocketAddr) {
-        self.cx.set_now(now);
-        self.cx.stats.control.count_received(kind::COOKIE_ECHO);
+        self.cx.env.set_now(now);
+        self.cx.report.stats.control.count_received(kind::COOKIE_ECHO);
         let closed_by_user = self.life.is_closed_by_user();
         // The restarted peer is where the INIT ACK went; that its other addresses are still its own must show anew (5.4).
         self.cx.paths.forget_others();
         if let Some(path) = self.cx.paths.primary_mut() {
-            path.move_to(&self.cx.config, destination(cookie, source));
+            path.move_to(self.cx.env.config(), destination(cookie, source));
         }
         self.control.clear();
         self.control.ask(Kind::CookieAck, self.cx.paths.for_control());
         self.writer.forget_deferred();
-        self.cx.agreed.forget();
+        self.cx.env.agreed_mut().forget();
         self.reconfig = None;
         let (unsent, unacknowledged) = self.handed_back.take_undelivered(&mut self.cx, &mut self.sender);
         let received_bytes_lost = self.receiver.restart(&mut self.cx, cookie.peer_initial_tsn);
@@ -301,15 +301,15 @@ impl Association {
         for path in self.cx.paths.rows_mut() {
             path.heartbeat_mut().forget();
         }
-        self.cx.paths.probe_unconfirmed(&self.cx.config, source);
+        self.cx.paths.probe_unconfirmed(self.cx.env.config(), source);
         // A peer can restart at will, and a user may sleep.
-        let before = self.cx.take_unheard_restart();
+        let before = self.cx.report.take_unheard_restart();
         self.cx.tell(Event::Restarted {
             unsent: before.0 + unsent,
             unacknowledged: before.1 + unacknowledged,
             received_bytes_lost: before.2.saturating_add(received_bytes_lost),
         });
-        self.writer.settle_checksum(&self.cx.config, cookie.extensions.sends_zero_checksum);
+        self.writer.settle_checksum(self.cx.env.config(), cookie.extensions.sends_zero_checksum);
         self.life.watch_mut().restart();
         self.enter_established();
         self.life.tell_adaptation(&mut self.cx, cookie.extensions.adaptation);
@@ -372,8 +372,8 @@ fn learn_peer(scope: &mut Scope<'_>, a_rwnd: u32, initial_tsn: Tsn) {
 
 /// The round trip of the handshake, which is a sample for the RTO where the configuration says so.
 fn sample_handshake(scope: &mut Scope<'_>, sent: Instant) {
-    scope.receiver.window_mut().note_round_trip(scope.cx.now.saturating_since(sent));
-    if scope.cx.config.emulation.quirks.handshake_rto {
+    scope.receiver.window_mut().note_round_trip(scope.cx.env.now().saturating_since(sent));
+    if scope.cx.env.config().emulation.quirks.handshake_rto {
         scope.sender.tables_mut().sample_handshake(scope.cx, sent);
     }
 }
@@ -382,7 +382,7 @@ fn sample_handshake(scope: &mut Scope<'_>, sent: Instant) {
 /// been acknowledged there is no round trip by which to probe for it. So it is probed for now, with the second COOKIE ACK.
 fn probe_behind_cookie_ack(scope: &mut Scope<'_>) {
     let measured = scope.cx.paths.primary().is_some_and(|path| path.rtt().srtt().is_some());
-    if scope.cx.config.timers.control_probe && scope.cx.state.sends_data() && !measured {
+    if scope.cx.env.config().timers.control_probe && scope.cx.env.state().sends_data() && !measured {
         scope.sender.losses().probe_every_lane(scope.cx);
     }
 }

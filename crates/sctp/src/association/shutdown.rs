@@ -212,15 +212,15 @@ impl Shutdown {
 /// Expiry of T2-shutdown, if it is started now.
 // rfc9260:9.2-3
 fn t2_from_now(cx: &Context) -> Instant {
-    cx.config.clock().after(cx.now, cx.paths.rto(&cx.config, cx.paths.for_control()))
+    cx.env.config().clock().after(cx.env.now(), cx.paths.rto(cx.env.config(), cx.paths.for_control()))
 }
 
 /// Expiry of T5-shutdown-guard, if it is started now.
 // rfc9260:9.2-12
 fn t5_from_now(cx: &Context) -> Option<Instant> {
-    let config = &cx.config;
+    let config = cx.env.config();
     let guard = config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max);
-    (config.timers.shutdown_guard_rto_max > 0).then(|| cx.now + guard)
+    (config.timers.shutdown_guard_rto_max > 0).then(|| cx.env.now() + guard)
 }
 
 #[cfg(test)]
@@ -241,15 +241,15 @@ mod tests {
         assert!(scope.control.is_due(Kind::Shutdown));
         // A packet of the peer begins the wait anew; its data is answered with another SHUTDOWN.
         scope.control.cancel(Kind::Shutdown);
-        scope.cx.set_now(scope.cx.now + Duration::from_millis(500));
+        scope.cx.env.set_now(scope.cx.env.now() + Duration::from_millis(500));
         let before = shutdown.timers().0;
         shutdown.heard(&mut scope, true);
         assert!(*scope.errors == 0 && shutdown.timers().0 > before && scope.control.is_due(Kind::Shutdown));
         let (silent, rto) =
-            (shutdown.on_t2(&mut scope), scope.cx.paths.rto(&scope.cx.config, PathId::new(0)));
+            (shutdown.on_t2(&mut scope), scope.cx.paths.rto(scope.cx.env.config(), PathId::new(0)));
         assert_eq!((silent, rto), (PathId::new(0), Duration::from_secs(2)), "it is backed off");
         shutdown.repeat(&mut scope);
-        assert_eq!(shutdown.timers().0, Some(scope.cx.now + rto));
+        assert_eq!(shutdown.timers().0, Some(scope.cx.env.now() + rto));
         // Both have closed at the same time.
         shutdown.on_shutdown(&mut scope);
         assert_eq!(shutdown.state(), State::ShutdownAckSent);

@@ -22,16 +22,26 @@ impl Association {
             Timer::Sack | Timer::Heartbeat => {}
             _ => next = next.into_iter().chain(at).min(),
         });
-        let since = self.life.watch().since().unwrap_or(self.cx.now);
+        let since = self.life.watch().since().unwrap_or(self.cx.env.now());
         let (owes, unacknowledged) = (!self.sender.has_nothing_outstanding(), self.unacknowledged_chunks());
         let waits = unacknowledged > 0 || (owes && self.sender.tables().has_nothing_sent());
-        Sight { state: self.cx.state, since, latest: self.cx.latest(), t1, t2, t5, next, owes, waits }
+        Sight {
+            state: self.cx.env.state(),
+            since,
+            latest: self.cx.env.latest(),
+            t1,
+            t2,
+            t5,
+            next,
+            owes,
+            waits,
+        }
     }
 
     /// The longest times that timers may take with this configuration, or with an earlier one under which a timer was set that may still run.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
-        let config = &self.cx.config;
+        let config = self.cx.env.config();
         let longest = config.timers.rto_max;
         // A wheel with coarse ticks expires up to an eighth late.
         let timer = longest + longest / 4 + config.emulation.timer_tick * 64;
@@ -40,14 +50,14 @@ impl Association {
             handshake: timer * (u64::from(config.limits.max_init_retransmits) + 2),
             guard: config.timers.rto_max * u64::from(config.timers.shutdown_guard_rto_max),
         };
-        self.life.watch().bounds(self.cx.latest(), bounds)
+        self.life.watch().bounds(self.cx.env.latest(), bounds)
     }
 
     /// Nothing more is to be sent now.
     #[inline]
     pub(crate) fn watch_at_rest(&mut self, now: Instant) {
         #[cfg(any(debug_assertions, feature = "watched"))]
-        if !self.is_plainly_well(now) && self.cx.state != State::Closed {
+        if !self.is_plainly_well(now) && self.cx.env.state() != State::Closed {
             let (sight, bounds) = self.at_rest();
             self.life.watch_mut().look_at_rest(now, sight, &bounds);
         }
@@ -61,8 +71,8 @@ impl Association {
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[inline]
     fn is_plainly_well(&self, now: Instant) -> bool {
-        let is_up = self.cx.state == State::Established;
-        let within = now + self.cx.config.timers.rto_max;
+        let is_up = self.cx.env.state() == State::Established;
+        let within = now + self.cx.env.config().timers.rto_max;
         is_up && (self.sender.has_t3_by(within) || self.sender.has_nothing_outstanding())
     }
 

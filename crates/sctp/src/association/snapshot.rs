@@ -40,17 +40,17 @@ impl Association {
         let mut paths: Vec<PathStats> =
             self.cx.paths.iter().map(|(id, path)| self.path_stats(id, path, &subflows)).collect();
         give_the_first_the_rest(&mut paths, &stats);
-        let mut streams = self.cx.streams.as_ref().map(|table| table.stats()).unwrap_or_default();
+        let mut streams = self.cx.report.streams.as_ref().map(|table| table.stats()).unwrap_or_default();
         for stream in streams.iter_mut().filter(|stream| stream.direction == Direction::Outgoing) {
             let abandoned = self.abandoned(Some(stream.stream), None);
             (stream.messages_abandoned_unsent, stream.messages_abandoned_sent) =
                 (abandoned.unsent, abandoned.sent);
         }
         Snapshot {
-            at: self.cx.now,
-            state: self.cx.state,
+            at: self.cx.env.now(),
+            state: self.cx.env.state(),
             stats,
-            control: self.cx.stats.control.stats(),
+            control: self.cx.report.stats.control.stats(),
             negotiated: self.negotiated(),
             paths,
             subflows,
@@ -61,8 +61,8 @@ impl Association {
     /// The result of the handshake: `None` before the peer has said anything.
     #[must_use]
     pub fn negotiated(&self) -> Option<Negotiated> {
-        let unknown = self.cx.state == State::CookieWait || self.writer.tags().1 == 0;
-        let zero = self.cx.config.checksums == Checksums::Crc32c && self.writer.leaves_checksum_out();
+        let unknown = self.cx.env.state() == State::CookieWait || self.writer.tags().1 == 0;
+        let zero = self.cx.env.config().checksums == Checksums::Crc32c && self.writer.leaves_checksum_out();
         (!unknown).then(|| Negotiated {
             outbound_streams: self.sender.stream_map().streams(),
             inbound_streams: self.receiver.streams(),
@@ -71,8 +71,8 @@ impl Association {
             partial_reliability: self.is_partially_reliable(),
             subflow_level: self.subflow_level(),
             sends_zero_checksum: zero,
-            takes_zero_checksum: self.cx.agreed.takes_zero_checksum(),
-            ecn: self.cx.ect != Ecn::NotEct,
+            takes_zero_checksum: self.cx.env.agreed().takes_zero_checksum(),
+            ecn: self.cx.env.ect() != Ecn::NotEct,
             adaptation: self.life.adaptation(),
         })
     }
@@ -135,7 +135,7 @@ impl Association {
     /// Counters and gauges.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let mut stats = self.cx.stats.stats();
+        let mut stats = self.cx.report.stats.stats();
         self.sender.fill_stats(&self.cx, &mut stats);
         let abandoned = self.abandoned(None, None);
         (stats.messages_abandoned_unsent, stats.messages_abandoned_sent) = (abandoned.unsent, abandoned.sent);

@@ -37,7 +37,7 @@ impl Owners {
     /// The handshake is over.
     pub(super) fn up() -> Self {
         let mut owners = Self::new();
-        owners.cx.state = State::Established;
+        owners.cx.env.enter(State::Established);
         owners.receiver.learn_peer(Tsn::new(1));
         owners
     }

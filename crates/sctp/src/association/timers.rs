@@ -62,7 +62,7 @@ impl Association {
             visit(Some(deadline), Timer::ShutdownDeadline, Expired::ShutdownDeadline);
         }
         self.cx.paths.for_each(|id, path| {
-            visit(path.heartbeat_timer(&self.cx.config), Timer::Heartbeat, Expired::Heartbeat(id));
+            visit(path.heartbeat_timer(self.cx.env.config()), Timer::Heartbeat, Expired::Heartbeat(id));
             visit(path.size().search_timer(), Timer::PathMtu, Expired::PathMtu(id));
         });
     }
@@ -107,7 +107,7 @@ impl Association {
                 if self.life.shutdown().is_some() {
                     // A peer whose SHUTDOWN COMPLETE was lost has forgotten the association, and takes no packet without a checksum (RFC 9653,
                     // 5.3).
-                    self.writer.settle_checksum(&self.cx.config, false);
+                    self.writer.settle_checksum(self.cx.env.config(), false);
                 }
             }
             Expired::ShutdownDeadline => self.end(End::shutdown_deadline()),
@@ -138,12 +138,12 @@ impl Association {
             }
         });
         // An answer is overdue an RTO after the question, and the RTO may have become shorter since.
-        (first < Instant::FAR_FUTURE).then_some((first.max(self.cx.now), which))
+        (first < Instant::FAR_FUTURE).then_some((first.max(self.cx.env.now()), which))
     }
 
     /// Runs whatever is due at `now`, each timer once.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.cx.set_now(now);
+        self.cx.env.set_now(now);
         // One timer may stop or start another: those that follow are looked at when it is their turn.
         let mut done = 0;
         while let Some((place, expired)) = self.first_due(done) {
@@ -159,7 +159,7 @@ impl Association {
     /// The first timer from the place `from` of the table on that is due.
     fn first_due(&self, from: usize) -> Option<(usize, Expired)> {
         let (mut place, mut due) = (0, None);
-        let now = self.cx.now;
+        let now = self.cx.env.now();
         self.timers(|at, _, expired| {
             if due.is_none() && place >= from && at.is_some_and(|at| at <= now) {
                 due = Some((place, expired));

@@ -178,7 +178,7 @@ impl AssociationHandle<'_> {
     /// [`Event::SenderDry`]: crate::Event::SenderDry
     pub fn tell_when_dry(&mut self, now: Instant, on: bool) {
         let (sender, cx) = self.command(now).sending();
-        cx.set_now(now);
+        cx.env.set_now(now);
         sender.messages().tell_when_dry(cx, on);
     }
 

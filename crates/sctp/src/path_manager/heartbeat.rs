@@ -10,7 +10,7 @@ impl PathManager<'_> {
     /// Asks whether the peer is where it only says it is. "These probing procedures are started when an association moves to
     /// the ESTABLISHED state and are ended when all paths are confirmed", and "In each RTO, a probe MAY be sent" (5.4).
     pub(crate) fn probe(&mut self, id: PathId) {
-        let again = self.scope.cx.now + self.scope.cx.paths.rto(&self.scope.cx.config, id);
+        let again = self.scope.cx.env.now() + self.scope.cx.paths.rto(self.scope.cx.env.config(), id);
         if let Some(path) = self.scope.cx.paths.get_mut(id) {
             path.heartbeat_mut().probe(again);
         }
@@ -19,22 +19,22 @@ impl PathManager<'_> {
     /// The heartbeat timer of a path ran out: an answer is overdue, and then this is an error, or the path has been idle.
     pub(crate) fn on_heartbeat_timer(&mut self, id: PathId) -> bool {
         if self.scope.cx.paths.get(id).is_some_and(|path| !path.is_confirmed()) {
-            let limit = self.scope.cx.config.limits.path_max_retrans;
+            let limit = self.scope.cx.env.config().limits.path_max_retrans;
             let goes_on = self.scope.cx.paths.get_mut(id).is_some_and(|path| path.probe_unanswered(limit));
-            if goes_on && self.scope.cx.state.sends_data() {
+            if goes_on && self.scope.cx.env.state().sends_data() {
                 self.probe(id);
             }
             return false;
         }
-        let (now, config) = (self.scope.cx.now, &self.scope.cx.config);
+        let (now, config) = (self.scope.cx.env.now(), self.scope.cx.env.config());
         self.scope.cx.paths.get_mut(id).is_some_and(|path| path.heartbeat_overdue(now, config))
     }
 
     /// The heartbeat timer of a path ran out, and the error, if it was one, has been counted: where its period is over the next one begins.
     // rfc9260:8.3-14
     pub(crate) fn begin_heartbeat_period(&mut self, id: PathId) {
-        let now = self.scope.cx.now;
-        let (state, rng) = (self.scope.cx.state, &mut self.scope.cx.rng);
+        let now = self.scope.cx.env.now();
+        let (state, rng) = (self.scope.cx.env.state(), &mut self.scope.cx.rng);
         let Some(path) = self
             .scope
             .cx
@@ -47,7 +47,7 @@ impl PathManager<'_> {
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK
         // chunk."
         if state.sends_data() {
-            path.begin_heartbeat_period(now, &self.scope.cx.config, rng);
+            path.begin_heartbeat_period(now, self.scope.cx.env.config(), rng);
         } else {
             path.heartbeat_mut().stop_timer();
         }
@@ -85,7 +85,7 @@ impl PathManager<'_> {
         // association's counter is cleared, too, but not "if there is outstanding data on the association" (8.1): a path that
         // carries HEARTBEATs and no DATA would keep it for ever.
         self.clear_errors_by_heartbeat(id);
-        let sample = self.scope.cx.now - sent_at;
+        let sample = self.scope.cx.env.now() - sent_at;
         if let Some(estimate) = self.scope.cx.paths.sample(id, sample) {
             self.scope.cx.record(SubflowId::FIRST, id, estimate);
         }

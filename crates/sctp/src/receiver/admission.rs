@@ -43,7 +43,7 @@ impl Receiver {
     /// sender may keep that much less. No more than a window, so that the sender has its buffers whatever is
     /// received.
     pub(crate) fn held_beyond_window(&self, cx: &Context) -> u64 {
-        let window = self.window.largest(&cx.config.limits) as usize;
+        let window = self.window.largest(&cx.env.config().limits) as usize;
         (self.memory() + self.limits(cx).reserve()).saturating_sub(window).min(window) as u64
     }
 
@@ -59,7 +59,7 @@ impl Receiver {
     /// does not gain no further room.
     pub(crate) fn reserve_for_sender(&mut self, cx: &Context, bytes: u64) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let both = 2 * self.window.largest(&cx.config.limits) as usize;
+        let both = 2 * self.window.largest(&cx.env.config().limits) as usize;
         let limits = self.limits(cx);
         let needed = self.memory().max(self.inbound.held_back() + limits.gaps() + limits.reserve());
         let rest = both.saturating_sub(needed);
@@ -71,7 +71,7 @@ impl Receiver {
     /// is held, with this and another packet.
     #[inline]
     pub(super) fn has_plenty(&self, cx: &Context, payload: usize) -> bool {
-        let packets = payload + usize::from(packet_of_peer(&cx.config));
+        let packets = payload + usize::from(packet_of_peer(cx.env.config()));
         self.memory() + packets + 4 * PIECE <= self.window.size() as usize / 2
     }
 
@@ -100,7 +100,7 @@ impl Receiver {
             if fits && self.window_of(cx, at) > 0 {
                 return true;
             }
-            if fills_hole && cx.agreed.encoding() == Encoding::Rfc9260 {
+            if fills_hole && cx.env.agreed().encoding() == Encoding::Rfc9260 {
                 let highest = self.arrivals.highest(at);
                 if highest > seq && self.inbound.forget_orphan(highest) {
                     self.arrivals.take_back(at, highest, highest + 1);
@@ -145,7 +145,7 @@ impl Receiver {
         let is_first = self.arrivals.next(at) == Some(seq);
         let on_top = is_first && chunk.at_once && self.inbound.is_read();
         let renumbered =
-            self.renumbered || self.arrivals.has_floors() || cx.agreed.encoding() == Encoding::Sf2007;
+            self.renumbered || self.arrivals.has_floors() || cx.env.agreed().encoding() == Encoding::Sf2007;
         if at != SpaceId::FIRST || renumbered {
             return on_top;
         }
@@ -185,7 +185,7 @@ impl Receiver {
         if data.stream >= self.streams {
             return true;
         }
-        match cx.agreed.encoding() {
+        match cx.env.agreed().encoding() {
             Encoding::Rfc9260 => self.inbound.gives_at_once(&self.arrived(at, seq, arrival, data)),
             Encoding::Sf2007 => {
                 self.inbound.gives_at_once_of_space(at, &self.arrived(at, seq, arrival, data))

@@ -19,7 +19,7 @@ impl Receiver {
     #[inline]
     pub(super) fn limits<'a>(&'a self, cx: &'a Context) -> Limits<'a> {
         let (window, arrivals) = (&self.window, &self.arrivals);
-        Limits { config: &cx.config, window, arrivals, sender_reservation: self.sender_reservation }
+        Limits { config: cx.env.config(), window, arrivals, sender_reservation: self.sender_reservation }
     }
 
     /// a_rwnd: the bytes of the receive buffer that are free.
@@ -61,7 +61,7 @@ impl Receiver {
         };
         let windows = |arrivals: &Arrivals, cx: &Context, layout, at| credit.told(cx, arrivals, layout, at);
         let mut carrier = Carrier { packet, limit, data };
-        self.arrivals.write_acknowledgements(cx, cx.agreed.encoding(), &mut carrier, windows);
+        self.arrivals.write_acknowledgements(cx, cx.env.agreed().encoding(), &mut carrier, windows);
     }
 
     /// A packet with data came in SHUTDOWN-SENT: gaps and duplicates, which the SHUTDOWN chunk in answer does not
@@ -98,7 +98,7 @@ impl Receiver {
     /// The user wants a receive window of so many bytes: "SHOULD notify the data sender in a timely manner of changes in its ability to
     /// receive data" (6.2). A larger one is told when it is worth it.
     pub(crate) fn change_window(&mut self, cx: &Context, wanted: u32) {
-        if self.window.choose(wanted) && cx.state.receives_data() {
+        if self.window.choose(wanted) && cx.env.state().receives_data() {
             self.offer_window(cx);
         }
     }
@@ -114,7 +114,7 @@ impl Receiver {
         let floor = u32::try_from(credit.division(cx).floor).unwrap_or(u32::MAX);
         let buffer = credit.in_use(cx, &self.arrivals);
         for at in self.arrivals.ids() {
-            let limited = at != SpaceId::FIRST || cx.agreed.encoding() == Encoding::Sf2007;
+            let limited = at != SpaceId::FIRST || cx.env.agreed().encoding() == Encoding::Sf2007;
             // A peer that has sent nothing there knows the credit it was granted; and if it opens the FID later, with
             // an initial number of its own, it would take a window update sent now for an acknowledgement of chunks
             // that it never sent.

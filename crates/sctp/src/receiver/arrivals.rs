@@ -113,7 +113,7 @@ impl Arrivals {
         read.summary.has_data = true;
         // Before the peer's Initial TSN: not a TSN of this association.
         let seq = space.unwrap(data.tsn)?;
-        read.summary.hole |= space.received.has_holes() && cx.config.emulation.sack_filled_hole;
+        read.summary.hole |= space.received.has_holes() && cx.env.config().emulation.sack_filled_hole;
         let arrival = space.received.classify(seq);
         if arrival == Arrival::Duplicate {
             cold_path();
@@ -123,14 +123,14 @@ impl Arrivals {
             if let Some(selection) = space.selection.as_mut().filter(|_| seq > space.received.next()) {
                 selection.note(seq);
             }
-            cx.stats.duplicates_received += 1;
+            cx.report.stats.duplicates_received += 1;
             let event = TraceEvent::Received { seq, len: data.payload.len() as u32, duplicate: true };
             cx.record(SubflowId::FIRST, read.path, event);
             return None;
         }
         if arrival == Arrival::BeyondHole && seq >= space.reach(window) {
             // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
-            cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
+            cx.report.stats.dropped_no_buffer = cx.report.stats.dropped_no_buffer.saturating_add(1);
             read.summary.immediate = true;
             return None;
         }
@@ -151,20 +151,20 @@ impl Arrivals {
         let Some(space) = self.spaces.get_mut(read.space) else { return };
         space.received.record(seq);
         if self.fids.is_some() && space.received.end() == seq + 1 {
-            space.newest = Some(cx.now);
+            space.newest = Some(cx.env.now());
         }
         read.summary.new = true;
         read.summary.hole |= space.received.has_holes();
-        read.summary.immediate |= data.flags.immediate && cx.config.sack.immediate_bit_obeyed;
-        cx.stats.payload_bytes_received_new += data.payload.len() as u64;
+        read.summary.immediate |= data.flags.immediate && cx.env.config().sack.immediate_bit_obeyed;
+        cx.report.stats.payload_bytes_received_new += data.payload.len() as u64;
         if arrival != Arrival::InOrder {
             cold_path();
-            cx.stats.out_of_order_received += 1;
+            cx.report.stats.out_of_order_received += 1;
             space.out_of_order = space.out_of_order.saturating_add(1);
             if self.selects_gaps {
                 space.selection.get_or_insert_default().note(seq);
             }
-            if let Some(streams) = cx.streams.as_mut().filter(|_| exists) {
+            if let Some(streams) = cx.report.streams.as_mut().filter(|_| exists) {
                 streams.incoming(data.stream).out_of_order += 1;
             }
         }
@@ -196,7 +196,7 @@ impl Arrivals {
             read.summary.immediate = true;
             return None;
         };
-        read.summary.hole |= space.received.has_holes() && cx.config.emulation.sack_filled_hole;
+        read.summary.hole |= space.received.has_holes() && cx.env.config().emulation.sack_filled_hole;
         space.received.advance_to(floor);
         read.summary.new = true;
         read.summary.hole |= space.received.has_holes();
@@ -220,7 +220,7 @@ impl Arrivals {
         let left = read.leave_space();
         if let (Some(summary), Some(space)) = (left, self.spaces.get_mut(read.space)) {
             space.path = Some(read.path);
-            space.timing.on_packet(cx.now, summary, AckPolicy::of(&cx.config));
+            space.timing.on_packet(cx.env.now(), summary, AckPolicy::of(cx.env.config()));
         }
         read.space = at;
     }
@@ -232,7 +232,7 @@ impl Arrivals {
         if read.summary.has_data {
             if let Some(space) = self.spaces.get_mut(read.space) {
                 space.path = Some(read.path);
-                space.timing.on_packet(cx.now, read.summary, AckPolicy::of(&cx.config));
+                space.timing.on_packet(cx.env.now(), read.summary, AckPolicy::of(cx.env.config()));
             }
         }
     }
@@ -389,7 +389,7 @@ impl Arrivals {
     /// The delayed SACK of a space is due.
     pub(crate) fn on_sack_timer(&mut self, cx: &Context, at: SpaceId) {
         if let Some(space) = self.spaces.get_mut(at) {
-            space.timing.on_timeout(cx.now);
+            space.timing.on_timeout(cx.env.now());
         }
     }
 
@@ -469,7 +469,7 @@ mod tests {
         assert_eq!((arrivals.cumulative(), arrivals.gaps()), (Some(Tsn::new(100)), 1));
         assert_eq!(packet(&mut arrivals, &mut cx, &[102, 101]), [1]);
         assert_eq!((arrivals.cumulative(), arrivals.gaps()), (Some(Tsn::new(102)), 0));
-        assert_eq!((cx.stats.duplicates_received, cx.stats.out_of_order_received), (1, 2));
+        assert_eq!((cx.report.stats.duplicates_received, cx.report.stats.out_of_order_received), (1, 2));
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Credit<'_> {
     #[inline]
     fn limits<'a>(&'a self, cx: &'a Context, arrivals: &'a Arrivals) -> Limits<'a> {
         Limits {
-            config: &cx.config,
+            config: cx.env.config(),
             window: self.window,
             arrivals,
             sender_reservation: self.sender_reservation,
@@ -60,7 +60,7 @@ impl Credit<'_> {
 
     /// Division of the receive buffer, as our SF-CAP has told the peer.
     pub(super) fn division(&self, cx: &Context) -> Buffer {
-        let subflows = &cx.config.subflows;
+        let subflows = &cx.env.config().subflows;
         Buffer::new(self.window.size(), subflows.buffer_floor, usize::from(subflows.max_inbound))
     }
 

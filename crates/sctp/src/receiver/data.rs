@@ -133,7 +133,7 @@ impl Receiver {
             return Entrance::Open;
         }
         // "the receiver MUST immediately send back a SACK chunk with the current receive window".
-        cx.stats.dropped_no_buffer = cx.stats.dropped_no_buffer.saturating_add(1);
+        cx.report.stats.dropped_no_buffer = cx.report.stats.dropped_no_buffer.saturating_add(1);
         read.on_refused();
         Entrance::Shut
     }
@@ -150,7 +150,12 @@ impl Receiver {
     ) -> Result<bool, Inconsistent> {
         let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
         let (arrivals, window, sender_reservation) = (&self.arrivals, &self.window, self.sender_reservation);
-        self.inbound.add(&arrived, || Limits { config: &cx.config, window, arrivals, sender_reservation })
+        self.inbound.add(&arrived, || Limits {
+            config: cx.env.config(),
+            window,
+            arrivals,
+            sender_reservation,
+        })
     }
 
     /// Gives a chunk of another encoding to reassembly: it numbers messages, or fragments, in its own way.
@@ -164,9 +169,9 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let arrived =
-            (cx.agreed.encoding() == Encoding::Sf2007).then(|| self.arrived(space, seq, arrival, data));
+            (cx.env.agreed().encoding() == Encoding::Sf2007).then(|| self.arrived(space, seq, arrival, data));
         let limits = Limits {
-            config: &cx.config,
+            config: cx.env.config(),
             window: &self.window,
             arrivals: &self.arrivals,
             sender_reservation: self.sender_reservation,

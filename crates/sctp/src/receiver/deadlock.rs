@@ -66,8 +66,8 @@ impl Receiver {
         if !self.inbound.is_read() {
             return false;
         }
-        let in_order =
-            !self.renumbered && matches!(cx.agreed.encoding(), Encoding::Rfc9260 | Encoding::Interleaved);
+        let in_order = !self.renumbered
+            && matches!(cx.env.agreed().encoding(), Encoding::Rfc9260 | Encoding::Interleaved);
         if taken {
             // A chunk that is taken on top of a full buffer and read at once leaves it as full as it was: other
             // streams would go on so, with a chunk for each probe.
@@ -83,12 +83,13 @@ impl Receiver {
     /// True if a chunk that waits for others, of other spaces perhaps, was refused so often that they cannot be under
     /// way.
     fn was_refused_too_often(&mut self, cx: &Context, at: SpaceId, seq: u64) -> bool {
-        let config = &cx.config;
+        let config = cx.env.config();
         let most = config.limits.association_max_retrans.saturating_mul(2);
         let least = config.timers.rto_max * 5;
         let window = self.window.largest(&config.limits).into();
         let next = self.arrivals.next_of_each();
         let refused = self.inbound.refused();
-        refused.is_again(cx.now, (at, seq), next, least) > most && refused.is_proof(cx.now, least, window)
+        refused.is_again(cx.env.now(), (at, seq), next, least) > most
+            && refused.is_proof(cx.env.now(), least, window)
     }
 }

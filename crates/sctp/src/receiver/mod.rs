@@ -190,7 +190,7 @@ impl Receiver {
     /// A packet is read that came on a path.
     #[inline]
     pub(crate) fn begin_packet(&mut self, cx: &Context, path: PathId) {
-        self.inbound.begin_packet(cx.now, path);
+        self.inbound.begin_packet(cx.env.now(), path);
     }
 
     /// The association has ended: nothing is acknowledged any more; received messages stay readable.

@@ -41,9 +41,9 @@ impl Receiver {
     fn has_read(&mut self, cx: &mut Context, message: &Received) {
         // There is room now, and a search that was in vain may find something.
         self.futile = 0;
-        cx.stats.messages_delivered += u64::from(message.is_end());
-        cx.stats.payload_bytes_delivered += message.len() as u64;
-        if let Some(table) = &mut cx.streams {
+        cx.report.stats.messages_delivered += u64::from(message.is_end());
+        cx.report.stats.payload_bytes_delivered += message.len() as u64;
+        if let Some(table) = &mut cx.report.streams {
             cold_path();
             let counters = table.incoming(message.stream);
             counters.messages += u64::from(message.is_end());
@@ -55,11 +55,11 @@ impl Receiver {
             cold_path();
             self.window.shrink(message.len());
         }
-        if cx.config.limits.max_receive_window != 0 {
+        if cx.env.config().limits.max_receive_window != 0 {
             cold_path();
             self.window.tune(cx, self.arrivals.has_floors());
         }
-        if cx.state.receives_data() {
+        if cx.env.state().receives_data() {
             self.offer_window(cx);
         }
     }

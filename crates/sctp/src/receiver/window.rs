@@ -111,7 +111,7 @@ impl ReceiveWindow {
     /// that sends no data.
     pub(crate) fn hear_round_trip(&mut self, cx: &Context, rtt: Duration) {
         if let Some(tuning) = &mut self.tuning {
-            tuning.on_answer(cx.stats.payload_bytes_sent, rtt);
+            tuning.on_answer(cx.report.stats.payload_bytes_sent, rtt);
         }
     }
 
@@ -122,29 +122,30 @@ impl ReceiveWindow {
         let rtt =
             cx.paths.primary().and_then(|path| path.rtt().srtt()).or_else(|| self.handshake_round_trip());
         let rtt = self.tuning.as_ref().and_then(|tuning| tuning.round_trip()).or(rtt);
-        if self.tuning.as_ref().is_none_or(|tuning| !tuning.is_within(cx.now, rtt)) {
+        if self.tuning.as_ref().is_none_or(|tuning| !tuning.is_within(cx.env.now(), rtt)) {
             self.tune_after(cx, rtt, is_divided);
         }
     }
 
     #[inline(never)]
     fn tune_after(&mut self, cx: &mut Context, rtt: Option<Duration>, is_divided: bool) {
-        if is_divided || self.shrinks() || !cx.state.receives_data() {
+        if is_divided || self.shrinks() || !cx.env.state().receives_data() {
             return;
         }
-        let (window, most) = (self.size, cx.config.limits.max_receive_window);
+        let (window, most) = (self.size, cx.env.config().limits.max_receive_window);
         if most <= window && self.tuning.is_none() {
             return;
         }
         let tuning = self.tuning.get_or_insert_with(|| {
-            let packet = packet_of_peer(&cx.config);
-            Box::new(Tuning::new(cx.now, window, most, packet, cx.budget.as_ref()))
+            let packet = packet_of_peer(cx.env.config());
+            Box::new(Tuning::new(cx.env.now(), window, most, packet, cx.budget.as_ref()))
         });
-        let (read, sent) = (cx.stats.payload_bytes_delivered + 1, cx.stats.payload_bytes_sent);
-        let Some(wanted) = tuning.on_read(cx.now, rtt, read, window) else { return };
+        let (read, sent) = (cx.report.stats.payload_bytes_delivered + 1, cx.report.stats.payload_bytes_sent);
+        let Some(wanted) = tuning.on_read(cx.env.now(), rtt, read, window) else { return };
         // "The sending of HEARTBEAT chunks ... is discontinued after sending either a SHUTDOWN chunk or SHUTDOWN ACK chunk" (8.3).
-        if cx.state.sends_data() && tuning.asks(cx.now, read, sent, window.into()) {
-            if let Some(path) = cx.paths.primary_mut().filter(|path| path.heartbeat().is_on(&cx.config)) {
+        if cx.env.state().sends_data() && tuning.asks(cx.env.now(), read, sent, window.into()) {
+            if let Some(path) = cx.paths.primary_mut().filter(|path| path.heartbeat().is_on(cx.env.config()))
+            {
                 path.heartbeat_mut().measure();
             }
         }

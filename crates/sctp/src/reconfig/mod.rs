@@ -57,7 +57,7 @@ impl Reconfig {
                 None => self.waiting.iter().any(|request| is_ready(sender, request)),
             };
         // The peer may be gone already: its ABORT would take the place of a SHUTDOWN COMPLETE that was lost.
-        due && cx.state != State::ShutdownAckSent
+        due && cx.env.state() != State::ShutdownAckSent
     }
 
     /// The path of the RE-CONFIG chunk that is due: answers go back to where the peer has asked; a request has a path of its own.
@@ -112,7 +112,7 @@ impl Reconfig {
         }
         outstanding.due = false;
         // "the same value as SCTP's data transmission timer" (5.1.1).
-        outstanding.timer = Some(scope.cx.now + scope.cx.paths.rto(&scope.cx.config, path));
+        outstanding.timer = Some(scope.cx.env.now() + scope.cx.paths.rto(scope.cx.env.config(), path));
         let params = Params::new(&outstanding.bytes);
         ReConfig { params }.emit(packet.buffer());
         true
@@ -134,7 +134,7 @@ impl Reconfig {
                 .position(|request| is_answer(request) == answers && is_ready(scope.sender, request))
         };
         let Some(index) = ready(true).or_else(|| ready(false)) else { return };
-        let (codes, credit) = (scope.cx.config.subflows.codes, scope.receiver.window().size());
+        let (codes, credit) = (scope.cx.env.config().subflows.codes, scope.receiver.window().size());
         let last_tsn = scope.sender.tables().next_tsn().1.sub(1);
         let Some(request) = self.waiting.remove(index) else { return };
         if matches!(request, Request::ResetOutgoing { .. }) {
@@ -200,7 +200,7 @@ impl Reconfig {
         outstanding.due = true;
         // The data may have moved to another path meanwhile.
         let silent = std::mem::replace(&mut outstanding.path, request_path(scope.cx, scope.sender));
-        if std::mem::take(&mut outstanding.in_progress) || scope.cx.state == State::ShutdownAckSent {
+        if std::mem::take(&mut outstanding.in_progress) || scope.cx.env.state() == State::ShutdownAckSent {
             return None;
         }
         // "MUST use exponential backoff, doubling the value at every expiration".
@@ -219,7 +219,7 @@ impl Reconfig {
         chunk: &ReConfig<'_>,
     ) -> Result<(), Violation> {
         // In a state where all our data was acknowledged already, the peer may still wait for an answer.
-        if !scope.cx.state.is_up() {
+        if !scope.cx.env.state().is_up() {
             return Ok(());
         }
         let mut raws = Vec::with_capacity(2);
@@ -228,7 +228,7 @@ impl Reconfig {
             raws.push(raw);
         }
         let kinds: Vec<u16> = raws.iter().map(|raw| raw.kind).collect();
-        let codes = scope.cx.config.subflows.codes;
+        let codes = scope.cx.env.config().subflows.codes;
         let is_subflow = |kind| kind == codes.add || kind == codes.delete;
         if !is_allowed(&kinds, is_subflow) {
             refuse_combination(scope.cx, scope.control, from, &raws);
@@ -248,7 +248,7 @@ impl Reconfig {
         }
         // "If the received RE-CONFIG chunk contains at least one request parameter, a selective acknowledgment (SACK)
         // chunk SHOULD be sent back" (RFC 6525, 5.2.1). Not to a peer that may be gone already, as with the answer itself.
-        if asked && scope.cx.state != State::ShutdownAckSent {
+        if asked && scope.cx.env.state() != State::ShutdownAckSent {
             scope.receiver.arrivals_mut().demand_sack();
         }
         self.refresh_deferred(scope);
@@ -271,7 +271,7 @@ impl Reconfig {
         self.expected = number.wrapping_add(1);
         // Until it is performed, or if it is malformed, that is the answer.
         self.answers.remember(Answered { number, result: result::DENIED, next_tsns: None });
-        let codes = scope.cx.config.subflows.codes;
+        let codes = scope.cx.env.config().subflows.codes;
         if raw.kind == codes.add || raw.kind == codes.delete {
             let result = perform_subflow_request(scope, raw);
             self.answers.give(Answered { number, result, next_tsns: None });
@@ -288,7 +288,7 @@ impl Reconfig {
     // rfc6525:5.2.1-4
     fn on_repeated_request(&mut self, scope: &mut Scope<'_>, before: Answered, raw: RawParam<'_>) {
         if before.result == result::IN_PROGRESS {
-            if raw.kind == scope.cx.config.subflows.codes.delete {
+            if raw.kind == scope.cx.env.config().subflows.codes.delete {
                 let result = perform_subflow_request(scope, raw);
                 self.answers.give(Answered { result, ..before });
                 return;
@@ -308,7 +308,7 @@ impl Reconfig {
     // rfc6525:5.2.7-1 rfc6525:5.2.7-2
     fn on_response(&mut self, scope: &mut Scope<'_>, response: &ReconfigResponse) -> Result<(), Violation> {
         // "the timer for the Re-configuration Request Sequence Number is started again" (RFC 6525, 5.2.7, H2).
-        let (now, most) = (scope.cx.now, scope.cx.config.timers.rto_max);
+        let (now, most) = (scope.cx.env.now(), scope.cx.env.config().timers.rto_max);
         let answered = |outstanding: &mut Outstanding| outstanding.number == response.request;
         if response.result == result::IN_PROGRESS {
             let Some(outstanding) = self.outstanding.as_mut().filter(|o| o.number == response.request) else {
@@ -318,13 +318,13 @@ impl Reconfig {
             // (RFC 6525, 5.1.1).
             let wait = (outstanding.waited * 2)
                 .min(most)
-                .max(scope.cx.paths.rto(&scope.cx.config, outstanding.path));
+                .max(scope.cx.paths.rto(scope.cx.env.config(), outstanding.path));
             outstanding.waited = wait;
             outstanding.in_progress = true;
             outstanding.due = false;
             outstanding.timer = Some(now + wait);
             // It is no answer to a SHUTDOWN ACK, and could be said for ever.
-            if scope.cx.state != State::ShutdownAckSent {
+            if scope.cx.env.state() != State::ShutdownAckSent {
                 *scope.errors = 0;
             }
             return Ok(());
@@ -345,7 +345,7 @@ impl Reconfig {
 /// cause" (RFC 6525, 3.1). A parameter that is not known at all is reported if its type asks for it.
 // rfc6525:3.1-1
 fn refuse_combination(cx: &Context, control: &mut Control, from: PathId, raws: &[RawParam<'_>]) {
-    let codes = cx.config.subflows.codes;
+    let codes = cx.env.config().subflows.codes;
     let unknown = raws
         .iter()
         .find(|raw| !(13..=18).contains(&raw.kind) && raw.kind != codes.add && raw.kind != codes.delete);

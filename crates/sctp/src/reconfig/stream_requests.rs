@@ -46,7 +46,7 @@ impl Reconfig {
     pub(crate) fn advance(&mut self, scope: &mut Scope<'_>) {
         if self.repeated.is_some_and(|(_, first)| scope.sender.tables().is_acknowledged(first)) {
             self.repeated = None;
-            scope.cx.agreed.keep_room_beside_data(0);
+            scope.cx.env.agreed_mut().keep_room_beside_data(0);
         }
         match self.pending {
             None => return,
@@ -111,7 +111,7 @@ impl Reconfig {
         reset: &OutgoingReset<'_>,
         asked_for: bool,
     ) -> u32 {
-        if !scope.cx.config.extensions.peer_resets_streams {
+        if !scope.cx.env.config().extensions.peer_resets_streams {
             return result::DENIED;
         }
         let streams: Vec<u16> = reset.streams().collect();
@@ -132,7 +132,8 @@ impl Reconfig {
     /// Incoming SSN Reset Request: our streams begin anew. `None`: the request that we send next is the answer.
     // rfc6525:5.1.2-5 rfc6525:5.2.3-1 rfc6525:5.2.3-2 rfc6525:5.2.3-4 rfc6525:5.2.3-5
     fn reset_outgoing(&mut self, scope: &mut Scope<'_>, number: u32, streams: Vec<u16>) -> Option<u32> {
-        if !scope.cx.config.extensions.peer_resets_streams || scope.cx.state != State::Established {
+        if !scope.cx.env.config().extensions.peer_resets_streams || scope.cx.env.state() != State::Established
+        {
             return Some(result::DENIED);
         }
         if streams.iter().any(|stream| *stream >= scope.sender.stream_map().streams()) {
@@ -170,8 +171,8 @@ impl Reconfig {
     /// SSN/TSN Reset Request. `None`: performed and answered.
     fn begin_association_reset(&mut self, scope: &mut Scope<'_>, number: u32) -> Option<u32> {
         let one_space = has_one_space(scope);
-        if !scope.cx.config.extensions.peer_resets_association
-            || scope.cx.state != State::Established
+        if !scope.cx.env.config().extensions.peer_resets_association
+            || scope.cx.env.state() != State::Established
             || !one_space
         {
             return Some(result::DENIED);
@@ -180,7 +181,7 @@ impl Reconfig {
         if self.pending.is_some() || self.requests().any(|request| *request == Request::ResetAssociation) {
             return Some(result::BUSY);
         }
-        self.last_association_reset = Some(scope.cx.now);
+        self.last_association_reset = Some(scope.cx.env.now());
         self.pending = Some(Pending::Association { number });
         if !quiet {
             // Data under way is delivered first: G3 of RFC 6525, 5.2.4, would give it up.
@@ -203,7 +204,7 @@ impl Reconfig {
         self.pending = None;
         self.answers.give(answered);
         self.repeated = Some((answered, first));
-        scope.cx.agreed.keep_room_beside_data(REPEATED_ANSWER);
+        scope.cx.env.agreed_mut().keep_room_beside_data(REPEATED_ANSWER);
         tell_outcome(scope.cx, false, Event::AssociationReset { outcome: Reconfigured::Performed });
     }
 
@@ -232,11 +233,11 @@ impl Reconfig {
             .receiver
             .streams()
             .checked_add(count)
-            .filter(|total| *total <= scope.cx.config.streams.inbound)
+            .filter(|total| *total <= scope.cx.env.config().streams.inbound)
         else {
             return result::DENIED;
         };
-        if !scope.cx.config.extensions.peer_adds_streams {
+        if !scope.cx.env.config().extensions.peer_adds_streams {
             return result::DENIED;
         }
         scope.receiver.set_streams(total);
@@ -252,9 +253,9 @@ impl Reconfig {
             return result::NOTHING;
         }
         let total = self.streams_asked_for(scope.sender).saturating_add(u32::from(count));
-        if !scope.cx.config.extensions.peer_adds_streams
-            || scope.cx.state != State::Established
-            || total > u32::from(scope.cx.config.streams.max_outbound)
+        if !scope.cx.env.config().extensions.peer_adds_streams
+            || scope.cx.env.state() != State::Established
+            || total > u32::from(scope.cx.env.config().streams.max_outbound)
         {
             return result::DENIED;
         }
@@ -387,7 +388,7 @@ impl Reconfig {
         now: Instant,
     ) -> Result<(), ReconfigError> {
         self.check_room(1)?;
-        scope.cx.set_now(now);
+        scope.cx.env.set_now(now);
         if !has_one_space(scope) {
             return Err(ReconfigError::SeveralSpaces);
         }
@@ -414,7 +415,7 @@ impl Reconfig {
         if self.streams_asked_for(scope.sender) + u32::from(outgoing) > u32::from(u16::MAX) {
             return Err(ReconfigError::TooManyStreams { limit: u16::MAX });
         }
-        let limit = scope.cx.config.streams.inbound;
+        let limit = scope.cx.env.config().streams.inbound;
         if scope.receiver.streams().checked_add(incoming).is_none_or(|total| total > limit) {
             return Err(ReconfigError::TooManyStreams { limit });
         }
@@ -452,7 +453,7 @@ fn tell_outcome(cx: &mut Context, asked_for: bool, event: Event) {
 
 /// True if all subflows share the TSN space.
 fn has_one_space(scope: &Scope<'_>) -> bool {
-    !scope.sender.tables().has_several_spaces() && scope.cx.agreed.encoding() != Encoding::Sf2007
+    !scope.sender.tables().has_several_spaces() && scope.cx.env.agreed().encoding() != Encoding::Sf2007
 }
 
 fn tell_streams(scope: &mut Scope<'_>, asked_for: bool, outcome: Reconfigured) {

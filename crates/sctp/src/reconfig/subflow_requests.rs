@@ -13,7 +13,7 @@ use crate::sender::OpenFid;
 impl Reconfig {
     /// The peer has answered SF-ADD or SF-DEL for good.
     pub(super) fn subflow_request_ended(&mut self, scope: &mut Scope<'_>, request: &Request, code: u32) {
-        if scope.cx.agreed.encoding() != Encoding::Sf {
+        if scope.cx.env.agreed().encoding() != Encoding::Sf {
             return; // the extension ended meanwhile
         }
         match *request {
@@ -39,7 +39,7 @@ impl Reconfig {
 
 /// Performs a request of the peer; returns the result code.
 pub(super) fn perform_subflow_request(scope: &mut Scope<'_>, raw: RawParam<'_>) -> u32 {
-    let codes = scope.cx.config.subflows.codes;
+    let codes = scope.cx.env.config().subflows.codes;
     let answer = if raw.kind == codes.add {
         SfAdd::parse(raw).map_or(Answer::Denied, |add| open_for_peer(scope, &add))
     } else {

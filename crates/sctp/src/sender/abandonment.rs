@@ -99,10 +99,10 @@ impl Special {
     // rfc3758:4.1-3 rfc3758:4.1-4 rfc3758:4.1-5 rfc3758:4.1-6
     pub(super) fn end_lifetimes(&mut self, queues: &mut Queues<'_>, cx: &mut Context) {
         let mut ended = Vec::new();
-        while let Some(number) = self.fates.next_ended(cx.now) {
+        while let Some(number) = self.fates.next_ended(cx.env.now()) {
             let Some(ticket) = self.fates.get(number) else { continue };
             // A message that has left is kept until an INIT ACK says whether the peer skips it ([`Special::review_losses`]).
-            let may = !(ticket.sent && cx.state.is_before_init_ack());
+            let may = !(ticket.sent && cx.env.state().is_before_init_ack());
             if may && (ticket.queued || self.is_lost(queues.tables, number)) {
                 ended.push(number);
             } else {
@@ -122,7 +122,7 @@ impl Special {
         let mut ended = Vec::new();
         overdue.retain(|number| {
             // The number may have been given to another message since.
-            if !self.fates.get(*number).is_some_and(|ticket| ticket.limit.has_passed(cx.now)) {
+            if !self.fates.get(*number).is_some_and(|ticket| ticket.limit.has_passed(cx.env.now())) {
                 return false;
             }
             let missing = self.is_reported_missing(queues.tables, *number);
@@ -175,7 +175,7 @@ impl Special {
             if number == 0 || chunk.state != ChunkState::Lost || all.last() == Some(&number) {
                 continue;
             }
-            if self.fates.forbids(number, cx.now, chunk.transmissions) {
+            if self.fates.forbids(number, cx.env.now(), chunk.transmissions) {
                 all.push(number);
             }
         }

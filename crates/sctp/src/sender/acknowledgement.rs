@@ -49,7 +49,7 @@ impl Sender {
             return Ok(AckNews::Nothing);
         }
         // Half of the numbers ahead: an acknowledgement of before an SSN/TSN reset, that was late.
-        if next_expected - space.flight.first() > 1 << 30 && cx.agreed.is_resettable() {
+        if next_expected - space.flight.first() > 1 << 30 && cx.env.agreed().is_resettable() {
             return Ok(AckNews::Nothing);
         }
         if let Some(special) = self.special.get_mut() {
@@ -77,8 +77,8 @@ impl Sender {
         // Windows of a selection that was overtaken are of before what a newer one has acknowledged: they would count that as free.
         let windows = if outcome.overtaken { Windows::default() } else { windows };
         space.probe.answered = true;
-        let at_time = (cx.now, cx.association);
-        cx.trace.record(|| TraceRecord {
+        let at_time = (cx.env.now(), cx.report.association());
+        cx.report.trace.record(|| TraceRecord {
             at: at_time.0,
             association: at_time.1,
             // A subflow with a space of its own has the number of its FID, whatever the row of the space.
@@ -111,7 +111,7 @@ impl Sender {
             if let Some(space) = self.tables.spaces.get_mut(at) {
                 space.allowance.set(a_fwnd, outstanding);
             }
-            if cx.agreed.encoding() == Encoding::Sf2007 {
+            if cx.env.agreed().encoding() == Encoding::Sf2007 {
                 self.forget_peer_window(cx);
             }
         }
@@ -202,7 +202,7 @@ impl Sender {
         }
         // One lane needs nothing more than that where nobody records.
         let changed = scope.acknowledge(cx, &self.ecn, outcome, waiting);
-        if changed.is_some_and(|changed| cx.trace.is_on() || changed && several) {
+        if changed.is_some_and(|changed| cx.report.trace.is_on() || changed && several) {
             cold_path();
             self.coupling.record_window(&mut self.tables, cx, id);
             let Some(again) = self.tables.scope(id) else { return };
@@ -220,7 +220,7 @@ impl Sender {
             scope.detect_by_time(cx, &self.ecn, outcome.lanes.get(id.row()))
         } else {
             let effect = scope.detect_losses(cx, &self.ecn, outcome);
-            if cx.config.emulation.early_fast_retransmit.is_some() {
+            if cx.env.config().emulation.early_fast_retransmit.is_some() {
                 cold_path();
                 scope.arm_loss_timer(cx);
             }
@@ -264,7 +264,7 @@ mod tests {
         let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
         let rng = Rng::stream(1, "test", "acknowledgement").secret();
         let mut cx = Context::new(0, std::sync::Arc::new(config), path, rng);
-        cx.trace = Trace::on();
+        cx.report.trace = Trace::on();
         let mut sender = Sender::new(&mut cx, Tsn::new(1));
         for (fid, row) in [(3, 1), (1, 2)] {
             let at = sender.tables.add_space(fid);
@@ -273,8 +273,11 @@ mod tests {
             sender
                 .on_acknowledgement(&mut cx, at, nothing, windows, GapList::all([].into_iter()), None)
                 .unwrap();
-            let heard =
-                cx.trace.drain().filter(|record| matches!(record.event, TraceEvent::AckReceived { .. }));
+            let heard = cx
+                .report
+                .trace
+                .drain()
+                .filter(|record| matches!(record.event, TraceEvent::AckReceived { .. }));
             assert_eq!(heard.map(|record| record.subflow).collect::<Vec<_>>(), [fid]);
         }
     }

@@ -25,7 +25,7 @@ impl Messages<'_> {
             | self.special.is_any()
             | self.buffer.is_watched()
             | self.buffer.defers_any()
-            | cx.streams.is_some();
+            | cx.report.streams.is_some();
         if rare { self.lend().accept_rare(cx, message) } else { self.accept::<true>(cx, message) }
     }
 
@@ -35,7 +35,8 @@ impl Messages<'_> {
     /// When it is empty or too long, or its stream does not exist.
     #[inline]
     pub(crate) fn check_message(&self, cx: &Context, message: &Message) -> Result<(), SendError> {
-        let (stream, len, limit) = (message.stream, message.payload.len(), cx.config.limits.max_message);
+        let (stream, len, limit) =
+            (message.stream, message.payload.len(), cx.env.config().limits.max_message);
         if len == 0 {
             return Err(SendError::Empty);
         }
@@ -78,7 +79,7 @@ impl Messages<'_> {
             let (payload, messages) = self.buffer.payload_and_messages(Some(subflow));
             waiting = Queued::weight(payload, messages, self.buffer.weighs_all());
         }
-        if waiting >= cx.config.limits.send_buffer {
+        if waiting >= cx.env.config().limits.send_buffer {
             let full = self.buffer.is_full(self.tables, cx, id, &message, waiting);
             let Some(again) = self.tables.subflows.get_mut(id) else { return Err(SendError::Closing) };
             if full {
@@ -87,15 +88,16 @@ impl Messages<'_> {
             }
             subflow = again;
         }
-        if let Some(table) = cx.streams.as_mut().filter(|_| !PLAIN) {
+        if let Some(table) = cx.report.streams.as_mut().filter(|_| !PLAIN) {
             let counters = table.outgoing(stream);
             counters.messages += 1;
             counters.payload_bytes += message.payload.len() as u64;
         }
-        let (mut message, number) = (Queued::new(message, ticket), MessageId(cx.stats.messages_accepted));
+        let (mut message, number) =
+            (Queued::new(message, ticket), MessageId(cx.report.stats.messages_accepted));
         if !PLAIN && self.buffer.defers_any() {
             let Some(not_deferred) = self.buffer.hold_back(message) else {
-                cx.stats.messages_accepted += 1;
+                cx.report.stats.messages_accepted += 1;
                 if self.buffer.is_watched() {
                     self.buffer.note_accepted(self.tables, cx, stream);
                 }
@@ -104,7 +106,7 @@ impl Messages<'_> {
             message = not_deferred;
         }
         subflow.out.push(message, number.0);
-        cx.stats.messages_accepted += 1;
+        cx.report.stats.messages_accepted += 1;
         let at = subflow.space;
         let lane_id = subflow.lane;
         if let Some(lane) = self.tables.lanes.get_mut(lane_id) {
@@ -131,7 +133,7 @@ impl Messages<'_> {
     /// When there is none: Writable is owed. When the message cannot have what it asks for.
     #[inline(never)]
     fn check_buffers(&mut self, cx: &mut Context, message: &Message) -> Result<(), SendError> {
-        let (limits, stream) = (&cx.config.limits, message.stream);
+        let (limits, stream) = (&cx.env.config().limits, message.stream);
         let most = limits.stream_send_buffer;
         let counts_all = limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
         if counts_all {

@@ -39,7 +39,7 @@ impl AllLanes<'_> {
     #[cold]
     pub(super) fn suspect_black_hole(&mut self, cx: &mut Context, id: LaneId, longest: usize) {
         let Some(id) = self.tables.lanes.get(id).map(Lane::path) else { return };
-        let (config, len) = (&cx.config, CommonHeader::LEN + longest);
+        let (config, len) = (cx.env.config(), CommonHeader::LEN + longest);
         if let Some(mtu) =
             cx.paths.get_mut(id).and_then(|path| path.size_mut().packet_lost_again(config, len))
         {
@@ -55,7 +55,7 @@ impl AllLanes<'_> {
 
     /// A path carries IP packets of so many bytes from now on.
     pub(crate) fn use_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
-        let config = &cx.config;
+        let config = cx.env.config();
         if cx.paths.get_mut(id).is_some_and(|path| path.size_mut().set(config, mtu)) {
             self.coupling.resize(self.tables, cx, id);
         }

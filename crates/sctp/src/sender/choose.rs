@@ -78,7 +78,7 @@ impl Sender {
             return None;
         }
         let (since, paced) = (subflow.out.waiting_since(), lane.has_pacer());
-        if cx.config.congestion.nagle && self.waits_for_more(cx, id, path) {
+        if cx.env.config().congestion.nagle && self.waits_for_more(cx, id, path) {
             return None;
         }
         if self.tables.subflows.len() > 1 && !self.tables.may_begin_or_go_on(self.peer.bytes(), cx, id) {
@@ -111,8 +111,8 @@ impl Sender {
             return false;
         };
         // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
-        let (room, header) = (cx.packet_room(path), cx.agreed.header_len());
-        let most = subflow.cut_at(cx.config.limits.most_payload(room));
+        let (room, header) = (cx.packet_room(path), cx.env.agreed().header_len());
+        let most = subflow.cut_at(cx.env.config().limits.most_payload(room));
         self.tables.has_data_in_flight()
             && subflow.out.queued_bytes() < room
             && !subflow.out.fills(room + header, header, most)
@@ -127,6 +127,6 @@ impl Sender {
                 subflow.out.peek(subflow.cut_at(cx.max_payload(next.path)))?
             }
         };
-        Some(padded(cx.agreed.header_len() + payload))
+        Some(padded(cx.env.agreed().header_len() + payload))
     }
 }

@@ -28,7 +28,7 @@ impl Tables {
             return false; // what it took over from another may still be sent again
         }
         let Some(space) = self.spaces.get(subflow.space) else { return false };
-        if !cx.agreed.encoding().needs_sequence() {
+        if !cx.env.agreed().encoding().needs_sequence() {
             return subflow.begun || space.fid != 0 || self.may_begin_beside(rwnd, cx, id, subflow);
         }
         if space.exclusive_subflow.is_some_and(|exclusive| exclusive != id) {
@@ -46,7 +46,7 @@ impl Tables {
             None if !keeps => true,
             None => {
                 // Before the peer has granted our streams for good, nothing may be promised.
-                let granted = cx.state != State::CookieEchoed;
+                let granted = cx.env.state() != State::CookieEchoed;
                 granted
                     && (space.flight.is_empty() || space.flight.span() + next.div_ceil(most) < MOST_NUMBERS)
             }
@@ -75,7 +75,7 @@ impl Tables {
     // rfc8260:2.2.2-6
     fn may_begin_beside(&self, rwnd: u64, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
         // A wide open window needs no closer look.
-        if rwnd >= self.subflows.len() as u64 * cx.config.limits.max_message as u64 {
+        if rwnd >= self.subflows.len() as u64 * cx.env.config().limits.max_message as u64 {
             return true;
         }
         let begun =
@@ -97,7 +97,7 @@ impl Tables {
     /// takes, and no longer have to be enough.
     // rfc9260:6.9-7
     pub(super) fn cut_rests_anew(&mut self, cx: &Context) {
-        if cx.agreed.encoding().needs_sequence() {
+        if cx.env.agreed().encoding().needs_sequence() {
             return;
         }
         for id in self.subflows.ids() {
@@ -119,12 +119,12 @@ impl Tables {
         let Some(subflow) = self.subflows.get(id) else { return };
         let (begun, at) = (subflow.begun, subflow.space);
         let needed = begun
-            && cx.agreed.encoding().needs_sequence()
+            && cx.env.agreed().encoding().needs_sequence()
             && self.subflows.rows().iter().filter(|other| other.space == at).count() > 1;
         let most = self.max_payload_of(cx, subflow);
         let Some(space) = self.spaces.get_mut(at) else { return };
         let Some(subflow) = self.subflows.get_mut(id) else { return };
-        if cx.config.subflows.coupling == Coupling::Shared {
+        if cx.env.config().subflows.coupling == Coupling::Shared {
             if needed {
                 space.exclusive_subflow = Some(id);
             } else if space.exclusive_subflow == Some(id) {

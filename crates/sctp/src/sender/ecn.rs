@@ -196,7 +196,7 @@ impl EcnSender {
         // A CWR may be lost: while ECNE is repeated for longer than the first can have taken it is, too.
         let srtt = tables.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or_default();
         let cwr_at = self.state.as_ref().and_then(|ecn| ecn.cwr_at);
-        let leaves = reduced || cwr_at.is_none_or(|at| cx.now > at + srtt + srtt / 4);
+        let leaves = reduced || cwr_at.is_none_or(|at| cx.env.now() > at + srtt + srtt / 4);
         let ecn = self.state.as_mut()?;
         if let Some(lane) = lane.and_then(|(lane, _)| tables.lanes.get(lane)) {
             ecn.cwr_path = Some(lane.path());
@@ -208,7 +208,7 @@ impl EcnSender {
     pub(crate) fn write_cwr(&mut self, cx: &Context, out: &mut Vec<u8>) {
         let Some(ecn) = &mut self.state else { return };
         Cwr { tsn: ecn.cwr, rest: &[] }.emit(out);
-        ecn.cwr_at = Some(cx.now);
+        ecn.cwr_at = Some(cx.env.now());
     }
 
     /// Counts of the packets of a space by codepoint, from the peer (level 1).
@@ -226,7 +226,7 @@ impl EcnSender {
         };
         let (first, next) = (space.flight.first(), space.flight.next());
         let EcnCounters { ect0, ect1, ce } = counters;
-        let unchanged = if cx.ect == Ecn::Ect1 { ect1 } else { ect0 };
+        let unchanged = if cx.env.ect() == Ecn::Ect1 { ect1 } else { ect0 };
         if first >= ENOUGH && unchanged == 0 && ce == 0 {
             // Somebody on the way clears the field, or changes it.
             if let Some(path) = cx.paths.get_mut(lane.path()) {
@@ -268,14 +268,19 @@ impl EcnSender {
         let newest = lane.loss.newest(&space.flight);
         let report =
             Report { seq, sent_at, packets, newest, delivered: sent.saturating_sub(lane.in_flight.bytes()) };
-        let around = Circumstances { now: cx.now, srtt: lane.srtt(cx), config: &cx.config, ect: cx.ect };
+        let around = Circumstances {
+            now: cx.env.now(),
+            srtt: lane.srtt(cx),
+            config: cx.env.config(),
+            ect: cx.env.ect(),
+        };
         let Some(marked) = self.state.as_mut().and_then(|ecn| ecn.of_mut(id)) else { return false };
         let before = lane.window.cwnd();
         if !lane.on_marked(marked, &around, &report) {
             return false;
         }
         let after = lane.window.cwnd();
-        cx.stats.control.count_reduction();
+        cx.report.stats.control.count_reduction();
         // The windows of the lanes that act as one flow with it come down by the same share.
         let kept = u128::from(after) * 1_000_000 / u128::from(before.max(1));
         let event = Congestion::EcnKeep(u32::try_from(kept).unwrap_or(1_000_000).min(1_000_000));

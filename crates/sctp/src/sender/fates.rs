@@ -90,7 +90,7 @@ impl Messages<'_> {
     /// chunks ends here, if not through a timer or with a SACK ([`Messages::review_after_sack`]).
     pub(crate) fn after_marking(&mut self, cx: &mut Context) {
         // Before the INIT ACK nobody knows whether the peer skips anything, and nothing leaves.
-        if cx.state.is_before_init_ack() {
+        if cx.env.state().is_before_init_ack() {
             return;
         }
         if let Some((special, mut queues)) = self.special_and_queues() {

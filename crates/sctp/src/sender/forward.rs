@@ -104,7 +104,7 @@ impl PartialReliability {
             return self.set_forward(at, forward);
         }
         let srtt = tables.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or(MOST_DELAY);
-        let waited = forward.told_at.is_none_or(|told| cx.now - told >= srtt.min(MOST_DELAY));
+        let waited = forward.told_at.is_none_or(|told| cx.env.now() - told >= srtt.min(MOST_DELAY));
         // One that says more than the last leaves at once; the same again, when the peer has had time to answer.
         forward.due |= point > forward.told || waited || timeout;
         forward.path = Some(path);
@@ -145,9 +145,9 @@ impl PartialReliability {
                 return false;
             }
             if let Some(point) = told {
-                watch_forward(tables, (bounds, cx.agreed.encoding()), at, forward.told, point, alone);
+                watch_forward(tables, (bounds, cx.env.agreed().encoding()), at, forward.told, point, alone);
             }
-            let told_at = if told.is_some() { Some(cx.now) } else { forward.told_at };
+            let told_at = if told.is_some() { Some(cx.env.now()) } else { forward.told_at };
             if let (Some(space), Some(end)) = (tables.spaces.get_mut(at), told) {
                 space.flight.forwarded_to(end);
             }
@@ -210,7 +210,7 @@ fn write_forward(
     room: usize,
 ) -> Option<u64> {
     let space = tables.spaces.get(at)?;
-    let framing = cx.agreed.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
+    let framing = cx.env.agreed().encoding().framing(&cx.env.config().subflows.codes, space.fid, space.epoch);
     let (header, entry) = match framing {
         Framing::Data => (ForwardTsn::HEADER, ENTRY / 2),
         Framing::IData => (IForwardTsn::HEADER, ENTRY),
@@ -261,7 +261,7 @@ fn write_forward(
         .collect();
     match framing {
         Framing::Sf { fid, epoch, .. } => {
-            sf_forward::emit(out, cx.config.subflows.codes.forward, fid, epoch, cumulative, &list);
+            sf_forward::emit(out, cx.env.config().subflows.codes.forward, fid, epoch, cumulative, &list);
         }
         _ => i_forward_tsn::emit(out, cumulative, &list),
     }

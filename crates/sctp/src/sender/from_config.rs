@@ -11,7 +11,7 @@ use crate::ids::{LaneId, SubflowId};
 impl SubflowChanges<'_> {
     /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
     pub(super) fn open_subflows(&mut self, cx: &mut Context) {
-        let config = Arc::clone(&cx.config);
+        let config = Arc::clone(cx.env.config());
         if config.subflows.open.is_empty() {
             self.place_subflow(cx, &SubflowSpec::new(config.dscp));
         }
@@ -36,7 +36,7 @@ impl SubflowChanges<'_> {
 
     /// The user has changed the configuration.
     pub(crate) fn follow(&mut self, cx: &Context, before: &Config) {
-        let config = &cx.config;
+        let config = cx.env.config();
         for lane in self.tables.lanes.rows_mut() {
             lane.follow(config);
         }

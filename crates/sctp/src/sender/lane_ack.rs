@@ -14,7 +14,7 @@ impl Scope<'_> {
     // rfc9260:6.3.1-1 rfc9260:6.3.1-2
     pub(super) fn sample_round_trip(&mut self, cx: &mut Context, outcome: &AckOutcome) {
         let Self { id, lane, space, counters } = self;
-        let sent_at = match cx.config.timers.rtt_sampling {
+        let sent_at = match cx.env.config().timers.rtt_sampling {
             RttSampling::OncePerRoundTrip | RttSampling::ThroughLoss => {
                 lane.round_trip.take_timed(&space.flight)
             }
@@ -23,18 +23,18 @@ impl Scope<'_> {
             }
         };
         let Some(sent_at) = sent_at else { return };
-        let sample = cx.config.clock().elapsed(sent_at, cx.now);
+        let sample = cx.env.config().clock().elapsed(sent_at, cx.env.now());
         lane.round_trip.note(sample);
         let (subflow, path) = (lane.subflow(), lane.path());
         let Some(rtt) = lane.rtt_mut(&mut cx.paths) else { return };
-        if cx.config.timers.rtt_sampling == RttSampling::EveryAck {
-            rtt.sample_each(cx.now, sample);
+        if cx.env.config().timers.rtt_sampling == RttSampling::EveryAck {
+            rtt.sample_each(cx.env.now(), sample);
         } else {
             rtt.sample(sample);
         }
         let (srtt, rto) = (rtt.srtt().unwrap_or_default(), rtt.rto());
-        cx.stats.rtt_sum_ns += sample.as_nanos();
-        cx.stats.rtt_samples += 1;
+        cx.report.stats.rtt_sum_ns += sample.as_nanos();
+        cx.report.stats.rtt_samples += 1;
         if let Some(counters) = counters {
             counters.rtt_sum_ns += sample.as_nanos();
             counters.rtt_samples += 1;
@@ -90,10 +90,10 @@ impl Scope<'_> {
         let flight_before = in_flight + waiting;
         lane.acknowledged(ack, paced && lane.loss.any());
         if ack.acked_chunks > 0 || advanced {
-            let recovers = cx.config.congestion.fast_recovery != FastRecovery::Off;
+            let recovers = cx.env.config().congestion.fast_recovery != FastRecovery::Off;
             let reduced = ecn.has_reduced(*id, first);
             // "MUST NOT advance the cwnd based on this 'abandoned' data chunk" (RFC 3758, 3.5, A2).
-            let given_up = if cx.config.congestion.credit_given_up { ack.given_up.into() } else { 0 };
+            let given_up = if cx.env.config().congestion.credit_given_up { ack.given_up.into() } else { 0 };
             let acked = Acked {
                 cumulative,
                 gap,
@@ -108,13 +108,17 @@ impl Scope<'_> {
             if lane.window.controller().wants_times() {
                 cold_path();
                 let timing = Timing {
-                    now: cx.now,
+                    now: cx.env.now(),
                     // Of the newest that was sent once, whatever is timed for the RTO.
-                    rtt: ack.newest_once.map(|(_, sent_at)| cx.now - sent_at),
+                    rtt: ack.newest_once.map(|(_, sent_at)| cx.env.now() - sent_at),
                     srtt: lane.srtt(cx),
                     una: first,
                     max: space.flight.next(),
-                    newest_sent: if model { ack.newest_sent(cx.now, lane.round_trip.min()) } else { None },
+                    newest_sent: if model {
+                        ack.newest_sent(cx.env.now(), lane.round_trip.min())
+                    } else {
+                        None
+                    },
                     flight_before: in_flight,
                     flight: lane.in_flight.bytes(),
                     starved: waiting == 0 && !lane.loss.any(),

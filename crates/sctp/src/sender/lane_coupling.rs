@@ -51,7 +51,7 @@ impl LaneCoupling {
     /// congestion.
     pub(super) fn resize(&mut self, tables: &mut Tables, cx: &Context, id: PathId) {
         let Some(path) = cx.paths.get(id) else { return };
-        let (unit, pmdcs) = (path.size().window_unit(&cx.config), path.pmdcs());
+        let (unit, pmdcs) = (path.size().window_unit(cx.env.config()), path.pmdcs());
         for lane in tables.lanes.rows_mut().iter_mut().filter(|lane| lane.path() == id) {
             lane.resize(unit, pmdcs);
         }
@@ -81,9 +81,10 @@ impl LaneCoupling {
         } else if self.coupler.is_none() {
             let pmdcs = cx.paths.primary().map_or(0, crate::path::Path::pmdcs);
             let lane = tables.lanes.first();
-            self.coupler = lane.and_then(|lane| Coupler::new(&cx.config, pmdcs, lane.window.controller()));
+            self.coupler =
+                lane.and_then(|lane| Coupler::new(cx.env.config(), pmdcs, lane.window.controller()));
         }
-        let phi = cx.config.subflows.coupling.phi(tables.open_subflow_count());
+        let phi = cx.env.config().subflows.coupling.phi(tables.open_subflow_count());
         for lane in tables.lanes.rows_mut() {
             lane.window.set_growth(Growth::Phi(phi));
         }
@@ -113,14 +114,14 @@ impl LaneCoupling {
                 bytes: ack.cumulative + ack.gap,
                 delay: ack.newest_once.map(|(_, sent_at)| match times {
                     Some(times) => Delay::OneWay(one_way_ns(times, sent_at)),
-                    None => Delay::RoundTrip((cx.now - sent_at).as_nanos() as i64),
+                    None => Delay::RoundTrip((cx.env.now() - sent_at).as_nanos() as i64),
                 }),
                 sent_at: ack.newest_once.map(|(_, sent_at)| sent_at).filter(|at| Some(*at) == newest),
                 alone,
             };
-            coupler.on_ack(cx.now, id, &heard);
+            coupler.on_ack(cx.env.now(), id, &heard);
         }
-        coupler.review(cx.now);
+        coupler.review(cx.env.now());
         for (id, lane) in tables.lanes.iter_mut().filter(|(_, lane)| lane.space() == at) {
             if outcome.lanes.get(id.row()).is_some_and(|ack| ack.acked_chunks > 0) {
                 lane.window.set_growth(coupler.growth(id));
@@ -138,7 +139,7 @@ impl LaneCoupling {
                 open: subflow.is_some_and(|s| s.life == Life::Open),
                 active: lane.in_flight.bytes() > 0 || subflow.is_some_and(|s| !s.out.is_empty()),
                 path: lane.path(),
-                dscp: subflow.map_or(cx.config.dscp, |s| s.dscp),
+                dscp: subflow.map_or(cx.env.config().dscp, |s| s.dscp),
                 cwnd: lane.window.cwnd(),
                 flight: lane.in_flight.bytes(),
                 srtt: lane.srtt(cx),
@@ -200,14 +201,14 @@ impl LaneCoupling {
         }
         let Some(rto) = tables.lanes.get(id).map(|lane| lane.rto(cx)) else { return };
         if let Some(coupler) = &mut self.coupler {
-            coupler.on_pause(cx.now, id, rto);
+            coupler.on_pause(cx.env.now(), id, rto);
         }
     }
 
     /// A lane has lost chunks; others may have to shrink with it.
     pub(super) fn couple_loss(&mut self, tables: &mut Tables, cx: &mut Context, id: LaneId, lost: &Lost) {
         let Some(coupler) = &mut self.coupler else { return };
-        if !coupler.on_loss(cx.now, id, lost) {
+        if !coupler.on_loss(cx.env.now(), id, lost) {
             self.share_window(tables);
             return;
         }

@@ -30,9 +30,9 @@ impl Sender {
             tables: Tables::new(base),
             numbering: Numbering::new(base),
             outcome: AckOutcome::default(),
-            scheduler: SubflowScheduler::new(cx.config.subflows.scheduler),
-            buffer: SendBuffer::new(&cx.config),
-            stream_map: StreamMap::new(cx.config.streams.outbound),
+            scheduler: SubflowScheduler::new(cx.env.config().subflows.scheduler),
+            buffer: SendBuffer::new(cx.env.config()),
+            stream_map: StreamMap::new(cx.env.config().streams.outbound),
             coupling: LaneCoupling::default(),
             shutdown_at: Instant::ZERO,
             ecn: EcnSender::default(),
@@ -59,11 +59,12 @@ impl Sender {
     // rfc9260:5.2.4-5
     pub(crate) fn restart(&mut self, cx: &mut Context, base: Tsn, peer_rwnd: u32) {
         let before = std::mem::replace(&mut self.tables, Tables::new(base));
-        cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(before.chunks_lost());
+        cx.report.stats.chunks_lost_before =
+            cx.report.stats.chunks_lost_before.saturating_add(before.chunks_lost());
         self.numbering.restart(base);
         self.forget_extensions(cx);
         self.special.forget_numbers();
-        if let Some(table) = &mut cx.streams {
+        if let Some(table) = &mut cx.report.streams {
             table.forget_numbers();
         }
         self.subflow_changes().open_subflows(cx);
@@ -112,14 +113,14 @@ impl Sender {
     /// Both sides speak this from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
     /// then what was sent leaves again on subflow 0.
     pub(crate) fn adopt(&mut self, cx: &Context, agreed: &Extensions) {
-        if self.numbering.identify(cx.agreed.encoding().identifies_messages()) {
+        if self.numbering.identify(cx.env.agreed().encoding().identifies_messages()) {
             self.tables.number_unordered(&mut self.numbering);
         }
         self.special.adopt(agreed.partial_reliability);
         self.peer.adopt(agreed);
         self.ecn.adopt(agreed);
         self.numbering.begin_asn(self.tables.base());
-        let header = counted_header(&cx.config, cx.agreed.encoding());
+        let header = counted_header(cx.env.config(), cx.env.agreed().encoding());
         self.tables.count_headers(header);
         self.tables.cut_rests_anew(cx);
     }
@@ -128,7 +129,7 @@ impl Sender {
     pub(crate) fn reset_all(&mut self, cx: &mut Context, base: Tsn) {
         self.numbering.begin_anew(&[]);
         self.special.forget_numbers();
-        if let Some(table) = &mut cx.streams {
+        if let Some(table) = &mut cx.report.streams {
             table.forget_numbers();
         }
         self.ecn.forget_numbers();

@@ -21,7 +21,7 @@ impl Scope<'_> {
     /// "finally acked" (RFC 3758, 3.5, A2), and the peer's next window speaks of that. So many bytes are free.
     pub(super) fn take_out_of_flight(&mut self, cx: &Context, marked: Counted) -> u64 {
         self.lane.in_flight.marked_lost(marked);
-        let freed = marked.charged(cx.config.emulation.rwnd_counts_headers);
+        let freed = marked.charged(cx.env.config().emulation.rwnd_counts_headers);
         self.space.allowance.give_back(freed);
         freed
     }
@@ -43,20 +43,20 @@ impl Scope<'_> {
         in_recovery: bool,
     ) -> Effect {
         let &NewlyLost { all, earliest, highest, newly, again, resent_at } = lost;
-        let rule = cx.config.congestion.fast_recovery;
+        let rule = cx.env.config().congestion.fast_recovery;
         let lane = &*self.lane;
         // RecoverFS has what the SACK acknowledges, too (RFC 9937, 6.2): prr_delivered begins with it.
         let mut fall = Fall { prior: lane.in_flight.bytes() + newly.unwrap_or(0), most: lane.window.cwnd() };
         let freed = self.lose(cx, all);
         let Self { lane, space, counters, .. } = self;
-        let sent_at = space.flight.get(highest).map_or(cx.now, |chunk| chunk.sent_at);
-        cx.stats.fast_retransmits = cx.stats.fast_retransmits.saturating_add(1);
+        let sent_at = space.flight.get(highest).map_or(cx.env.now(), |chunk| chunk.sent_at);
+        cx.report.stats.fast_retransmits = cx.report.stats.fast_retransmits.saturating_add(1);
         if let Some(counters) = counters {
             counters.fast_retransmits = counters.fast_retransmits.saturating_add(1);
         }
         // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): what left after T3-rtx has expired,
         // while the window grows from one packet, and is lost speaks of the network since then. In Fast Recovery the window does not grow.
-        let lost_again = cx.config.congestion.lost_again_cuts
+        let lost_again = cx.env.config().congestion.lost_again_cuts
             && lane.recovery.is_after_timeout()
             && !lane.window.is_model()
             && lane.recovery.since().is_some_and(|since| resent_at > Some(since));
@@ -76,7 +76,7 @@ impl Scope<'_> {
         // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
         // with every SACK that marks.
         let packet = cut || rule != FastRecovery::UntilExit;
-        lane.permits.found_lost(packet, cx.config.emulation.hold_after_fast_retransmit);
+        lane.permits.found_lost(packet, cx.env.config().emulation.hold_after_fast_retransmit);
         if cut {
             if fall.prior > fall.most {
                 // Chunks that the peer has taken back are in flight again, and no window has let them leave.
@@ -86,7 +86,7 @@ impl Scope<'_> {
             }
             // "reduced only once in response to a series of dropped and/or CE packets from a single window of data" (RFC 3168, 6.1.2).
             // A mark of L4S stands for less than a loss, and a model counts both.
-            let once = cx.ect == Ecn::Ect0 && !lane.window.is_model();
+            let once = cx.env.ect() == Ecn::Ect0 && !lane.window.is_model();
             let reduced = ecn.has_reduced(self.id, highest);
             if lost_again {
                 lane.window.cut(Congestion::LostAgain(Base::CWND));
@@ -99,11 +99,11 @@ impl Scope<'_> {
                 lane.begin_reduction();
             }
             // 6.3.1, C5: nothing sent before a retransmission is timed any more.
-            if cx.config.timers.rtt_sampling != RttSampling::ThroughLoss {
+            if cx.env.config().timers.rtt_sampling != RttSampling::ThroughLoss {
                 lane.round_trip.stop_timing();
             }
             lane.open_burst();
-            cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
+            cx.report.stats.congestion_events = cx.report.stats.congestion_events.saturating_add(1);
         }
         let event = Congestion::FastRetransmit(Base::CWND);
         let lost = Some((Lost { cut, sent_at, event }, earliest));
@@ -119,7 +119,7 @@ impl Scope<'_> {
     ) -> Option<Effect> {
         let ack = outcome.lanes.get(self.id.row())?;
         let Self { lane, space, .. } = self;
-        let rule = cx.config.congestion.fast_recovery;
+        let rule = cx.env.config().congestion.fast_recovery;
         let first = lane.loss.first(&space.flight);
         let advanced = if space.shared { ack.acked_chunks > 0 } else { outcome.advanced };
         let in_recovery = rule != FastRecovery::Off && lane.recovery.is_at(first);
@@ -146,8 +146,8 @@ impl Scope<'_> {
         let mut together = None;
         lane.loss.report(&mut space.flight, limit, |seq, chunk| {
             NewlyLost::note(&mut together, seq, chunk);
-            count_lost(&mut cx.streams, chunk.fragment.stream);
-            lane.window.chunk_lost(cx.now, chunk.sent_at, chunk.size());
+            count_lost(&mut cx.report.streams, chunk.fragment.stream);
+            lane.window.chunk_lost(cx.env.now(), chunk.sent_at, chunk.size());
         });
         let mut lost = together?;
         (lost.newly, lost.again) = (Some(ack.delivered()), ack.again);
@@ -181,7 +181,7 @@ impl Scope<'_> {
         let mut all = Counted::default();
         lane.loss.mark_lane(&mut space.flight, self.id, |chunk| {
             all.add(chunk);
-            count_lost(&mut cx.streams, chunk.fragment.stream);
+            count_lost(&mut cx.report.streams, chunk.fragment.stream);
         });
         self.lose(cx, all)
     }

@@ -1,7 +1,5 @@
 //! The messages of the user, from when they are handed in until they are acknowledged, given up or handed back.
 
-use std::sync::Arc;
-
 use super::lane_coupling::LaneCoupling;
 use super::send_buffer::SendBuffer;
 use super::special_messages::SpecialMessages;
@@ -63,7 +61,7 @@ impl Messages<'_> {
             return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
         }
         // Subflows that are opened later begin with it, too.
-        let values = &mut Arc::make_mut(&mut cx.config).streams.values;
+        let values = &mut cx.env.config_mut().streams.values;
         values.retain(|(id, _)| *id != stream);
         values.push((stream, value));
         for subflow in self.tables.subflows.rows_mut() {

@@ -227,7 +227,7 @@ impl Sender {
 
     /// The user has asked for a shutdown.
     pub(crate) fn note_shutdown(&mut self, cx: &Context) {
-        self.shutdown_at = cx.now;
+        self.shutdown_at = cx.env.now();
     }
 
     /// Nothing waits to be sent, or to be acknowledged.

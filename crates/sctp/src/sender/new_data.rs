@@ -77,7 +77,7 @@ impl Sender {
         let before = packet.len();
         let Some(lane) = self.tables.lanes.get(next.lane) else { return };
         let paced_from = lane.has_pacer().then_some(lane.in_flight.bytes());
-        let begins = cx.config.congestion.nagle && !self.tables.has_data_in_flight();
+        let begins = cx.env.config().congestion.nagle && !self.tables.has_data_in_flight();
         let lost = if lane.loss.any() {
             cold_path();
             let special = self.special.get();
@@ -93,8 +93,8 @@ impl Sender {
         let new = if elsewhere { 0 } else { self.write_new(cx, packet, limit, next) };
         if lost + new > 0 {
             let is_new = new > 0;
-            cx.stats.packets_sent += 1;
-            cx.stats.packets_sent_unique += u64::from(is_new);
+            cx.report.stats.packets_sent += 1;
+            cx.report.stats.packets_sent_unique += u64::from(is_new);
             if let Some(subflow) = self.tables.subflows.get_mut(next.subflow) {
                 subflow.counters.packets_sent += 1;
                 subflow.counters.packets_sent_unique += u64::from(is_new);
@@ -153,7 +153,7 @@ impl Sender {
         };
         let mut chunks = 0;
         loop {
-            if chunks > 0 && cx.config.emulation.fills_past_cwnd {
+            if chunks > 0 && cx.env.config().emulation.fills_past_cwnd {
                 if let Some(lane) = self.tables.lanes.get_mut(next.lane) {
                     // Until this packet ends.
                     lane.permits.add_new();
@@ -205,17 +205,18 @@ impl Sender {
     ) -> Run {
         let alone = self.tables.subflows.len() == 1 && self.tables.spaces.len() == 1;
         let mut run = Run { undecided: !alone, ..Run::default() };
-        let header_charge = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
-        let established = cx.state != State::CookieEchoed;
-        let pending = cx.state == State::ShutdownPending;
+        let header_charge = if cx.env.config().emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let established = cx.env.state() != State::CookieEchoed;
+        let pending = cx.env.state() == State::ShutdownPending;
         let whole_packet = cx.packet_room(next.path);
-        let most = cx.config.limits.most_payload(whole_packet);
+        let most = cx.env.config().limits.most_payload(whole_packet);
         let mut left = self.buffer.retention_left(&self.tables, cx);
         let Some(subflow) = self.tables.subflows.get_mut(next.subflow) else { return Run::default() };
-        let cut = Cut::of(subflow, cx.agreed.header_len(), most, whole_packet);
+        let cut = Cut::of(subflow, cx.env.agreed().header_len(), most, whole_packet);
         let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return Run::default() };
         let Some(space) = self.tables.spaces.get_mut(next.space) else { return Run::default() };
-        let framing = cx.agreed.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let framing =
+            cx.env.agreed().encoding().framing(&cx.env.config().subflows.codes, space.fid, space.epoch);
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
         if first.is_none() && lane.loss.any() && lane.loss.next_lost(&space.flight).is_some() {
             return Run::default();
@@ -229,7 +230,7 @@ impl Sender {
             }
             if !(first.is_some() || lane.may_send_new()) {
                 // Where the packet that exceeds cwnd is filled, only its first chunk must fit the window.
-                if run.chunks == 0 || !cx.config.emulation.fills_past_cwnd {
+                if run.chunks == 0 || !cx.env.config().emulation.fills_past_cwnd {
                     break;
                 }
             }
@@ -251,7 +252,7 @@ impl Sender {
                 Framing::Sf2007 { .. } => {
                     fragment.number = self.numbering.take_asn().get();
                 }
-                Framing::IData if cx.config.emulation.quirks.fsn_from_second => {
+                Framing::IData if cx.env.config().emulation.quirks.fsn_from_second => {
                     fragment.number = fragment.number.wrapping_sub(1);
                 }
                 _ => {}
@@ -266,7 +267,7 @@ impl Sender {
             subflow.begun = !ending;
             let chunk = SentChunk {
                 fragment,
-                sent_at: cx.now,
+                sent_at: cx.env.now(),
                 state: ChunkState::InFlight,
                 lane: next.lane,
                 subflow: next.subflow,
@@ -278,15 +279,15 @@ impl Sender {
                 probe: false,
                 too_long: false,
                 acked_at: 0,
-                immediate: immediate && cx.config.sack.immediate_bit == ImmediateBit::ShutdownKept,
+                immediate: immediate && cx.env.config().sack.immediate_bit == ImmediateBit::ShutdownKept,
             };
             into_flight(cx, lane, &mut space.flight, kept, chunk, established);
             space.allowance.take(len + header_charge);
             // Bookkeeping counts as it comes: a flight of small messages is mostly that, and the next SACK would be too late.
             left = left.saturating_sub(len + CHUNK);
             self.peer.charge_new(len + header_charge, left);
-            let (at, association) = (cx.now, cx.association);
-            cx.trace.record(|| {
+            let (at, association) = (cx.env.now(), cx.report.association());
+            cx.report.trace.record(|| {
                 let event = TraceEvent::Sent { seq, len: len as u32, retransmit: None };
                 let (subflow, path) = (next.subflow.get(), next.path.get());
                 TraceRecord { at, association, subflow, path, event }
@@ -312,7 +313,7 @@ impl Sender {
             if let Some(path) = cx.paths.get_mut(next.path) {
                 path.mark_used();
             }
-            if cx.config.needs_loss_timer() {
+            if cx.env.config().needs_loss_timer() {
                 cold_path();
                 let first_of_all = last + 1 == u64::from(run.chunks);
                 if let Some(mut scope) = self.tables.scope(next.lane) {
@@ -335,9 +336,9 @@ impl Sender {
         roomy: bool,
     ) -> Option<usize> {
         let whole_packet = cx.packet_room(next.path);
-        let most = cx.config.limits.most_payload(whole_packet);
+        let most = cx.env.config().limits.most_payload(whole_packet);
         let subflow = self.tables.subflows.get(next.subflow)?;
-        let cut = Cut::of(subflow, cx.agreed.header_len(), most, whole_packet);
+        let cut = Cut::of(subflow, cx.env.agreed().header_len(), most, whole_packet);
         let lane = self.tables.lanes.get_mut(next.lane)?;
         let space = self.tables.spaces.get(next.space)?;
         // "before sending new DATA chunks, the sender MUST first transmit any DATA chunks that are marked".
@@ -367,10 +368,10 @@ impl Cut {
 /// True if a chunk that leaves in SHUTDOWN-PENDING asks for its SACK at once: that state is a reason to set the I bit
 /// (RFC 9260, 6.1).
 fn wants_sack_at_once(cx: &Context, last: bool, shutdown_at: Instant) -> bool {
-    match cx.config.sack.immediate_bit {
+    match cx.env.config().sack.immediate_bit {
         ImmediateBit::Shutdown => true,
         // A kernel sends what it may before the user can close.
-        ImmediateBit::ShutdownKept => cx.now > shutdown_at,
+        ImmediateBit::ShutdownKept => cx.env.now() > shutdown_at,
         ImmediateBit::Last => last,
         ImmediateBit::Off => false,
     }
@@ -385,9 +386,9 @@ fn count_run(cx: &mut Context, subflow: &mut Subflow, chunks: u64, bytes: u64, o
     counters.chunks_unique += chunks;
     counters.chunk_bytes_sent += on_wire;
     counters.chunk_bytes_unique += on_wire;
-    cx.stats.chunks_sent += chunks;
-    cx.stats.payload_bytes_sent += bytes;
-    cx.stats.payload_bytes_unique += bytes;
+    cx.report.stats.chunks_sent += chunks;
+    cx.report.stats.payload_bytes_sent += bytes;
+    cx.report.stats.payload_bytes_unique += bytes;
 }
 
 /// A new chunk joins what is in flight, under a number that was kept for it or the next one; `established`: T3-rtx runs for it.
@@ -402,7 +403,7 @@ fn into_flight(
     established: bool,
 ) {
     let seq = kept.unwrap_or(flight.next());
-    lane.sent(cx.now, seq, chunk.size(), chunk.overhead);
+    lane.sent(cx.env.now(), seq, chunk.size(), chunk.overhead);
     match kept {
         None => flight.push(chunk),
         Some(seq) => flight.fill(seq, chunk),

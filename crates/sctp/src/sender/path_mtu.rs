@@ -79,12 +79,12 @@ impl Scope<'_> {
         let room = room_of(&cx.paths, lane.path());
         // Chunks that were just sent again let queues grow: the last round trip may be longer than the usual one.
         let round_trip = lane.srtt(cx).max(lane.round_trip.last()).unwrap_or_else(|| lane.rto(cx));
-        let header = cx.agreed.header_len();
+        let header = cx.env.agreed().header_len();
         let mut all = Counted::default();
         for seq in space.flight.of_lane(self.id).collect::<Vec<_>>() {
             let leaves_again = space.flight.get(seq).is_some_and(|chunk| {
                 let fits = padded(header + chunk.fragment.payload.len()) <= room;
-                let just_left = chunk.too_long && cx.now < chunk.sent_at + round_trip;
+                let just_left = chunk.too_long && cx.env.now() < chunk.sent_at + round_trip;
                 !(fits || just_left)
             });
             if !leaves_again {
@@ -95,7 +95,7 @@ impl Scope<'_> {
                 chunk.fast_retransmitted = false;
                 chunk.too_long = true;
                 all.add(chunk);
-                count_lost(&mut cx.streams, chunk.fragment.stream);
+                count_lost(&mut cx.report.streams, chunk.fragment.stream);
             }
         }
         self.lose(cx, all)
@@ -104,7 +104,7 @@ impl Scope<'_> {
     /// T3-rtx has expired, and nothing is marked yet: the longest packet that was lost once more, bytes of chunks. It may be too long for
     /// the path (RFC 8899, 4.3). Other lanes may have had answers all the time, and so may packets that are smaller.
     pub(super) fn lost_sizes(&self, cx: &Context) -> usize {
-        let (header, room) = (cx.agreed.header_len(), room_of(&cx.paths, self.lane.path()));
+        let (header, room) = (cx.env.agreed().header_len(), room_of(&cx.paths, self.lane.path()));
         let mut lost = LostAgain::default();
         for chunk in self.space.flight.of_lane(self.id).filter_map(|seq| self.space.flight.get(seq)) {
             // T3-rtx expired before it was sent again, and now once more.
@@ -120,9 +120,11 @@ impl Scope<'_> {
 #[cold]
 pub(super) fn note_sizes_that_arrived(cx: &mut Context, path: PathId, ack: Option<&LaneAck>) {
     let Some(ack) = ack.filter(|ack| ack.acked_chunks > 0) else { return };
-    let (once, resent) =
-        (cx.agreed.packet_of(ack.longest_once as usize), cx.agreed.packet_of(ack.longest_resent as usize));
-    let (now, config) = (cx.now, &cx.config);
+    let (once, resent) = (
+        cx.env.agreed().packet_of(ack.longest_once as usize),
+        cx.env.agreed().packet_of(ack.longest_resent as usize),
+    );
+    let (now, config) = (cx.env.now(), cx.env.config());
     if let Some(path) = cx.paths.get_mut(path) {
         path.size_mut().packets_arrived(now, config, once, resent);
     }

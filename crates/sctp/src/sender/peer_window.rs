@@ -130,7 +130,7 @@ impl PeerWindow {
     // rfc9260:6.1-2 rfc9260:6.1-9
     #[inline]
     pub(super) fn fits(&self, tables: &Tables, cx: &Context, at: SpaceId, payload: usize) -> bool {
-        let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let header = if cx.env.config().emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         self.has_room(tables, at, payload as u64 + header)
     }
 

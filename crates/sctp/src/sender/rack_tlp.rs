@@ -37,18 +37,18 @@ impl Scope<'_> {
         let Self { lane, space, .. } = self;
         let first = lane.loss.first(&space.flight);
         let in_recovery =
-            cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
+            cx.env.config().congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
         let sent =
             if space.shared { lane.loss.own_len() } else { space.flight.next() - space.flight.first() };
         let circumstances = Circumstances {
-            now: cx.now,
+            now: cx.env.now(),
             min_rtt: lane.round_trip.min(),
             srtt: lane.srtt(cx),
             newest_rtt: lane.round_trip.newest(),
             in_recovery,
             acked_above: sent.saturating_sub(u64::from(lane.in_flight.unacked())),
         };
-        let (header, path) = (cx.agreed.header_len(), lane.path());
+        let (header, path) = (cx.env.agreed().header_len(), lane.path());
         let rack = lane.rack_tlp.rack_mut()?;
         let mut probe = ProbeAnswer::Open;
         if let Some(ack) = ack {
@@ -67,10 +67,10 @@ impl Scope<'_> {
             if chunk.transmissions >= LOST_AGAIN {
                 lost_again.add(chunk, header, room_of(&cx.paths, path));
             }
-            count_lost(&mut cx.streams, chunk.fragment.stream);
-            lane.window.chunk_lost(cx.now, chunk.sent_at, chunk.size());
+            count_lost(&mut cx.report.streams, chunk.fragment.stream);
+            lane.window.chunk_lost(cx.env.now(), chunk.sent_at, chunk.size());
         });
-        let soonest = cx.now + cx.config.clock().granularity();
+        let soonest = cx.env.now() + cx.env.config().clock().granularity();
         lane.rack_tlp.look_again(again.map(|at| at.max(soonest)));
         let mut effect = None;
         if let Some(mut marked) = marked {
@@ -91,19 +91,19 @@ impl Scope<'_> {
         let lane = &mut *self.lane;
         lane.window.cut(Congestion::FastRetransmit(Base::CWND));
         lane.open_burst();
-        cx.stats.congestion_events = cx.stats.congestion_events.saturating_add(1);
+        cx.report.stats.congestion_events = cx.report.stats.congestion_events.saturating_add(1);
     }
 
     /// After a SACK: the timer for a probe, or for KAME's early fast retransmit.
     pub(super) fn arm_loss_timer(&mut self, cx: &Context) {
         let Self { lane, space, .. } = self;
-        if let Some(least) = cx.config.emulation.early_fast_retransmit {
+        if let Some(least) = cx.env.config().emulation.early_fast_retransmit {
             let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
             let wait = least.max(variation);
-            lane.rack_tlp.retransmit_early(cx.now + wait, lane.loss.suspects_any());
+            lane.rack_tlp.retransmit_early(cx.env.now() + wait, lane.loss.suspects_any());
             return;
         }
-        if !cx.config.congestion.tail_loss_probe || lane.rack_tlp.waits_for_more_than_a_probe() {
+        if !cx.env.config().congestion.tail_loss_probe || lane.rack_tlp.waits_for_more_than_a_probe() {
             return;
         }
         lane.rack_tlp.stop();
@@ -118,11 +118,12 @@ impl Scope<'_> {
         // "PTO = 2 * SRTT. If FlightSize is one segment: PTO += TLP.max_ack_delay" (RFC 8985, 7.2).
         let mut wait = lane.srtt(cx).map_or(FIRST_PTO, |srtt| srtt * 2);
         // The SACK of a chunk that asks for one at once is not waited for.
-        let asks = cx.state == State::ShutdownPending && cx.config.sack.immediate_bit != ImmediateBit::Off;
+        let asks = cx.env.state() == State::ShutdownPending
+            && cx.env.config().sack.immediate_bit != ImmediateBit::Off;
         if lane.in_flight.chunks() == 1 && !asks {
-            wait += cx.config.sack.delay;
+            wait += cx.env.config().sack.delay;
         }
-        let at = cx.now + wait;
+        let at = cx.env.now() + wait;
         if lane.t3().is_some_and(|t3| at < t3) {
             lane.rack_tlp.start(at, LossTimer::Probe);
         }
@@ -131,10 +132,10 @@ impl Scope<'_> {
     /// A new chunk has left.
     #[inline(never)]
     pub(super) fn sent_with_loss_timer(&mut self, cx: &Context, first_of_all: bool) {
-        if cx.config.congestion.tail_loss_probe {
+        if cx.env.config().congestion.tail_loss_probe {
             self.arm_loss_timer(cx);
         } else if first_of_all {
-            self.lane.rack_tlp.start(cx.now + cx.config.timers.rto_min * 2, LossTimer::Burst);
+            self.lane.rack_tlp.start(cx.env.now() + cx.env.config().timers.rto_min * 2, LossTimer::Burst);
         }
     }
 
@@ -149,8 +150,9 @@ impl Scope<'_> {
             let Some(seq) = lane.loss.newest_in_flight(&space.flight) else { return Effect::default() };
             // A chunk that must not be sent again probes nothing. T3-rtx runs on as it was: nothing has left.
             let forbidden = |chunk: &SentChunk| {
-                special
-                    .is_some_and(|all| all.fates.forbids(chunk.fragment.ticket, cx.now, chunk.transmissions))
+                special.is_some_and(|all| {
+                    all.fates.forbids(chunk.fragment.ticket, cx.env.now(), chunk.transmissions)
+                })
             };
             if space.flight.get(seq).is_some_and(forbidden) {
                 return Effect::default();
@@ -170,18 +172,18 @@ impl Scope<'_> {
 
     /// KAME: what was reported missing and is old enough goes again.
     pub(super) fn retransmit_early(&mut self, cx: &mut Context, ecn: &EcnSender) -> Option<Effect> {
-        let least = cx.config.emulation.early_fast_retransmit?;
+        let least = cx.env.config().emulation.early_fast_retransmit?;
         let Self { lane, space, .. } = self;
         let first = lane.loss.first(&space.flight);
         let in_recovery =
-            cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
+            cx.env.config().congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
         let variation = lane.rtt(&cx.paths).map_or(Duration::ZERO, RttEstimator::srtt_and_variation);
-        let sent = cx.now - least.max(variation);
+        let sent = cx.env.now() - least.max(variation);
         let mut marked = None;
         for seq in lane.loss.suspects_sent_by(&space.flight, sent) {
             if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
                 NewlyLost::note(&mut marked, seq, chunk);
-                count_lost(&mut cx.streams, chunk.fragment.stream);
+                count_lost(&mut cx.report.streams, chunk.fragment.stream);
             }
         }
         marked.map(|marked| self.after_losses(cx, ecn, &marked, in_recovery))

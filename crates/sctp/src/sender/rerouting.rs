@@ -200,14 +200,14 @@ impl Routes<'_> {
         if found.is_none() {
             self.coupling.renew(id);
             self.coupling.set_phi(self.tables, cx);
-            if !cx.state.sends_data() {
+            if !cx.env.state().sends_data() {
                 return Some(id);
             }
             // HEARTBEATs tell when it works again. A path that was only confirmed, and carries nothing, has none.
             if let Some(path) =
-                cx.paths.get_mut(path).filter(|path| path.heartbeat_timer(&cx.config).is_none())
+                cx.paths.get_mut(path).filter(|path| path.heartbeat_timer(cx.env.config()).is_none())
             {
-                path.arm_heartbeat(cx.now, &cx.config, &mut cx.rng);
+                path.arm_heartbeat(cx.env.now(), cx.env.config(), &mut cx.rng);
             }
         }
         Some(id)

@@ -30,7 +30,7 @@ impl Tables {
             First::New { .. } => None,
         };
         // Of the path, whatever fragments are to be from now on (`max_fragment`).
-        let empty = cx.agreed.header_len() + cx.packet_room(next.path);
+        let empty = cx.env.agreed().header_len() + cx.packet_room(next.path);
         loop {
             let room = limit.saturating_sub(packet.len());
             let Some(seq) = decided.take().or_else(|| self.next_lost(next)) else { break };
@@ -60,10 +60,11 @@ impl Tables {
         seq: u64,
         out: &mut Vec<u8>,
     ) -> u64 {
-        let established = cx.state != State::CookieEchoed;
+        let established = cx.env.state() != State::CookieEchoed;
         let Some(lane) = self.lanes.get_mut(next.lane) else { return 0 };
         let Some(space) = self.spaces.get_mut(lane.space()) else { return 0 };
-        let framing = cx.agreed.encoding().framing(&cx.config.subflows.codes, space.fid, space.epoch);
+        let framing =
+            cx.env.agreed().encoding().framing(&cx.env.config().subflows.codes, space.fid, space.epoch);
         let tsn = space.tsn_of(seq);
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;
@@ -72,7 +73,7 @@ impl Tables {
         debug_assert!(
             special.is_none_or(|special| special.fates.may_leave_again(
                 chunk.fragment.ticket,
-                cx.now,
+                cx.env.now(),
                 chunk.transmissions
             )),
             "a chunk leaves again that must not: number {seq}, sent {} times",
@@ -80,7 +81,7 @@ impl Tables {
         );
         chunk.state = ChunkState::InFlight;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
-        chunk.sent_at = cx.now;
+        chunk.sent_at = cx.env.now();
         let owner = chunk.subflow;
         let (size, overhead) = (chunk.size(), chunk.overhead);
         let reason = if chunk.lost_by_timeout {
@@ -101,11 +102,11 @@ impl Tables {
         let len = chunk.fragment.payload.len();
         let stream = chunk.fragment.stream;
         let last_sent = lane.window.last_sent();
-        let through = cx.config.timers.rtt_sampling == RttSampling::ThroughLoss;
-        lane.sent_again(cx.now, seq, (size, overhead), eligible, through);
+        let through = cx.env.config().timers.rtt_sampling == RttSampling::ThroughLoss;
+        lane.sent_again(cx.env.now(), seq, (size, overhead), eligible, through);
         // "If the timer for that address is already running, the sender MUST restart the timer if the earliest ...
         // outstanding DATA chunk sent to that address is being retransmitted" (6.1).
-        let restarts = earliest && !cx.config.emulation.quirks.t3_runs_on;
+        let restarts = earliest && !cx.env.config().emulation.quirks.t3_runs_on;
         if established && (lane.t3().is_none() || restarts) {
             lane.arm_t3(cx);
         }
@@ -113,14 +114,15 @@ impl Tables {
             lane.sent_probe(last_sent);
             lane.stretch_t3(cx, space.probe.backoff);
         }
-        let charged = len as u64 + if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let charged =
+            len as u64 + if cx.env.config().emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         space.allowance.take(charged);
-        cx.stats.chunks_sent += 1;
-        cx.stats.reasons.count(reason);
-        if let Some(table) = &mut cx.streams {
+        cx.report.stats.chunks_sent += 1;
+        cx.report.stats.reasons.count(reason);
+        if let Some(table) = &mut cx.report.streams {
             table.note_sent_again(next.space, tsn, stream, reason);
         }
-        cx.stats.payload_bytes_sent += len as u64;
+        cx.report.stats.payload_bytes_sent += len as u64;
         if let Some(subflow) = self.subflows.get_mut(owner) {
             subflow.counters.reasons.count(reason);
             subflow.counters.payload_bytes_sent += len as u64;

@@ -27,7 +27,7 @@ use crate::stream::outbound::{Queued, Removed};
 #[cold]
 #[inline(never)]
 pub(super) fn send_buffer(cx: &Context, lane: Option<&Lane>) -> usize {
-    let limits = &cx.config.limits;
+    let limits = &cx.env.config().limits;
     if limits.max_send_buffer <= limits.send_buffer
         || cx.budget.as_ref().is_some_and(|budget| budget.is_nearly_spent())
     {
@@ -217,7 +217,7 @@ impl SendBuffer {
         streams.dedup();
         let mut deferred = Deferred::of(all, streams);
         let before = self.deferred.take().map(|before| before.into_messages()).unwrap_or_default();
-        let arrival = cx.stats.messages_accepted;
+        let arrival = cx.report.stats.messages_accepted;
         for message in before {
             if deferred.defers(message.stream) {
                 deferred.push(message);
@@ -243,7 +243,7 @@ impl SendBuffer {
 
     /// The configuration may ask for more than a limit on what waits.
     pub(super) fn follow_buffers(&mut self, tables: &mut Tables, cx: &Context) {
-        let limits = &cx.config.limits;
+        let limits = &cx.env.config().limits;
         self.weighs_all = self.near_retention_limit || limits.stream_send_minimum != 0;
         if limits.stream_send_buffer != 0 || limits.send_buffer_counts != SendBufferCounts::Unsent {
             self.backpressure.get_or_insert_default();
@@ -256,7 +256,7 @@ impl SendBuffer {
 
     /// Bytes that count against the send buffer: of a stream, or of all.
     pub(crate) fn buffered_bytes(&self, tables: &Tables, cx: &Context, stream: Option<u16>) -> usize {
-        let unacknowledged = cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
+        let unacknowledged = cx.env.config().limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
         let flights = || tables.spaces.rows().iter().map(|space| &space.flight);
         let (queued, sent) = match stream {
             None => (
@@ -324,7 +324,7 @@ impl SendBuffer {
                 backpressure.low.remove(&stream);
             }
         }
-        if cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
+        if cx.env.config().limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
             self.count_by_stream(tables);
         }
         Ok(())
@@ -379,7 +379,7 @@ impl SendBuffer {
     #[inline]
     fn is_full_for_sure(&self, tables: &Tables, cx: &Context) -> bool {
         let [subflow] = tables.subflows.rows() else { return false };
-        let limits = &cx.config.limits;
+        let limits = &cx.env.config().limits;
         let weight = subflow.out.weight(false);
         if !subflow.writable_owed || weight <= limits.send_buffer / 2 {
             return false;
@@ -401,7 +401,7 @@ impl SendBuffer {
         if self.deferred_bytes() > limit {
             return;
         }
-        let unacknowledged = cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
+        let unacknowledged = cx.env.config().limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
         if unacknowledged && self.buffered_bytes(tables, cx, None) > limit {
             return;
         }
@@ -423,7 +423,7 @@ impl SendBuffer {
     /// Tells the user of streams that take messages again, and of thresholds that were reached.
     #[inline(never)]
     fn tell_backpressure(&mut self, tables: &mut Tables, map: &StreamMap, cx: &mut Context) {
-        if cx.config.limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
+        if cx.env.config().limits.send_buffer_counts == SendBufferCounts::Unacknowledged {
             self.count_by_stream(tables);
         }
         let Some(mut backpressure) = self.backpressure.take() else { return };
@@ -439,7 +439,7 @@ impl SendBuffer {
         touched.sort_unstable();
         touched.dedup();
         // With no limit on streams any more whoever waits for one may go on.
-        let room = match cx.config.limits.stream_send_buffer {
+        let room = match cx.env.config().limits.stream_send_buffer {
             0 => usize::MAX,
             most => most / 2,
         };
@@ -500,7 +500,7 @@ impl SendBuffer {
         buffered: usize,
         buffer: usize,
     ) -> bool {
-        let (least, most) = (cx.config.limits.stream_send_minimum, buffer / 2);
+        let (least, most) = (cx.env.config().limits.stream_send_minimum, buffer / 2);
         let fits = message.payload.len() <= least || buffered < buffer.saturating_add(most);
         let of_stream =
             || tables.subflows.rows().iter().map(|s| s.out.memory_on(message.stream)).sum::<usize>();
@@ -529,12 +529,12 @@ impl SendBuffer {
     // rfc9260:6.1-22
     #[inline]
     pub(super) fn retention_left(&self, tables: &Tables, cx: &Context) -> u64 {
-        let window = u64::from(cx.config.limits.largest_receive_window());
+        let window = u64::from(cx.env.config().limits.largest_receive_window());
         let shared = self.send_buffers(tables, cx).saturating_add(window);
         let limit = shared.saturating_sub(self.receiver_reservation + self.waits_beyond(tables, cx));
         // With one send buffer the shared memory is the limit.
         let most =
-            if tables.subflows.len() == 1 { MOST_IN_FLIGHT * CHUNK } else { most_retained(&cx.config) };
+            if tables.subflows.len() == 1 { MOST_IN_FLIGHT * CHUNK } else { most_retained(cx.env.config()) };
         limit.min(most).saturating_sub(tables.retained())
     }
 
@@ -542,18 +542,18 @@ impl SendBuffer {
     /// counts until the association ends: the messages that waited there have moved to another.
     #[inline]
     pub(crate) fn send_buffers(&self, tables: &Tables, cx: &Context) -> u64 {
-        (cx.config.limits.largest_send_buffer() as u64).saturating_mul(tables.subflows.len() as u64)
+        (cx.env.config().limits.largest_send_buffer() as u64).saturating_mul(tables.subflows.len() as u64)
     }
 
     /// Bytes that wait beyond the send buffers.
     #[inline]
     fn waits_beyond(&self, tables: &Tables, cx: &Context) -> u64 {
-        let limits = &cx.config.limits;
+        let limits = &cx.env.config().limits;
         let beyond: u64 = match tables.subflows.rows() {
             [subflow] => beyond_buffer(subflow, limits),
             several => several.iter().map(|subflow| beyond_buffer(subflow, limits)).sum(),
         };
-        if beyond == 0 { 0 } else { beyond.saturating_sub(least_room(&cx.config)) }
+        if beyond == 0 { 0 } else { beyond.saturating_sub(least_room(cx.env.config())) }
     }
 
     /// `left` bytes may still be kept for sent data. Where that is less than the send buffers, the bookkeeping of
@@ -569,14 +569,14 @@ impl SendBuffer {
     #[inline(never)]
     fn look_whether_near(&mut self, tables: &Tables, cx: &Context, left: u64) {
         self.near_retention_limit =
-            left.saturating_add(least_room(&cx.config)) < self.send_buffers(tables, cx);
-        self.weighs_all = self.near_retention_limit || cx.config.limits.stream_send_minimum != 0;
+            left.saturating_add(least_room(cx.env.config())) < self.send_buffers(tables, cx);
+        self.weighs_all = self.near_retention_limit || cx.env.config().limits.stream_send_minimum != 0;
     }
 
     /// Bytes that are kept beyond the send buffers of all subflows, sent or waiting: that much less may the receiver hold. A packet of
     /// each sequence space, which may be under way whatever the limits, is not counted.
     pub(crate) fn kept_beyond_buffers(&self, tables: &Tables, cx: &Context) -> u64 {
-        let packets = u64::from(cx.config.mtu) * tables.spaces.len() as u64;
+        let packets = u64::from(cx.env.config().mtu) * tables.spaces.len() as u64;
         let kept = tables.retained() + self.waits_beyond(tables, cx);
         kept.saturating_sub(self.send_buffers(tables, cx).saturating_add(packets))
     }
@@ -589,6 +589,6 @@ impl SendBuffer {
     /// The most that can be undelivered at a time, and is kept of messages handed back, bytes: messages that wait,
     /// and those that are not acknowledged.
     pub(crate) fn most_undelivered(&self, tables: &Tables, cx: &Context) -> u64 {
-        self.send_buffers(tables, cx).saturating_add(most_retained(&cx.config))
+        self.send_buffers(tables, cx).saturating_add(most_retained(cx.env.config()))
     }
 }

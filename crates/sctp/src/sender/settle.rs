@@ -43,7 +43,7 @@ impl Losses<'_> {
     /// F5).
     // rfc3758:3.5-20
     pub(super) fn review_watched(&mut self, cx: &mut Context, at: SpaceId) {
-        let reports = cx.config.congestion.fast_retransmit_threshold;
+        let reports = cx.env.config().congestion.fast_retransmit_threshold;
         let (Some(special), Some(space)) = (self.special.get_mut(), self.tables.spaces.get(at)) else {
             return;
         };
@@ -52,7 +52,7 @@ impl Losses<'_> {
             let Some(lane) = self.tables.lanes.get_mut(id) else { continue };
             lane.loss.count_more(1);
             if let Some(chunk) = self.tables.spaces.get(at).and_then(|space| space.flight.get(seq)) {
-                count_lost(&mut cx.streams, chunk.fragment.stream);
+                count_lost(&mut cx.report.streams, chunk.fragment.stream);
             }
             // Those of one SACK are one loss to the window.
             if cut.contains(&id) {
@@ -61,7 +61,7 @@ impl Losses<'_> {
             cut.push(id);
             let first = self.tables.spaces.get(at).map_or(0, |space| lane.loss.first(&space.flight));
             let recovers =
-                cx.config.congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
+                cx.env.config().congestion.fast_recovery != FastRecovery::Off && lane.recovery.is_at(first);
             if let Some(mut scope) = self.tables.scope(id) {
                 let effect = scope.after_losses(cx, self.ecn, &NewlyLost::only(seq), recovers);
                 self.settle(cx, id, &effect);

@@ -54,7 +54,7 @@ impl Tables {
 impl SubflowChanges<'_> {
     /// Moves a subflow into the space of its FID, if it has one, and nothing of it is under way elsewhere.
     pub(crate) fn settle_subflow(&mut self, cx: &Context, id: SubflowId) {
-        if cx.config.subflows.coupling == Coupling::Shared {
+        if cx.env.config().subflows.coupling == Coupling::Shared {
             return;
         }
         let Some(at) = self.tables.space_of(id.get()) else { return };
@@ -82,7 +82,7 @@ impl SubflowChanges<'_> {
         space.flight.restart();
         space.base = initial;
         space.epoch = epoch;
-        space.allowance = if cx.agreed.encoding() == Encoding::Sf2007 {
+        space.allowance = if cx.env.agreed().encoding() == Encoding::Sf2007 {
             Allowance::UNLIMITED
         } else {
             Allowance { window: u64::from(initial_credit) }

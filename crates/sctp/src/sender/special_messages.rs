@@ -124,13 +124,13 @@ impl SpecialMessages {
     fn why_reliable(&self, cx: &Context) -> Option<&'static str> {
         if self.partial_reliability {
             None
-        } else if cx.agreed.encoding() == Encoding::Sf2007 {
+        } else if cx.env.agreed().encoding() == Encoding::Sf2007 {
             Some(
                 "the encoding of the thesis (subflow level sf2007) has no chunk that tells the peer what to skip",
             )
-        } else if !cx.config.extensions.partial_reliability {
+        } else if !cx.env.config().extensions.partial_reliability {
             Some("partial reliability is not offered (option `partial_reliability`)")
-        } else if cx.state.is_before_init_ack() {
+        } else if cx.env.state().is_before_init_ack() {
             None
         } else {
             Some("the peer does not know partial reliability (RFC 3758)")
@@ -149,8 +149,8 @@ impl SpecialMessages {
             return 0;
         }
         let special = self.special.get_or_insert_default();
-        let limit = Limit::of(reliability, cx.now);
-        let ticket = Ticket::new(MessageId(cx.stats.messages_accepted), message.stream, limit);
+        let limit = Limit::of(reliability, cx.env.now());
+        let ticket = Ticket::new(MessageId(cx.report.stats.messages_accepted), message.stream, limit);
         let (context, or_reliable) = (options.context, options.or_reliable || options.reliability.is_none());
         let len = message.payload.len();
         special.fates.open(Ticket { context, tells, or_reliable, len, ..ticket })
@@ -191,7 +191,9 @@ impl SpecialMessages {
     /// True if the lifetime of a message has ended.
     #[inline]
     pub(crate) fn has_ended(&self, cx: &Context) -> bool {
-        self.special.as_ref().is_some_and(|special| special.fates.next_end().is_some_and(|end| end <= cx.now))
+        self.special
+            .as_ref()
+            .is_some_and(|special| special.fates.next_end().is_some_and(|end| end <= cx.env.now()))
     }
 
     /// True if a FORWARD-TSN must leave.

@@ -108,7 +108,7 @@ impl StreamMap {
             Some(subflow) => subflow.out.take_stream(stream),
             None => return,
         };
-        let arrival = cx.stats.messages_accepted;
+        let arrival = cx.report.stats.messages_accepted;
         if let Some(subflow) = tables.subflows.get_mut(to) {
             for message in moved {
                 subflow.out.push(message, arrival);

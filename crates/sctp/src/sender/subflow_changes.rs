@@ -76,13 +76,13 @@ impl SubflowChanges<'_> {
         cx: &mut Context,
         spec: &SubflowSpec,
     ) -> Result<SubflowId, SubflowError> {
-        let limit = cx.config.subflows.max;
+        let limit = cx.env.config().subflows.max;
         if self.tables.subflows.rows().iter().filter(|s| s.life != Life::Free).count() >= usize::from(limit) {
             return Err(SubflowError::TooMany { limit });
         }
         let id = self.place_subflow(cx, spec);
         let rwnd = self.peer.on_wire();
-        if cx.config.subflows.coupling != Coupling::Shared {
+        if cx.env.config().subflows.coupling != Coupling::Shared {
             if let Some(lane) = self.tables.subflows.get(id).map(|subflow| subflow.lane) {
                 self.renew_lane(cx, lane, rwnd);
             }
@@ -134,7 +134,7 @@ impl SubflowChanges<'_> {
                 continue;
             }
             let unacked = self.tables.lanes.get(subflow.lane).map_or(0, |lane| lane.in_flight.unacked());
-            let shared = cx.config.subflows.coupling == Coupling::Shared;
+            let shared = cx.env.config().subflows.coupling == Coupling::Shared;
             let drained = (unacked == 0 || shared) && !self.tables.has_in_flight(id);
             if !drained {
                 continue;

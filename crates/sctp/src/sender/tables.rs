@@ -111,12 +111,12 @@ impl Tables {
         let mut lanes = self.lanes.iter().filter(|(id, lane)| sends(*id, lane));
         let (id, lane) = lanes.next()?;
         let since = lane.srtt(cx).unwrap_or_default();
-        lanes.next().is_none().then(|| (id, cx.now - since))
+        lanes.next().is_none().then(|| (id, cx.env.now() - since))
     }
 
     /// Bytes in flight, of one space or of all, as windows count them.
     pub(super) fn outstanding(&self, cx: &Context, at: Option<SpaceId>) -> u64 {
-        let headers = cx.config.emulation.rwnd_counts_headers;
+        let headers = cx.env.config().emulation.rwnd_counts_headers;
         let counts = |lane: &&Lane| at.is_none_or(|at| lane.space() == at);
         let bytes = |lane: &Lane| lane.in_flight.counted().charged(headers);
         self.lanes.rows().iter().filter(counts).map(bytes).sum()
@@ -206,7 +206,7 @@ impl Tables {
         Some(match self.lane_on(subflow, path) {
             Some(id) => {
                 let lost = self.lanes.get(id).map_or(0, |before| before.loss.count());
-                cx.stats.chunks_lost_before = cx.stats.chunks_lost_before.saturating_add(lost);
+                cx.report.stats.chunks_lost_before = cx.report.stats.chunks_lost_before.saturating_add(lost);
                 self.lanes.set(id, lane);
                 id
             }
@@ -237,7 +237,7 @@ impl Tables {
     /// "If a FORWARD TSN is sent, the sender MUST assure that at least one T3-rtx timer is running" (RFC 3758, 3.5, C5).
     // rfc3758:3.5-13
     pub(super) fn keep_t3(&mut self, cx: &Context, at: SpaceId) {
-        if !cx.state.sends_data() {
+        if !cx.env.state().sends_data() {
             return;
         }
         let Some(space) = self.spaces.get(at) else { return };
@@ -256,7 +256,7 @@ impl Tables {
         let waiting = self.queued_on(id) > 0;
         let Some(lane) = self.lanes.get_mut(id) else { return };
         let dry = !waiting && !lane.loss.any();
-        lane.window.packet_left(cx.now, flight_before, lane.in_flight.bytes(), dry);
+        lane.window.packet_left(cx.env.now(), flight_before, lane.in_flight.bytes(), dry);
     }
 
     /// A one-way delay, less the difference of the clocks: when the peer had the newest chunk that was sent once, and when we
@@ -288,7 +288,7 @@ impl Tables {
     /// True if a chunk that was sent fits into so much room of a packet.
     pub(super) fn fits(&self, cx: &Context, next: &Next, seq: u64, room: usize) -> bool {
         let chunk = self.spaces.get(next.space).and_then(|space| space.flight.get(seq));
-        let header = cx.agreed.header_len();
+        let header = cx.env.agreed().header_len();
         chunk.is_some_and(|chunk| padded(header + chunk.fragment.payload.len()) <= room)
     }
 
@@ -327,7 +327,7 @@ impl Tables {
 
     /// Takes the round trip of the handshake as a sample.
     pub(crate) fn sample_handshake(&mut self, cx: &mut Context, sent: Instant) {
-        let sample = cx.config.clock().elapsed(sent, cx.now);
+        let sample = cx.env.config().clock().elapsed(sent, cx.env.now());
         for lane in self.lanes.rows_mut() {
             if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
                 rtt.sample(sample);
@@ -338,7 +338,7 @@ impl Tables {
     /// Any packet has arrived: where a timeout lets one packet be in flight until then, more may follow.
     #[inline]
     pub(crate) fn heard(&mut self, cx: &Context) {
-        if !cx.config.emulation.timeout_waits_for_ack {
+        if !cx.env.config().emulation.timeout_waits_for_ack {
             for lane in self.lanes.rows_mut() {
                 lane.permits.heard();
             }
@@ -390,11 +390,11 @@ impl Tables {
     pub(super) fn place_subflow(&mut self, cx: &mut Context, spec: &SubflowSpec) -> (SubflowId, LaneId) {
         let free = self.subflows.iter().find(|(_, subflow)| subflow.life == Life::Free);
         let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
-        let one_lane = cx.config.subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
+        let one_lane = cx.env.config().subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
         let path = cx.paths.for_data();
         if id == SubflowId::FIRST && !one_lane {
             // It measures the path, and begins like a new association.
-            let config = &cx.config;
+            let config = cx.env.config();
             if let Some(path) = cx.paths.get_mut(path) {
                 path.measure_anew(config);
             }
@@ -408,7 +408,7 @@ impl Tables {
             before.is_none_or(|before| before.out.is_empty()),
             "what waits has no subflow any more"
         );
-        let mut subflow = Subflow::new(&cx.config, spec, lane);
+        let mut subflow = Subflow::new(cx.env.config(), spec, lane);
         subflow.left_path = left_path;
         // A user who was told that the subflow before it here was full still waits.
         subflow.writable_owed = self.subflows.get(id).is_some_and(|before| before.writable_owed);

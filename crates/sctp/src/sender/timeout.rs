@@ -27,12 +27,12 @@ impl Scope<'_> {
     pub(super) fn time_out(&mut self, cx: &mut Context) -> TimedOut {
         let Self { id, lane, space, counters } = self;
         lane.t3_expired();
-        cx.stats.timeouts = cx.stats.timeouts.saturating_add(1);
+        cx.report.stats.timeouts = cx.report.stats.timeouts.saturating_add(1);
         if let Some(counters) = counters {
             counters.timeouts = counters.timeouts.saturating_add(1);
         }
         let own = space.flight.get(lane.loss.first(&space.flight));
-        let sent_at = own.map_or(cx.now, |chunk| chunk.sent_at);
+        let sent_at = own.map_or(cx.env.now(), |chunk| chunk.sent_at);
         // "Zero window probing does not affect the calculation of cwnd", and "If the sender continues to receive
         // SACK chunks from the peer while doing zero window probing, the unacknowledged window probes SHOULD NOT
         // increment the error counter" (6.1 A).
@@ -52,7 +52,7 @@ impl Scope<'_> {
         }
         let waited = lane.rto(cx);
         // A probe that is answered says that the path is well: its interval grows, not the RTO.
-        if !probing && !cx.config.emulation.quirks.faulty_recovery {
+        if !probing && !cx.env.config().emulation.quirks.faulty_recovery {
             if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
                 rtt.back_off();
             }
@@ -60,9 +60,9 @@ impl Scope<'_> {
         lane.round_trip.stop_timing();
         // "SCTP SHOULD perform slow start" (7.2.3), in which the window grows with every SACK; in Fast Recovery it
         // would not. Slow start takes its place.
-        if cx.config.congestion.fast_recovery == FastRecovery::UntilExit {
+        if cx.env.config().congestion.fast_recovery == FastRecovery::UntilExit {
             lane.recovery.end();
-            if cx.config.congestion.timeout_keeps_exit && !probe {
+            if cx.env.config().congestion.timeout_keeps_exit && !probe {
                 // "After a retransmit timeout, record the highest sequence number transmitted" (RFC 6582, 3.2, step 4): what is
                 // found lost below it was lost with the rest, and makes no second cut.
                 let exit = lane.loss.newest(&space.flight);

@@ -68,7 +68,7 @@ impl Losses<'_> {
         let (path, subflow) = (scope.lane.path(), scope.lane.subflow());
         let TimedOut { probe, probing, waited, rto, sent_at } = scope.time_out(cx);
         if !probe {
-            self.coupling.timed_out(cx.now, id, sent_at);
+            self.coupling.timed_out(cx.env.now(), id, sent_at);
         }
         if self.ecn.is_on() {
             self.ecn.doubt_ect(self.tables, cx, id, probe);
@@ -83,7 +83,7 @@ impl Losses<'_> {
         self.settle(cx, id, &Effect::freed(freed));
         cx.record(subflow, path, TraceEvent::Timeout { rto });
         self.coupling.record_window(self.tables, cx, id);
-        (!probing && cx.paths.is_another_error(cx.now, path, waited, several)).then_some(path)
+        (!probing && cx.paths.is_another_error(cx.env.now(), path, waited, several)).then_some(path)
     }
 
     /// The timer besides T3-rtx expired.
@@ -113,7 +113,7 @@ impl Losses<'_> {
 
     /// A COOKIE ECHO is sent once more, or comes once more, and what was sent beside it may be lost. One probe for each lane at a time.
     pub(crate) fn probe_every_lane(&mut self, cx: &mut Context) {
-        if !cx.config.congestion.tail_loss_probe {
+        if !cx.env.config().congestion.tail_loss_probe {
             return;
         }
         for id in self.tables.lanes.ids() {

@@ -172,8 +172,8 @@ impl Sender {
         // Each space may have one packet under way whatever the windows say: "A zero window probe is a DATA chunk sent when the
         // receiver has no buffer space" (RFC 9260, 6.1 A). The packet may have left when the MTU of its path was the configured one; the user may have said since that a
         // path carries more. Twice the limit is what the whole association may have.
-        let packet = cx.paths.rows().iter().map(Path::mtu).fold(cx.config.mtu, u16::max);
-        let most = 2 * most_retained(&cx.config) + u64::from(packet) * self.tables.spaces.len() as u64;
+        let packet = cx.paths.rows().iter().map(Path::mtu).fold(cx.env.config().mtu, u16::max);
+        let most = 2 * most_retained(cx.env.config()) + u64::from(packet) * self.tables.spaces.len() as u64;
         let retained = self.tables.retained() - self.numbers_of_the_last_given_up() * CHUNK;
         if retained > most {
             return Err(format!("{retained} bytes are kept until they are acknowledged; {most} are allowed"));

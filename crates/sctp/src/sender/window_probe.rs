@@ -43,11 +43,11 @@ impl Tables {
         if !quiet {
             return false;
         }
-        if space.probe.due || cx.config.emulation.probes_at_once {
+        if space.probe.due || cx.env.config().emulation.probes_at_once {
             return true;
         }
         if space.probe.at.is_none() {
-            space.probe.at = Some(cx.now + lane.rto(cx));
+            space.probe.at = Some(cx.env.now() + lane.rto(cx));
         }
         false
     }
@@ -60,7 +60,7 @@ impl Tables {
         space.probe.due = false;
         space.probe.in_flight = true;
         space.probe.answered = false;
-        cx.stats.window_probes = cx.stats.window_probes.saturating_add(1);
+        cx.report.stats.window_probes = cx.report.stats.window_probes.saturating_add(1);
     }
 
     /// The chunk has left. As to cwnd its lane is as idle as it was: data was last sent at that time.
@@ -103,7 +103,7 @@ impl PeerWindow {
         if !matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
             return true;
         }
-        let header = if cx.config.emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
+        let header = if cx.env.config().emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let bytes = chunk.fragment.payload.len() as u64 + header;
         // It counts as outstanding, but the room that it needs is not taken.
         let counted = if chunk.state == ChunkState::InFlight { bytes } else { 0 };

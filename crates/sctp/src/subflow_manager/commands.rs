@@ -15,7 +15,7 @@ impl SubflowManager<'_> {
     /// # Errors
     /// When the association is ending, or has as many subflows as `max_subflows` allows.
     pub(crate) fn add_subflow(&mut self, now: Instant, spec: &SubflowSpec) -> Result<u8, SubflowError> {
-        self.cx.set_now(now);
+        self.cx.env.set_now(now);
         self.check_changeable()?;
         self.open_subflow(spec).map(SubflowId::get)
     }
@@ -34,7 +34,7 @@ impl SubflowManager<'_> {
     /// # Errors
     /// When the association is ending, one of them is not open, or they are the same.
     pub(crate) fn remove_subflow(&mut self, now: Instant, index: u8, to: u8) -> Result<(), SubflowError> {
-        self.cx.set_now(now);
+        self.cx.env.set_now(now);
         self.check_changeable()?;
         self.sender.subflow_changes().remove_subflow(self.cx, SubflowId::new(index), SubflowId::new(to))?;
         self.close_drained_subflows();
@@ -65,7 +65,7 @@ impl SubflowManager<'_> {
         stream: u16,
         dscp: Dscp,
     ) -> Result<u8, SubflowError> {
-        self.cx.set_now(now);
+        self.cx.env.set_now(now);
         self.check_changeable()?;
         self.sender.stream_map().check_stream(stream)?;
         match self.sender.tables().with_dscp(dscp) {
@@ -93,7 +93,7 @@ impl SubflowManager<'_> {
         if dscp == asked {
             return Ok(());
         }
-        let (now, dscp, asked_for) = (self.cx.now, dscp.get(), asked.get());
+        let (now, dscp, asked_for) = (self.cx.env.now(), dscp.get(), asked.get());
         if self.sender.is_under_way(stream) {
             self.sender.messages().owe_idle(stream);
             return Err(SendError::OtherSubflow { stream, dscp, asked: asked_for });
@@ -114,7 +114,7 @@ impl SubflowManager<'_> {
         stream: u16,
         subflow: u8,
     ) -> Result<(), SubflowError> {
-        self.cx.set_now(now);
+        self.cx.env.set_now(now);
         self.check_changeable()?;
         self.sender.stream_map().check_stream(stream)?;
         let id = SubflowId::new(subflow);
@@ -124,7 +124,7 @@ impl SubflowManager<'_> {
     }
 
     fn check_changeable(&self) -> Result<(), SubflowError> {
-        match self.cx.state {
+        match self.cx.env.state() {
             State::CookieWait | State::CookieEchoed | State::Established => Ok(()),
             _ => Err(SubflowError::Closing),
         }

@@ -33,7 +33,7 @@ impl<'a> SubflowManager<'a> {
 impl SubflowManager<'_> {
     /// Subflows that were removed are gone once nothing of theirs is in flight; the peer is told that their FIDs are free.
     pub(crate) fn close_drained_subflows(&mut self) {
-        let established = self.cx.state == State::Established;
+        let established = self.cx.env.state() == State::Established;
         let reconfig = &mut self.reconfig;
         self.sender.subflow_changes().close_drained_subflows(self.cx, |open| {
             let Some(reconfig) = reconfig.as_mut().filter(|_| established) else { return false };
@@ -45,7 +45,9 @@ impl SubflowManager<'_> {
     /// Asks the peer for the FID of a subflow that has none; until it has answered the subflow sends nothing. Where there
     /// is no extension, or no FID left, the subflow goes on as at level 0.
     pub(crate) fn ask_for_fid(&mut self, id: SubflowId) {
-        if self.cx.state != State::Established || self.cx.config.subflows.coupling == Coupling::Shared {
+        if self.cx.env.state() != State::Established
+            || self.cx.env.config().subflows.coupling == Coupling::Shared
+        {
             return;
         }
         let initial = Tsn::new(self.cx.rng.u32());

@@ -46,14 +46,14 @@ impl PacketReader<'_> {
     // rfc9260:6-5
     #[inline]
     pub(super) fn reads_acknowledgements(&self) -> bool {
-        let state = self.scope.cx.state;
+        let state = self.scope.cx.env.state();
         state.sends_data() || state == State::ShutdownSent
     }
 
     /// A shutdown that waits for everything to be acknowledged may go on.
     #[inline]
     pub(super) fn after_acknowledgement<'p>(&self) -> Result<(), Interrupt<'p>> {
-        match self.scope.cx.state {
+        match self.scope.cx.env.state() {
             State::ShutdownPending | State::ShutdownReceived => Err(Interrupt::Acknowledged),
             _ => Ok(()),
         }
@@ -67,11 +67,11 @@ impl PacketReader<'_> {
     ) {
         if count > 0 {
             cold_path();
-            if let Some(table) = &mut self.scope.cx.streams {
+            if let Some(table) = &mut self.scope.cx.report.streams {
                 duplicates().for_each(|tsn| table.note_duplicate(at, tsn));
             }
             let count = u32::try_from(count).unwrap_or(u32::MAX);
-            let spurious = &mut self.scope.cx.stats.retransmissions_spurious;
+            let spurious = &mut self.scope.cx.report.stats.retransmissions_spurious;
             *spurious = spurious.saturating_add(count);
             self.scope.sender.tables_mut().count_duplicates(at, count);
         }

@@ -23,13 +23,15 @@ impl PacketReader<'_> {
     #[inline]
     pub(in crate::association) fn begin(&mut self, meta: &Meta, chunks: &Chunks<'_>, size: usize) -> Reading {
         let scope = &mut self.scope;
-        let path = scope.cx.paths.for_reply(&scope.cx.config, meta);
+        let path = scope.cx.paths.for_reply(scope.cx.env.config(), meta);
         scope.receiver.begin_packet(scope.cx, path);
         if scope.receiver.is_filling() {
             share_memory(&mut scope.reborrow());
         }
         // Without counters only CE marks are of interest.
-        if meta.ecn == Ecn::Ce || (meta.ecn != Ecn::NotEct && scope.cx.agreed.encoding() == Encoding::Sf) {
+        if meta.ecn == Ecn::Ce
+            || (meta.ecn != Ecn::NotEct && scope.cx.env.agreed().encoding() == Encoding::Sf)
+        {
             note_ecn(&mut scope.reborrow(), meta.ecn, chunks.clone());
         }
         let answers = scope.control.answers();
@@ -56,11 +58,12 @@ impl PacketReader<'_> {
                 None => break,
             };
             // Most chunks are DATA: they are read here, not by way of the type that can be any chunk.
-            let handled = if raw.kind == kind::DATA && self.scope.cx.agreed.encoding() == Encoding::Rfc9260 {
-                self.on_plain_data(reading, raw)
-            } else {
-                self.on_any_chunk(reading, raw)
-            };
+            let handled =
+                if raw.kind == kind::DATA && self.scope.cx.env.agreed().encoding() == Encoding::Rfc9260 {
+                    self.on_plain_data(reading, raw)
+                } else {
+                    self.on_any_chunk(reading, raw)
+                };
             if let Err(interrupt) = handled {
                 if matches!(interrupt, Interrupt::DataForCookieAck) {
                     // DATA of RFC 9260 is not counted here.
@@ -68,7 +71,7 @@ impl PacketReader<'_> {
                 }
                 return interrupt;
             }
-            if self.scope.cx.state == State::Closed {
+            if self.scope.cx.env.state() == State::Closed {
                 break;
             }
         }
@@ -83,14 +86,14 @@ impl PacketReader<'_> {
             limit_answers(&mut scope.reborrow(), reading.path, reading.answers);
         }
         if reading.data.has_data() {
-            scope.cx.stats.packets_received += 1;
+            scope.cx.report.stats.packets_received += 1;
             if reading.data.has_new() {
-                scope.cx.stats.packets_received_new += 1;
-                scope.cx.stats.packet_bytes_received_new += reading.size as u64;
+                scope.cx.report.stats.packets_received_new += 1;
+                scope.cx.report.stats.packet_bytes_received_new += reading.size as u64;
             }
         }
         // The packet may have ended the association: nothing is acknowledged or promised any more.
-        if scope.cx.state == State::Closed {
+        if scope.cx.env.state() == State::Closed {
             return false;
         }
         scope.receiver.arrivals_mut().finish_packet(scope.cx, &reading.data);
@@ -106,7 +109,7 @@ impl PacketReader<'_> {
     /// data is read.
     #[inline]
     fn on_any_chunk<'p>(&mut self, reading: &mut Reading, raw: RawChunk<'p>) -> Result<(), Interrupt<'p>> {
-        if raw.kind != kind::SACK || self.scope.cx.agreed.encoding() == Encoding::Sf2007 {
+        if raw.kind != kind::SACK || self.scope.cx.env.agreed().encoding() == Encoding::Sf2007 {
             return self.reborrow().on_other_chunk(reading, raw);
         }
         let Ok(sack) = Sack::parse(raw) else {
@@ -120,7 +123,7 @@ impl PacketReader<'_> {
     #[inline(never)]
     fn on_other_chunk<'p>(mut self, reading: &mut Reading, raw: RawChunk<'p>) -> Result<(), Interrupt<'p>> {
         let is_counted = std::mem::take(&mut reading.again);
-        if self.scope.cx.agreed.encoding() == Encoding::Sf2007 {
+        if self.scope.cx.env.agreed().encoding() == Encoding::Sf2007 {
             match sf2007::read(raw) {
                 Some(Ok(incoming)) => return self.on_sf2007_chunk(reading, &incoming),
                 Some(Err(_)) => {
@@ -135,7 +138,7 @@ impl PacketReader<'_> {
             return Err(Interrupt::Stop);
         };
         if !is_counted {
-            self.scope.cx.stats.control.arrives(raw);
+            self.scope.cx.report.stats.control.arrives(raw);
         }
         self.handle_chunk(reading, raw, &chunk)
     }
@@ -146,9 +149,9 @@ impl PacketReader<'_> {
         if !self.reads_acknowledgements() {
             return Ok(());
         }
-        self.scope.cx.stats.sacks_received += 1;
+        self.scope.cx.report.stats.sacks_received += 1;
         self.count_duplicates(SpaceId::FIRST, sack.duplicate_count(), || sack.duplicates());
-        if self.scope.cx.config.congestion.loss_detection == LossDetection::Rack {
+        if self.scope.cx.env.config().congestion.loss_detection == LossDetection::Rack {
             self.scope.sender.all_lanes().note_duplicates(self.scope.cx, SpaceId::FIRST, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(sack.a_rwnd), a_fwnd: None };
@@ -161,7 +164,7 @@ impl PacketReader<'_> {
     /// was offered, because a peer that says so has our parameter, even if its own was lost on the way with the INIT ACK.
     fn reads_selections(&self) -> bool {
         self.scope.receiver.arrivals().selects_gaps()
-            || self.scope.cx.config.extensions.selected_gap_blocks > 0
+            || self.scope.cx.env.config().extensions.selected_gap_blocks > 0
     }
 
     fn parse<'p>(&self, raw: RawChunk<'p>) -> Result<Chunk<'p>, ChunkError> {
@@ -171,8 +174,8 @@ impl PacketReader<'_> {
     /// Chunks beyond RFC 9260. A chunk that was not agreed on is unknown, whatever it holds.
     #[inline(never)]
     fn parse_extended<'p>(&self, raw: RawChunk<'p>) -> Result<Chunk<'p>, ChunkError> {
-        let config = &self.scope.cx.config;
-        let encoding = self.scope.cx.agreed.encoding();
+        let config = self.scope.cx.env.config();
+        let encoding = self.scope.cx.env.agreed().encoding();
         let agreed = match raw.kind {
             kind::I_DATA => encoding.identifies_messages(),
             kind::RE_CONFIG => self.reconfig.is_some(),
@@ -195,8 +198,8 @@ impl PacketReader<'_> {
     /// True if I-FORWARD-TSN was agreed on. It is listed where level 1 is offered, too, and a peer may take us at our
     /// word.
     fn agreed_on_i_forward_tsn(&self) -> bool {
-        let listed = self.scope.cx.config.subflows.level == SubflowLevel::One;
-        self.scope.cx.agreed.encoding().identifies_messages()
+        let listed = self.scope.cx.env.config().subflows.level == SubflowLevel::One;
+        self.scope.cx.env.agreed().encoding().identifies_messages()
             && (listed || self.scope.sender.special().is_partially_reliable())
     }
 
@@ -208,7 +211,7 @@ impl PacketReader<'_> {
         raw: RawChunk<'p>,
         chunk: &Chunk<'p>,
     ) -> Result<(), Interrupt<'p>> {
-        let state = self.scope.cx.state;
+        let state = self.scope.cx.env.state();
         match chunk {
             // "An endpoint MUST NOT bundle INIT, INIT ACK, or SHUTDOWN COMPLETE chunks with any other chunks" (6.10).
             Chunk::InitAck(_) | Chunk::ShutdownComplete(_) if !reading.is_alone(raw) => {
@@ -255,7 +258,7 @@ impl PacketReader<'_> {
             Chunk::Cwr(cwr) => self.scope.receiver.arrivals_mut().on_cwr(cwr.tsn),
             Chunk::IData(data) => {
                 let mut chunk = DataChunk::from(data);
-                if self.scope.cx.config.emulation.quirks.fsn_from_second && !chunk.flags.beginning {
+                if self.scope.cx.env.config().emulation.quirks.fsn_from_second && !chunk.flags.beginning {
                     chunk.fragment = chunk.fragment.wrapping_add(1);
                 }
                 self.on_data_chunk(reading, SpaceId::FIRST, &chunk)?;
@@ -289,7 +292,9 @@ impl PacketReader<'_> {
             Chunk::SfForward(forward) => on_sf_forward(&mut self.scope, reading, forward),
             // "The same applies if I-DATA support has not been negotiated for an association and an I-DATA chunk is received"
             // (RFC 8260, 2.2.3); to an endpoint that does not offer it, it is unknown.
-            Chunk::Unknown(raw) if raw.kind == kind::I_DATA && self.scope.cx.config.offers_interleaving() => {
+            Chunk::Unknown(raw)
+                if raw.kind == kind::I_DATA && self.scope.cx.env.config().offers_interleaving() =>
+            {
                 return Err(Violation::Protocol("an I-DATA chunk where it was not agreed").into());
             }
             // "If I-FORWARD-TSN support has been negotiated for an association, the reception of a FORWARD-TSN chunk is a
@@ -300,7 +305,7 @@ impl PacketReader<'_> {
             // "The same applies if I-FORWARD-TSN support has not been negotiated for an association and an I-FORWARD-TSN chunk is
             // received" (RFC 8260, 2.3.1); to an endpoint that does not offer it, it is unknown.
             Chunk::Unknown(raw)
-                if raw.kind == kind::I_FORWARD_TSN && self.scope.cx.config.offers_i_forward_tsn() =>
+                if raw.kind == kind::I_FORWARD_TSN && self.scope.cx.env.config().offers_i_forward_tsn() =>
             {
                 return Err(Violation::Protocol("an I-FORWARD-TSN chunk where it was not agreed").into());
             }
@@ -381,7 +386,7 @@ mod tests {
         let (seen, _) = read(&mut owners, &bytes);
         assert_eq!(seen.len(), 3, "{seen:?}");
         assert!(seen[0] == "CookieAck" && seen[1].starts_with("Shutdown(") && seen[2] == "ShutdownAck");
-        assert_eq!(owners.cx.state, State::Established);
+        assert_eq!(owners.cx.env.state(), State::Established);
         assert!(!owners.scope().control.any(), "nothing is answered yet");
     }
 
@@ -395,10 +400,10 @@ mod tests {
             (State::ShutdownReceived, true),
         ] {
             let mut owners = Owners::up();
-            owners.cx.state = state;
+            owners.cx.env.enter(state);
             let (seen, _) = read(&mut owners, &bytes);
             assert_eq!(seen == ["Acknowledged"], concerns, "{state:?}: {seen:?}");
-            assert_eq!(owners.cx.stats.sacks_received, 1);
+            assert_eq!(owners.cx.report.stats.sacks_received, 1);
         }
     }
 

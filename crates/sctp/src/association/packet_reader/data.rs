@@ -41,7 +41,11 @@ impl PacketReader<'_> {
     // rfc9260:6-2 rfc9260:6-4
     #[inline]
     pub(super) fn takes_data<'p>(&self) -> Result<bool, Interrupt<'p>> {
-        if self.scope.cx.state.receives_data() { Ok(true) } else { takes_data_for_cookie_ack(self.scope.cx) }
+        if self.scope.cx.env.state().receives_data() {
+            Ok(true)
+        } else {
+            takes_data_for_cookie_ack(self.scope.cx)
+        }
     }
 
     /// A data chunk of an encoding other than that of RFC 9260, in a sequence space.
@@ -63,7 +67,7 @@ impl PacketReader<'_> {
 /// KAME: a peer that sends DATA has our cookie, and a lost COOKIE ACK is not waited for.
 #[cold]
 fn takes_data_for_cookie_ack<'p>(cx: &Context) -> Result<bool, Interrupt<'p>> {
-    if cx.state != State::CookieEchoed || !cx.config.emulation.quirks.cookie_ack_optional {
+    if cx.env.state() != State::CookieEchoed || !cx.env.config().emulation.quirks.cookie_ack_optional {
         return Ok(false);
     }
     Err(Interrupt::DataForCookieAck)

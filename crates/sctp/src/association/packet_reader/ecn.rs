@@ -25,19 +25,19 @@ pub(in crate::association) fn field_of_data(config: &Config, agreed: bool) -> Ec
 /// subflow; what has come before, or cannot be of this association, counts for nothing (RFC 3168, 6.1.5).
 #[inline(never)]
 pub(super) fn note_ecn(scope: &mut Scope<'_>, ecn: Ecn, chunks: Chunks<'_>) {
-    if scope.cx.ect == Ecn::NotEct || !scope.cx.state.receives_data() {
+    if scope.cx.env.ect() == Ecn::NotEct || !scope.cx.env.state().receives_data() {
         return;
     }
     let mut lowest: Option<(SpaceId, Tsn)> = None;
     for raw in chunks.map_while(Result::ok) {
-        let (at, tsn) = match Chunk::parse_with(raw, &scope.cx.config.subflows.codes) {
-            Ok(Chunk::Data(data)) if scope.cx.agreed.encoding() == Encoding::Rfc9260 => {
+        let (at, tsn) = match Chunk::parse_with(raw, &scope.cx.env.config().subflows.codes) {
+            Ok(Chunk::Data(data)) if scope.cx.env.agreed().encoding() == Encoding::Rfc9260 => {
                 (SpaceId::FIRST, data.tsn)
             }
-            Ok(Chunk::IData(data)) if scope.cx.agreed.encoding().identifies_messages() => {
+            Ok(Chunk::IData(data)) if scope.cx.env.agreed().encoding().identifies_messages() => {
                 (SpaceId::FIRST, data.tsn)
             }
-            Ok(Chunk::SfData(data)) if scope.cx.agreed.encoding() == Encoding::Sf => {
+            Ok(Chunk::SfData(data)) if scope.cx.env.agreed().encoding() == Encoding::Sf => {
                 let Some((Judged::Open, Some(at))) = scope.receiver.arrivals().judge(data.fid, data.epoch)
                 else {
                     continue;
@@ -53,7 +53,7 @@ pub(super) fn note_ecn(scope: &mut Scope<'_>, ecn: Ecn, chunks: Chunks<'_>) {
     }
     if let Some((at, tsn)) = lowest {
         if ecn == Ecn::Ce {
-            scope.cx.stats.control.count_marked();
+            scope.cx.report.stats.control.count_marked();
         }
         scope.receiver.arrivals_mut().note_ecn(at, tsn, ecn);
     }
@@ -61,11 +61,11 @@ pub(super) fn note_ecn(scope: &mut Scope<'_>, ecn: Ecn, chunks: Chunks<'_>) {
 
 /// ECNE: the peer has seen marks. Of subflows with acknowledgements of their own their SF-SACKs tell.
 pub(super) fn on_ecne(scope: &mut Scope<'_>, ecne: &Ecne<'_>) {
-    if scope.cx.ect == Ecn::Ect1 && !ecne.is_counted() {
+    if scope.cx.env.ect() == Ecn::Ect1 && !ecne.is_counted() {
         // A scalable response needs "feedback of the extent of CE marking" (RFC 9331, 4.2), and this peer only says that there is some.
-        scope.cx.ect = Ecn::Ect0;
+        scope.cx.env.mark_data_with(Ecn::Ect0);
     }
-    if scope.cx.ect == Ecn::NotEct {
+    if scope.cx.env.ect() == Ecn::NotEct {
         return;
     }
     if let Some(path) = scope.sender.all_lanes().on_ecne(scope.cx, ecne.tsn, ecne.marked()) {

@@ -25,10 +25,10 @@ impl PacketReader<'_> {
         match incoming {
             sf2007::Incoming::Data(data) => {
                 let Some(at) = self.scope.receiver.arrivals().open_space_of(data.fid) else {
-                    self.scope.cx.stats.sf_unknown += 1;
+                    self.scope.cx.report.stats.sf_unknown += 1;
                     return Ok(());
                 };
-                if self.scope.cx.state.receives_data() {
+                if self.scope.cx.env.state().receives_data() {
                     self.scope.receiver.arrivals_mut().record_asn(data.asn);
                 }
                 let chunk = sf2007::data_chunk(data, self.scope.receiver.arrivals().next_tsn(at));
@@ -49,11 +49,11 @@ impl PacketReader<'_> {
     fn on_sf2007_sack(&mut self, sack: &Sack<'_>) -> Result<(), Violation> {
         let Scope { cx, sender, .. } = &mut self.scope;
         let Some(at) = sender.open_space_of(sack.head.fid) else {
-            cx.stats.sf_unknown += 1;
+            cx.report.stats.sf_unknown += 1;
             return Ok(());
         };
         let cumulative = sack.head.cumulative_fsn.widen(sender.tables().acknowledged_tsn(at));
-        cx.stats.sacks_received += 1;
+        cx.report.stats.sacks_received += 1;
         let windows = Windows { a_rwnd: None, a_fwnd: Some(sack.head.a_fwnd) };
         self.on_acknowledgement(at, cumulative, windows, GapList::all(sack.gaps()), None)
     }
@@ -64,7 +64,7 @@ impl PacketReader<'_> {
         reading: &mut Reading,
         data: &SfData<'_>,
     ) -> Result<(), Interrupt<'p>> {
-        if !self.scope.cx.state.receives_data() {
+        if !self.scope.cx.env.state().receives_data() {
             return Ok(());
         }
         let judged = self.scope.receiver.arrivals().judge(data.fid, data.epoch);
@@ -87,16 +87,16 @@ impl PacketReader<'_> {
         let Some(at) = space_of_judged(&mut self.scope, from, judged, head.fid, head.epoch) else {
             return Ok(());
         };
-        self.scope.cx.stats.sacks_received += 1;
+        self.scope.cx.report.stats.sacks_received += 1;
         self.count_duplicates(at, sack.duplicates().count(), || sack.duplicates());
-        if self.scope.cx.config.congestion.loss_detection == LossDetection::Rack {
+        if self.scope.cx.env.config().congestion.loss_detection == LossDetection::Rack {
             self.scope.sender.all_lanes().note_duplicates(self.scope.cx, at, sack.duplicates());
         }
         let windows = Windows { a_rwnd: Some(head.a_rwnd), a_fwnd: Some(head.a_fwnd) };
         // A chunk that is acknowledged for good is not taken back by a SACK that leaves it out.
         let gaps = GapList { blocks: sack.gaps(), selected: head.non_renegable };
         let done = self.on_acknowledgement(at, head.cumulative, windows, gaps, sack.times());
-        if let (true, Some(counters)) = (self.scope.cx.ect != Ecn::NotEct, sack.counters()) {
+        if let (true, Some(counters)) = (self.scope.cx.env.ect() != Ecn::NotEct, sack.counters()) {
             self.scope.sender.all_lanes().on_ecn_counters(self.scope.cx, at, counters);
         }
         done.map_err(|violation| match violation {
@@ -111,7 +111,7 @@ impl PacketReader<'_> {
 /// SF-FORWARD. It is listed wherever level 1 is offered; "PR only if Forward-TSN is negotiated": without that nobody may
 /// give up anything.
 pub(super) fn on_sf_forward(scope: &mut Scope<'_>, reading: &mut Reading, forward: &SfForward<'_>) {
-    if !scope.cx.state.receives_data() || !scope.sender.special().is_partially_reliable() {
+    if !scope.cx.env.state().receives_data() || !scope.sender.special().is_partially_reliable() {
         return;
     }
     let judged = scope.receiver.arrivals().judge(forward.fid, forward.epoch);
@@ -132,11 +132,11 @@ fn space_of_judged(
     match judged? {
         (Judged::Open, at) => at,
         (Judged::Stale, _) => {
-            scope.cx.stats.sf_stale += 1;
+            scope.cx.report.stats.sf_stale += 1;
             None
         }
         (Judged::Unknown, _) => {
-            scope.cx.stats.sf_unknown += 1;
+            scope.cx.report.stats.sf_unknown += 1;
             let reason = SfReason::UnknownSubflow;
             let cause = sf_violation(scope.cx, fid, epoch, reason, b"");
             scope.control.report(from, cause);
@@ -155,6 +155,6 @@ pub(in crate::association) fn sf_violation(
 ) -> Vec<u8> {
     let mut out = Vec::new();
     let cause = SfViolation { fid, epoch, reason, information };
-    cause.emit_as(cx.config.subflows.codes.violation, &mut out);
+    cause.emit_as(cx.env.config().subflows.codes.violation, &mut out);
     out
 }

@@ -69,7 +69,7 @@ impl Arrivals {
         // ECNE stands before the SACK: the peer still knows then which of its lanes the chunk is of.
         let marks = space.marks.as_ref().filter(|_| !BARE);
         let echo = marks.filter(|_| layout == AckLayout::Sack).and_then(|marks| marks.echo);
-        let counts = layout == AckLayout::Sf && cx.ect != Ecn::NotEct;
+        let counts = layout == AckLayout::Sf && cx.env.ect() != Ecn::NotEct;
         let own = if echo.is_some() {
             Ecne::COUNTED_LEN
         } else if counts {
@@ -116,10 +116,10 @@ impl Arrivals {
         let duplicates = duplicates.min(room - count);
         if let Some((tsn, marked)) = echo {
             Ecne::emit_counted(packet.buffer(), tsn, marked);
-            cx.stats.control.count_sent(kind::ECNE);
+            cx.report.stats.control.count_sent(kind::ECNE);
         }
         if layout == AckLayout::Sf {
-            cx.stats.control.count_sent(kind::SF_SACK);
+            cx.report.stats.control.count_sent(kind::SF_SACK);
         }
         layout.emit(
             &Acknowledgement {
@@ -136,14 +136,14 @@ impl Arrivals {
                     .then(|| space.marks.as_ref().map(|marks| marks.counters).unwrap_or_default()),
                 times: space.newest.map(|at| ReceiveTime {
                     received_us: micros(at),
-                    ack_delay_us: micros(cx.now).wrapping_sub(micros(at)),
+                    ack_delay_us: micros(cx.env.now()).wrapping_sub(micros(at)),
                 }),
             },
-            &cx.config.subflows.codes,
+            &cx.env.config().subflows.codes,
             packet.buffer(),
         );
         space.timing.sent(if layout == AckLayout::Sack { a_rwnd } else { a_fwnd });
-        cx.stats.sacks_sent += 1;
+        cx.report.stats.sacks_sent += 1;
     }
 
     /// A packet with data came in SHUTDOWN-SENT: "MUST immediately respond ... with a SHUTDOWN chunk", and a SACK where gaps
@@ -162,8 +162,8 @@ impl Arrivals {
             if unsaid || space.received.has_holes() || !space.timing.duplicates.is_empty() {
                 space.timing.demand();
             } else if said.is_some_and(|window| is_known(space.timing.last_advertised, window)) {
-                let packet = packet_of_peer(&cx.config).into();
-                space.timing.leave_to_shutdown(cx.now, packet, AckPolicy::of(&cx.config));
+                let packet = packet_of_peer(cx.env.config()).into();
+                space.timing.leave_to_shutdown(cx.env.now(), packet, AckPolicy::of(cx.env.config()));
             }
         }
     }
@@ -172,7 +172,7 @@ impl Arrivals {
 /// True if chunks that an acknowledgement does not list keep their state; and the number of gap blocks it lists.
 #[inline(never)]
 fn selection(cx: &Context, space: &ReceiveSpace) -> (bool, usize) {
-    match cx.config.extensions.selected_gap_blocks {
+    match cx.env.config().extensions.selected_gap_blocks {
         _ if !space.has_dropped_nothing() => (false, usize::MAX),
         // The endpoint has got another configuration since its INIT ACK left.
         0 => (true, usize::MAX),

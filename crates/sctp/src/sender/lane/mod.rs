@@ -69,11 +69,11 @@ pub(super) struct Lane {
 impl Lane {
     /// A lane of a subflow on a path; `peer_rwnd` is the peer's first a_rwnd where it is known. `None` where there is no such path.
     pub(super) fn new(cx: &Context, subflow: SubflowId, path: PathId, peer_rwnd: u32) -> Option<Self> {
-        let config = &*cx.config;
+        let config: &Config = cx.env.config();
         let on = cx.paths.get(path)?;
         let unit = on.size().window_unit(config);
         Some(Self {
-            in_flight: InFlight::new(config, cx.agreed.encoding()),
+            in_flight: InFlight::new(config, cx.env.agreed().encoding()),
             burst: Burst::new(config.congestion.max_burst, unit),
             permits: Permits::default(),
             space: SpaceId::FIRST,
@@ -145,7 +145,7 @@ impl Lane {
 
     #[inline]
     pub(super) fn rto(&self, cx: &Context) -> Duration {
-        self.rtt(&cx.paths).map_or(cx.config.timers.rto_initial, RttEstimator::rto)
+        self.rtt(&cx.paths).map_or(cx.env.config().timers.rto_initial, RttEstimator::rto)
     }
 
     /// Packets have another size: windows are counted in `unit` bytes, full packets hold `pmdcs` bytes of chunks.
@@ -338,7 +338,7 @@ impl Lane {
     #[cold]
     pub(super) fn begin_recovery(&mut self, cx: &Context, exit: u64, fall: Option<Fall>) {
         let counted = (self.window.is_model(), self.burst.unit());
-        self.recovery.begin(cx.now, &cx.config.congestion, exit, fall, counted);
+        self.recovery.begin(cx.env.now(), &cx.env.config().congestion, exit, fall, counted);
     }
 
     /// A SACK in a recovery; `first` is the first number not acknowledged, `next` the first not sent. `safe`: the cumulative point moved,
@@ -402,13 +402,14 @@ impl Lane {
     // rfc9260:6.1-21 rfc9260:6.3.3-1
     #[inline]
     pub(super) fn arm_t3(&mut self, cx: &Context) {
-        self.t3 = Some(cx.config.clock().after(cx.now, self.rto(cx)));
+        self.t3 = Some(cx.env.config().clock().after(cx.env.now(), self.rto(cx)));
     }
 
     /// T3-rtx of a window probe: its interval has doubled so many times (6.1 A).
     pub(super) fn stretch_t3(&mut self, cx: &Context, doublings: u8) {
         let interval = self.rto(cx) * (1 << doublings.min(MOST_DOUBLINGS));
-        self.t3 = Some(cx.config.clock().after(cx.now, interval.min(cx.config.timers.rto_max)));
+        self.t3 =
+            Some(cx.env.config().clock().after(cx.env.now(), interval.min(cx.env.config().timers.rto_max)));
     }
 
     /// Halves cwnd for every RTO that passed without a transmission (7.2.1), before the next one. For a lane with nothing
@@ -418,18 +419,18 @@ impl Lane {
     #[inline]
     pub(super) fn decay(&mut self, cx: &Context) -> bool {
         // One of many messages that are handed in at once: no RTO has passed.
-        self.window.last_sent().is_some_and(|last| cx.now.saturating_since(last) >= SHORTEST_RTO)
+        self.window.last_sent().is_some_and(|last| cx.env.now().saturating_since(last) >= SHORTEST_RTO)
             && self.decay_after_pause(cx)
     }
 
     #[inline(never)]
     fn decay_after_pause(&mut self, cx: &Context) -> bool {
         let Some(last) = self.window.last_sent() else { return false };
-        self.window.paused(cx.now.saturating_since(last));
+        self.window.paused(cx.env.now().saturating_since(last));
         let rto = self.rto(cx).max(SHORTEST_RTO);
         // Thirty halvings reach any floor.
-        let idle = ((cx.now - last).as_nanos() / rto.as_nanos()).min(30);
-        self.window.idled(cx.now, idle);
+        let idle = ((cx.env.now() - last).as_nanos() / rto.as_nanos()).min(30);
+        self.window.idled(cx.env.now(), idle);
         if idle > 0 {
             self.open_burst();
         }

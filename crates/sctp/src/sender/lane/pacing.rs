@@ -15,7 +15,7 @@ impl Lane {
         }
         // As T3-rtx, it waits no longer for a round trip than RTO.Max: packets that come seconds late must not keep back the next for
         // longer than a lost one would.
-        let srtt = self.srtt(cx).map(|srtt| srtt.min(cx.config.timers.rto_max));
+        let srtt = self.srtt(cx).map(|srtt| srtt.min(cx.env.config().timers.rto_max));
         pacer.rate(self.window.cwnd(), self.window.ssthresh(), srtt)
     }
 
@@ -31,10 +31,13 @@ impl Lane {
             return false;
         }
         // A model sets the size of the bucket with each packet.
-        let (is_model, longest) = (self.window.is_model(), cx.config.timers.rto_max);
+        let (is_model, longest) = (self.window.is_model(), cx.env.config().timers.rto_max);
         let Some(pacer) = &mut self.pacer else { return false };
-        let lets =
-            if is_model { pacer.lets(cx.now, rate, longest) } else { pacer.lets_next(cx.now, rate, longest) };
+        let lets = if is_model {
+            pacer.lets(cx.env.now(), rate, longest)
+        } else {
+            pacer.lets_next(cx.env.now(), rate, longest)
+        };
         !lets
     }
 
@@ -44,7 +47,7 @@ impl Lane {
         let bytes = self.in_flight.bytes().saturating_sub(flight_before);
         // For a packet that has asked the pacer, or is one of several, the bucket has been worked out.
         let is_model = self.window.is_model();
-        if !is_model && self.pacer.as_mut().is_some_and(|pacer| pacer.sent_now(cx.now, bytes)) {
+        if !is_model && self.pacer.as_mut().is_some_and(|pacer| pacer.sent_now(cx.env.now(), bytes)) {
             self.open_burst();
             return;
         }
@@ -59,7 +62,7 @@ impl Lane {
             if let Some(quantum) = self.window.controller().quantum() {
                 pacer.set_bucket(quantum);
             }
-            pacer.sent(cx.now, rate, bytes);
+            pacer.sent(cx.env.now(), rate, bytes);
         }
         // "Senders MUST either use pacing or limit such bursts" (RFC 9002, 7.7): the bucket stands for Max.Burst.
         self.open_burst();
@@ -101,7 +104,7 @@ mod tests {
         let mut lane = new_lane(&cx);
         let send = |lane: &mut Lane, cx: &Context| {
             let before = lane.in_flight.bytes();
-            lane.sent(cx.now, 0, 4 * 1468, 64);
+            lane.sent(cx.env.now(), 0, 4 * 1468, 64);
             lane.count_paced(cx, before);
         };
         send(&mut lane, &cx);
@@ -141,20 +144,20 @@ mod tests {
         let mut sent = 0;
         while !lane.must_wait(&cx) {
             let before = lane.in_flight.bytes();
-            lane.sent(cx.now, sent, 1468, 16);
+            lane.sent(cx.env.now(), sent, 1468, 16);
             lane.count_paced(&cx, before);
             sent += 1;
             assert!(sent < 100);
         }
         let at = lane.paced_until().unwrap();
-        assert!(at - cx.now <= Duration::from_secs(2), "{:?}", at - cx.now);
+        assert!(at - cx.env.now() <= Duration::from_secs(2), "{:?}", at - cx.env.now());
     }
 
     fn context(config: Config) -> Context {
         let path = Path::new(&config, ([10, 0, 0, 1], 0).into());
         let rng = anabranch_base::Rng::stream(1, "test", "lane").secret();
         let mut cx = Context::new(0, std::sync::Arc::new(config), path, rng);
-        cx.now = Instant::from_nanos(5_000_000_000);
+        cx.env.set_now(Instant::from_nanos(5_000_000_000));
         cx
     }
 }
