@@ -4,6 +4,7 @@
 
 mod detours;
 mod golden;
+mod unconfirmed;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
