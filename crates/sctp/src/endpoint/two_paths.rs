@@ -4,6 +4,7 @@
 
 mod detours;
 mod golden;
+mod unconfirmed;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -507,7 +508,7 @@ fn what_timed_out_leaves_again_on_another_path() {
     assert_eq!((world.data_to(NEAR, 46), world.data_to(FAR, 46)), (6, 1));
     assert_eq!(world.errors(), [0, 0]);
     world.ours().audit().unwrap();
-    // What times out on the far address comes back to the near one.
+    // Chunks that time out on the far address come back to the near one.
     world.lose = [1, 1];
     world.send_on(0, 1);
     world.run(Duration::from_secs(4));
@@ -591,7 +592,7 @@ fn data_goes_round_a_path_that_is_down_and_comes_back() {
     world.ours().audit().unwrap();
 }
 
-/// What is in flight when its path goes down does not wait for T3-rtx.
+/// Chunks in flight when their path goes down do not wait for T3-rtx.
 // rfc9260:6.4.1-1
 #[test]
 fn what_is_in_flight_leaves_a_path_that_goes_down() {

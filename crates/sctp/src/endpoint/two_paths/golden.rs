@@ -68,7 +68,7 @@ const KINDS: [Kind; 13] = [
 /// Lives of each kind.
 const LIVES: u64 = 4;
 
-/// What a life has shown.
+/// The packets, events, trace records and counters of a life.
 struct Told {
     packets: Vec<Logged>,
     heard: Vec<(Instant, usize, String)>,
