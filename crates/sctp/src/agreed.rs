@@ -8,7 +8,7 @@ use crate::negotiation::offer::Extensions;
 
 /// Kept once, for the association and both its halves. It begins as RFC 9260 has it and has three transitions: both sides agree
 /// ([`Agreed::adopt`]), a new peer has to be asked anew ([`Agreed::forget`]), the peer turns out not to know SF-DATA
-/// ([`Agreed::downgrade`]). The association alone takes them.
+/// ([`Agreed::downgrade`]). The association alone takes them; how much room is kept beside data is said by RE-CONFIG.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Agreed {
     encoding: Encoding,

@@ -4,6 +4,7 @@
 
 mod detours;
 mod golden;
+mod hand_over;
 mod unconfirmed;
 
 use std::collections::BTreeMap;
@@ -49,6 +50,14 @@ struct Logged {
     bytes: Vec<u8>,
 }
 
+/// An endpoint that has no association yet; `name` is that of its random numbers.
+fn end(at: ([u8; 4], u16), name: &str) -> Endpoint {
+    Endpoint::new(
+        EndpointConfig::new(at.into(), 9).keeping_closed(),
+        Rng::stream(7, name, "two paths").secret(),
+    )
+}
+
 struct World {
     now: Instant,
     ends: [Endpoint; 2],
@@ -69,6 +78,8 @@ struct World {
     /// Those to the near address are, too.
     mark_near: bool,
     delivered: [u64; 2],
+    /// The peer's user does not read.
+    sleeps: bool,
     /// The longest data packet to each of the peer's addresses, bytes.
     longest: BTreeMap<SocketAddr, usize>,
     /// Every packet that was sent, where it is kept.
@@ -88,12 +99,6 @@ impl World {
             ..SubflowSpec::new(Dscp::new(dscp).expect("a code point"))
         };
         let config = Arc::new(config.with(|c| c.subflows.open = vec![subflow(46, 0), subflow(10, 1)]));
-        let end = |at: ([u8; 4], u16), name| {
-            Endpoint::new(
-                EndpointConfig::new(at.into(), 9).keeping_closed(),
-                Rng::stream(7, name, "two paths").secret(),
-            )
-        };
         let mut ends = [end(OURS, "ours"), end(NEAR, "peer")];
         ends[1].listen(Arc::clone(&config)).unwrap();
         let id = ends[0].connect(Instant::ZERO, NEAR.into(), 9, config).unwrap();
@@ -110,6 +115,7 @@ impl World {
             mark: 0,
             mark_near: false,
             delivered: [0; 2],
+            sleeps: false,
             longest: BTreeMap::new(),
             log: None,
             heard: Vec::new(),
@@ -162,6 +168,9 @@ impl World {
             while let Some((id, event)) = self.ends[side].poll_event() {
                 self.heard.push((self.now, side, format!("{} {event:?}", id.index())));
             }
+        }
+        if self.sleeps {
+            return;
         }
         let Some(mut association) = self.ends[1].association(PEERS) else { return };
         while let Some(message) = association.receive() {

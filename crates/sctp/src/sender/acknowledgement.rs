@@ -20,7 +20,7 @@ use crate::violation::Violation;
 
 /// The result of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AckNews {
+pub(crate) enum AckProgress {
     /// Nothing: it is old, or says nothing new.
     Nothing,
     /// Chunks were acknowledged for the first time: proof that their paths work ([`Sender::acknowledged_paths`]).
@@ -41,16 +41,16 @@ impl Sender {
         windows: Windows,
         gaps: GapList<impl ExactSizeIterator<Item = GapBlock>>,
         times: Option<ReceiveTime>,
-    ) -> Result<AckNews, Violation> {
-        let Some(space) = self.tables.spaces.get_mut(at) else { return Ok(AckNews::Nothing) };
-        let Some(next_expected) = space.unwrap_ack(cumulative) else { return Ok(AckNews::Nothing) };
+    ) -> Result<AckProgress, Violation> {
+        let Some(space) = self.tables.spaces.get_mut(at) else { return Ok(AckProgress::Nothing) };
+        let Some(next_expected) = space.unwrap_ack(cumulative) else { return Ok(AckProgress::Nothing) };
         // 6.2.1 D i: "If Cumulative TSN Ack is less than the Cumulative TSN Ack Point, then drop the SACK chunk."
         if next_expected < space.flight.first() {
-            return Ok(AckNews::Nothing);
+            return Ok(AckProgress::Nothing);
         }
         // Half of the numbers ahead: an acknowledgement of before an SSN/TSN reset, that was late.
         if next_expected - space.flight.first() > 1 << 30 && cx.env.agreed().is_resettable() {
-            return Ok(AckNews::Nothing);
+            return Ok(AckProgress::Nothing);
         }
         if let Some(special) = self.special.get_mut() {
             cold_path();
@@ -130,7 +130,7 @@ impl Sender {
         }
         // "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to that peer endpoint is
         // acknowledged" (RFC 9260, 8.1).
-        Ok(if news { AckNews::Acknowledged } else { AckNews::Nothing })
+        Ok(if news { AckProgress::Acknowledged } else { AckProgress::Nothing })
     }
 
     /// A SACK for a space was read, and there are messages with options.

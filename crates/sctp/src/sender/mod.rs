@@ -92,7 +92,7 @@ use subflow::Subflow;
 use subflow_scope::SubflowChanges;
 use tables::Tables;
 
-pub(crate) use acknowledgement::AckNews;
+pub(crate) use acknowledgement::AckProgress;
 pub(crate) use credit::OpenFid;
 pub(crate) use flight::GapList;
 pub(crate) use next::Next;

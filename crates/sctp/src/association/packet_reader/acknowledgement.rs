@@ -8,7 +8,7 @@ use anabranch_wire::chunk::sack::GapBlock;
 use super::{Interrupt, PacketReader};
 use crate::ids::SpaceId;
 use crate::scope::Scope;
-use crate::sender::{AckNews, GapList, Windows};
+use crate::sender::{AckProgress, GapList, Windows};
 use crate::state::State;
 use crate::violation::Violation;
 
@@ -25,7 +25,7 @@ impl PacketReader<'_> {
         let Self { scope, .. } = self;
         let heard = scope.sender.on_acknowledgement(scope.cx, at, cumulative, windows, gaps, times)?;
         self.subflow_manager().close_drained_subflows();
-        if heard == AckNews::Acknowledged {
+        if heard == AckProgress::Acknowledged {
             let Scope { cx, sender, errors, .. } = &mut self.scope;
             **errors = 0;
             let mut works_again = false;

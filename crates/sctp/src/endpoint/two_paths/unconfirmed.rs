@@ -1,8 +1,8 @@
-//! Addresses that the peer lists and does not answer on: they are sent HEARTBEATs and nothing else, whatever happens on the others.
+//! Addresses that the peer lists and does not answer on: they are sent HEARTBEATs and nothing else.
 
 use super::*;
 
-/// The only confirmed path is down, and data, retransmissions and SHUTDOWN wait: none of them goes to an address that has not answered.
+/// The only confirmed path is down, and data waits, to leave for the first time or again: none of it goes to an address that has not answered.
 #[test]
 fn an_address_that_never_answers_is_sent_heartbeats_only() {
     let mut world = World::with(impatient());

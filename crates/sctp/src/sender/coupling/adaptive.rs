@@ -11,7 +11,7 @@ use anabranch_transport::congestion::{Base, Congestion, Controller};
 
 use super::holding::Holding;
 use super::likeness::Pair;
-use super::one_flow::{News, OneFlow};
+use super::one_flow::{FlowAcknowledged, OneFlow};
 use super::ranks::{Delays, LossCause};
 use super::trial::{Change, Seen, Trial};
 use super::view::{Delay, LaneReport, LaneView, Lost};
@@ -317,7 +317,7 @@ impl Adaptive {
             Some(Delay::RoundTrip(ns)) => Some(Duration::from_nanos(ns.max(0) as u64)),
             _ => None,
         };
-        one.on_ack(&News {
+        one.on_ack(&FlowAcknowledged {
             now,
             bytes: heard.bytes,
             flight,

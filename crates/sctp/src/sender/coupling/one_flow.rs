@@ -47,7 +47,7 @@ impl Event {
 
 /// An acknowledgement, summed up over all of its lanes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct News {
+pub(super) struct FlowAcknowledged {
     pub(super) now: Instant,
     /// Acknowledged for the first time, bytes.
     pub(super) bytes: u64,
@@ -91,29 +91,29 @@ impl OneFlow {
         self.flows = 1;
     }
 
-    pub(super) fn on_ack(&mut self, news: &News) {
-        self.acked = self.acked.wrapping_add(news.bytes);
-        self.heard = Some(news.now);
+    pub(super) fn on_ack(&mut self, all: &FlowAcknowledged) {
+        self.acked = self.acked.wrapping_add(all.bytes);
+        self.heard = Some(all.now);
         self.controller.set_growth(match self.flows {
             1 => Growth::Phi(1.0),
             flows => Growth::Linked(f64::from(flows)),
         });
         let acked = Acked {
-            cumulative: news.bytes,
-            flight_before: if news.full { u64::MAX } else { news.flight },
+            cumulative: all.bytes,
+            flight_before: if all.full { u64::MAX } else { all.flight },
             cumulative_advanced: true,
-            in_recovery: self.cut_at.is_some_and(|at| news.now - at < news.srtt.unwrap_or_default()),
+            in_recovery: self.cut_at.is_some_and(|at| all.now - at < all.srtt.unwrap_or_default()),
             ..Acked::default()
         };
         let una = self.acked;
-        let flight = news.flight.saturating_sub(news.bytes);
+        let flight = all.flight.saturating_sub(all.bytes);
         self.controller.on_ack(&acked, || Timing {
-            now: news.now,
-            rtt: news.rtt,
-            srtt: news.srtt,
+            now: all.now,
+            rtt: all.rtt,
+            srtt: all.srtt,
             una,
             max: una.wrapping_add(flight),
-            flight_before: news.flight,
+            flight_before: all.flight,
             flight,
             ..Timing::default()
         });
