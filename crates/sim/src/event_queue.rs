@@ -65,6 +65,12 @@ impl EventQueue {
         (at != u64::MAX).then(|| Instant::from_nanos(at))
     }
 
+    /// The time of the first event of a quiet entity.
+    #[inline]
+    pub(crate) fn first_quiet(&self) -> Instant {
+        Instant::from_nanos(self.quiet.first().at)
+    }
+
     /// The next event; it stays until it is set to something else.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, Entity)> {

@@ -36,6 +36,9 @@ pub(crate) struct Wire {
     pub(crate) fed_by_one: bool,
     /// Whether packets go on to such a link.
     pub(crate) feeds_ahead: bool,
+    /// Whether it is the only link that leads to its far end, and a host there may take packets before their time (see
+    /// `World::run_ahead`).
+    pub(crate) feeds_host_alone: bool,
     /// Its samples, if they are taken.
     pub(crate) series: Option<Box<LinkSeries>>,
     /// Counts flow by flow, where the summary shall have them.

@@ -24,6 +24,9 @@ const STUCK: u64 = 50_000_000;
 /// power of two.
 const GLANCE: u32 = 1 << 14;
 
+/// Packets that a host takes ahead of their time before others have their turn: more gain nothing.
+const LONGEST_RUN: u32 = 16;
+
 /// The watcher of a run: a function that is told the virtual time now and then, and returns whether to go on.
 pub(crate) type Watcher<'a> = dyn FnMut(Instant) -> bool + 'a;
 
@@ -181,7 +184,27 @@ impl World {
                 break;
             }
         }
+        if self.net.wires.get(index as usize).is_some_and(|wire| wire.feeds_host_alone) {
+            self.run_ahead(index);
+        }
         self.net.settle_woken(index);
+    }
+
+    /// Hands a host the packets that will come over its only link, as long as nothing else can happen at any host before they
+    /// arrive. The host sees the same packets at the same times; its code and its state stay in the cache from one to the next.
+    fn run_ahead(&mut self, index: u32) {
+        for _ in 0..LONGEST_RUN {
+            let horizon = self.net.queue.first_quiet().min(self.end);
+            let horizon = self.net.queue.at(CLOCK).map_or(horizon, |at| at.min(horizon));
+            let Some(wire) = self.net.wires.get_mut(index as usize) else { return };
+            let node = wire.to;
+            if !wire.link.peek_sent().is_some_and(|(at, frame)| at < horizon && frame.destination == node) {
+                return;
+            }
+            let Some((at, frame)) = wire.link.poll_sent() else { return };
+            self.net.hops += 1;
+            self.hand_over(at, frame);
+        }
     }
 
     /// A packet has reached its host.

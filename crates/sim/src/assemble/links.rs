@@ -53,6 +53,7 @@ pub(super) fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(
             traced: record.packets.contains(&index),
             fed_by_one: false,
             feeds_ahead: false,
+            feeds_host_alone: false,
             series: Ticks::new(record, scenario).map(LinkSeries::new).map(Box::new),
             shares: record.by_flow.contains(&index).then(|| {
                 Box::new(Shares {

@@ -65,6 +65,10 @@ pub(crate) fn world(
     if record.pcap.is_none() && record.packets.is_none() && record.queue_interval.is_none() {
         routes::allow_sending_ahead(&mut wires, scenario);
     }
+    // Records are written in the order of time, and the connections of a page act on one another without a packet.
+    if !recorder.records() && pages.is_empty() {
+        routes::allow_running_ahead(&mut wires, scenario);
+    }
     let processors = scenario.hosts.iter().enumerate().map(|(node, host)| {
         host.processing.map(|draw| Processor {
             entity: first_processor + node as Entity,

@@ -33,6 +33,20 @@ pub(super) fn next_hops(scenario: &Scenario) -> (Vec<u32>, [u32; 64]) {
     (table, classes.map(|class| u32::from(class) * (nodes * nodes) as u32))
 }
 
+/// Finds the links that alone lead packets to a node that takes no time for them: what the ends there see before the next
+/// timer is known. Not where a link may answer a packet at once with an ICMP message.
+pub(super) fn allow_running_ahead(wires: &mut [Wire], scenario: &Scenario) {
+    if wires.iter().any(|wire| wire.mtu.is_some()) {
+        return;
+    }
+    let mut leading = vec![0; scenario.hosts.len()];
+    wires.iter().for_each(|wire| leading[wire.to as usize] += 1);
+    for wire in wires {
+        let node = wire.to as usize;
+        wire.feeds_host_alone = leading[node] == 1 && scenario.hosts[node].processing.is_none();
+    }
+}
+
 /// Finds the links that only one other link leads packets to, on the ways that the flows take there and back.
 pub(super) fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
     // For each link: the links before it, and whether a host sends into it.

@@ -26,6 +26,11 @@ impl Recorder {
         Self { columns, wanted, capture: None }
     }
 
+    /// Whether it records anything.
+    pub(crate) fn records(&self) -> bool {
+        self.columns.is_some() || self.capture.is_some()
+    }
+
     /// Whether engines have to report at all.
     pub(crate) fn wants_engines(&self) -> bool {
         use EventKind::{Ack, FastRetransmit, Received, Rtt, Sent, Timeout, Window};
