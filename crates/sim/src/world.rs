@@ -24,7 +24,7 @@ const STUCK: u64 = 50_000_000;
 /// power of two.
 const GLANCE: u32 = 1 << 14;
 
-/// Packets that a host takes ahead of their time before others have their turn: more gain nothing.
+/// Packets that a host takes ahead of their time before others have their turn: of 4, 16 and 64 the one with the least processor time.
 const LONGEST_RUN: u32 = 16;
 
 /// The watcher of a run: a function that is told the virtual time now and then, and returns whether to go on.
