@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::ids::{Id, LaneId, SpaceId};
 use crate::stream::outbound::Removed;
 
-/// Everything that a sender of plain messages does not have.
+/// State for partial reliability and reports of fate, which a sender of plain messages does not have.
 #[derive(Debug, Default)]
 pub(super) struct Special {
     pub(super) fates: MessageFates,
@@ -26,14 +26,14 @@ pub(super) struct Queues<'a> {
     pub(super) buffer: &'a mut SendBuffer,
     /// Resets that FORWARD-TSN must mind.
     pub(super) bounds: Option<&'a ResetBounds>,
-    /// Messages travel with identifiers.
+    /// Messages have identifiers (I-DATA, SF-DATA).
     pub(super) interleaves: bool,
 }
 
-/// Messages that were given up together.
+/// Counts and numbers of the messages that were given up together.
 #[derive(Default)]
 struct GivenUp {
-    /// Something of it had left.
+    /// A chunk of the messages had left.
     sent: bool,
     /// The first and the last of the numbers of each lane.
     lanes: Vec<Option<(u64, u64)>>,
@@ -67,7 +67,7 @@ impl GivenUp {
             if lane.in_flight.unacked() > 0 {
                 continue;
             }
-            // "turn off the T3-rtx timer" (RFC 9260, 6.3.2, R2); it runs again for what the peer must be told.
+            // "turn off the T3-rtx timer" (RFC 9260, 6.3.2, R2); it runs again for a FORWARD-TSN.
             lane.stop_t3();
             lane.permits.given_up();
         }
@@ -75,8 +75,8 @@ impl GivenUp {
 }
 
 impl Special {
-    /// Notes what a SACK is about to acknowledge cumulatively. False where that was never sent: what only a FORWARD-TSN can make the
-    /// peer skip, and none has named.
+    /// Notes the chunks that a SACK is about to acknowledge cumulatively. False if one of them was never sent: an abandoned number
+    /// that no FORWARD-TSN has named.
     pub(super) fn collect(&mut self, at: SpaceId, flight: &Flight, next_expected: u64) -> bool {
         self.fates.begin_sack();
         self.reliability.begin_sack();
@@ -94,8 +94,8 @@ impl Special {
         true
     }
 
-    /// Gives up what has outlived its lifetime, but for what is only in flight: that may have arrived, and is given up when it would
-    /// have to be sent again. So "the appropriate congestion adjustment" (RFC 3758, 3.5, F5) has been made by then.
+    /// Gives up messages that have outlived their lifetime, except those only in flight: they may have arrived, and are given up
+    /// before a retransmission. So "the appropriate congestion adjustment" (RFC 3758, 3.5, F5) has been made by then.
     // rfc3758:4.1-3 rfc3758:4.1-4 rfc3758:4.1-5 rfc3758:4.1-6
     pub(super) fn end_lifetimes(&mut self, queues: &mut Queues<'_>, cx: &mut Context) {
         let mut ended = Vec::new();
@@ -112,7 +112,7 @@ impl Special {
         self.abandon(queues, cx, &ended);
     }
 
-    /// A message that has outlived its lifetime in flight is given up once a SACK reports it missing: it is not worth to be waited for until it
+    /// A message that has outlived its lifetime in flight is given up once a SACK reports it missing, before it
     /// counts as lost. "The sending SCTP MAY evaluate the lifetime of messages at anytime" (RFC 3758, 4.1, TR5).
     pub(super) fn review_overdue(&mut self, queues: &mut Queues<'_>, cx: &mut Context) {
         let mut overdue = self.reliability.take_overdue();
@@ -155,7 +155,7 @@ impl Special {
         })
     }
 
-    /// Losses may have been found: what must not be sent again is given up.
+    /// Losses may have been found: gives up messages that must not be sent again.
     pub(super) fn review_losses(&mut self, queues: &mut Queues<'_>, cx: &mut Context) {
         let mut all = Vec::new();
         for id in queues.tables.lanes.ids() {
@@ -164,14 +164,14 @@ impl Special {
         self.abandon(queues, cx, &all);
     }
 
-    /// Adds what a lane must not send again.
+    /// Adds the tickets of the messages that a lane must not send again.
     fn review_lane(&self, tables: &Tables, cx: &Context, id: LaneId, all: &mut Vec<u32>) {
         let Some(lane) = tables.lanes.get(id).filter(|lane| lane.loss.any()) else { return };
         let Some(space) = tables.spaces.get(lane.space()) else { return };
         for seq in lane.loss.marked() {
             let Some(chunk) = space.flight.get(seq) else { continue };
             let number = chunk.fragment.ticket;
-            // Chunks of one message are side by side, as a rule; one that is named twice is given up once.
+            // Chunks of one message are side by side, as a rule; a message that is named twice is given up once.
             if number == 0 || chunk.state != ChunkState::Lost || all.last() == Some(&number) {
                 continue;
             }
@@ -196,7 +196,7 @@ impl Special {
         }
     }
 
-    /// Gives a message up, all of it: "if it is part of a fragmented message, all other TSN's within that fragmented message MUST be
+    /// Gives a whole message up: "if it is part of a fragmented message, all other TSN's within that fragmented message MUST be
     /// abandoned at the same time" (RFC 3758, 3.5, A3).
     // rfc3758:3.5-4
     fn abandon_message(
@@ -235,7 +235,7 @@ impl Special {
         }
     }
 
-    /// The chunks of it that have left: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
+    /// Gives up its sent chunks: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
     // rfc3758:3.5-2
     fn abandon_chunks(
         &mut self,
@@ -263,8 +263,8 @@ impl Special {
     }
 }
 
-/// The part of it that has not left. Where another part has, the peer may have all of that part, and a FORWARD-TSN must name a TSN beyond: the
-/// numbers that are kept for the rest, or one that nothing else will have.
+/// Gives up the unsent part of a message. If the peer may have all of the sent part, a FORWARD-TSN must name a TSN beyond it: the
+/// numbers that are kept for the rest, or one that is used for nothing else.
 fn abandon_rest(queues: &mut Queues<'_>, cx: &Context, number: u32, ticket: &Ticket) {
     let Some(Removed { begun: Some(mid), unordered }) =
         queues.buffer.remove_queued(queues.tables, queues.map, queues.interleaves, ticket.stream, number)

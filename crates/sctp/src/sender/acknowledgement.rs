@@ -21,7 +21,7 @@ use crate::violation::Violation;
 /// The result of an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckProgress {
-    /// Nothing: it is old, or says nothing new.
+    /// The acknowledgement is old, or acknowledges nothing new.
     Nothing,
     /// Chunks were acknowledged for the first time: proof that their paths work ([`Sender::acknowledged_paths`]).
     Acknowledged,
@@ -48,7 +48,7 @@ impl Sender {
         if next_expected < space.flight.first() {
             return Ok(AckProgress::Nothing);
         }
-        // Half of the numbers ahead: an acknowledgement of before an SSN/TSN reset, that was late.
+        // Half of the numbers ahead: a late acknowledgement from before an SSN/TSN reset.
         if next_expected - space.flight.first() > 1 << 30 && cx.env.agreed().is_resettable() {
             return Ok(AckProgress::Nothing);
         }
@@ -74,14 +74,14 @@ impl Sender {
             self.outcome = outcome;
             return Err(Violation::Protocol(bogus.0));
         }
-        // Windows of a selection that was overtaken are of before what a newer one has acknowledged: they would count that as free.
+        // The windows of an overtaken selection are older than the newest acknowledgement: its chunks would count as free space.
         let windows = if outcome.overtaken { Windows::default() } else { windows };
         space.probe.answered = true;
         let at_time = (cx.env.now(), cx.report.association());
         cx.report.trace.record(|| TraceRecord {
             at: at_time.0,
             association: at_time.1,
-            // A subflow with a space of its own has the number of its FID, whatever the row of the space.
+            // A subflow with a space of its own is named by its FID, whatever the row of the space.
             subflow: space.fid,
             path: acknowledged_paths(&self.tables.lanes, &outcome)
                 .next()
@@ -106,7 +106,7 @@ impl Sender {
         }
         if let Some(a_fwnd) = windows.a_fwnd {
             cold_path();
-            // The peer's window for one subflow is what it announced less what is outstanding there.
+            // The peer's window for one subflow is a_fwnd less the bytes outstanding there.
             let outstanding = self.tables.outstanding(cx, Some(at));
             if let Some(space) = self.tables.spaces.get_mut(at) {
                 space.allowance.set(a_fwnd, outstanding);
@@ -163,7 +163,7 @@ impl Sender {
         }
     }
 
-    /// The paths of what the last acknowledgement has acknowledged for the first time: "the endpoint SHOULD clear the error counter of
+    /// The paths of the chunks newly acknowledged by the last acknowledgement: "the endpoint SHOULD clear the error counter of
     /// the destination transport address to which the DATA chunk was last sent" (8.2). A chunk names the lane that carried it last.
     /// A path is named once for each of its lanes.
     // rfc9260:8.2-3
@@ -172,7 +172,7 @@ impl Sender {
         acknowledged_paths(&self.tables.lanes, &self.outcome)
     }
 
-    /// The peer's window is not spoken of (encoding of 2007).
+    /// The window of the association is not used (encoding of 2007).
     pub(crate) fn forget_peer_window(&mut self, cx: &Context) {
         let left = self.buffer.retention_left(&self.tables, cx);
         self.peer.forget(&self.tables, left);
@@ -185,7 +185,7 @@ impl Sender {
 
     fn acknowledge_lane(&mut self, cx: &mut Context, id: LaneId, outcome: &AckOutcome) {
         let several = self.tables.lanes.len() > 1;
-        // The scope is asked for again only after what needs the tables as a whole.
+        // The scope is taken again only after code that needs the tables as a whole.
         let Some(mut scope) = self.tables.scope(id) else { return };
         scope.sample_round_trip(cx, outcome);
         let path = scope.lane.path();
@@ -200,7 +200,7 @@ impl Sender {
             let Some(again) = self.tables.scope(id) else { return };
             scope = again;
         }
-        // One lane needs nothing more than that where nobody records.
+        // With one lane, the window is recorded only for a trace.
         let changed = scope.acknowledge(cx, &self.ecn, outcome, waiting);
         if changed.is_some_and(|changed| cx.report.trace.is_on() || changed && several) {
             cold_path();
@@ -257,7 +257,7 @@ mod tests {
     use crate::config::Config;
     use crate::path::Path;
 
-    /// FIDs may be opened in any order: spaces stand in that order, subflows have the numbers of their FIDs.
+    /// FIDs may be opened in any order: spaces are stored in that order, and subflows have the numbers of their FIDs.
     #[test]
     fn the_trace_names_the_subflow_that_is_acknowledged() {
         let config = Config::rfc9260();

@@ -1,4 +1,4 @@
-//! Messages on their way from the user to their subflow: whether there is room for one, and which less important ones make room
+//! Messages on their way from the user to their subflow: whether there is room for one, and which less important ones are dropped for it
 //! (RFC 7496, 3.2).
 
 use super::messages::Messages;
@@ -20,7 +20,7 @@ impl Messages<'_> {
     // rfc9260:3.3.1-5 rfc9260:5.1.1-3 rfc9260:6.5-1
     pub(crate) fn send(&mut self, cx: &mut Context, message: Message) -> Result<MessageId, SendError> {
         self.check_message(cx, &message)?;
-        // Bit by bit: one branch for all of them.
+        // `|`, not `||`: one branch for all conditions.
         let rare = message.options.is_some()
             | self.special.is_any()
             | self.buffer.is_watched()
@@ -49,14 +49,14 @@ impl Messages<'_> {
         Ok(())
     }
 
-    /// Takes a message where something is wanted that most associations do without.
+    /// Takes a message when a feature is in use that most associations do without.
     #[cold]
     #[inline(never)]
     fn accept_rare(&mut self, cx: &mut Context, message: Message) -> Result<MessageId, SendError> {
         self.accept::<false>(cx, message)
     }
 
-    /// A message that may be sent goes to its subflow. `PLAIN`: there is nothing besides that.
+    /// A message that may be sent goes to its subflow. `PLAIN`: no special feature is in use.
     #[allow(clippy::inline_always, reason = "one copy for plain messages, one for others; measured")]
     #[inline(always)]
     fn accept<const PLAIN: bool>(
@@ -130,7 +130,7 @@ impl Messages<'_> {
     /// subflow. Less important messages make room (RFC 7496, 3.2).
     ///
     /// # Errors
-    /// When there is none: Writable is owed. When the message cannot have what it asks for.
+    /// Without room: Writable is owed. When the message's options cannot be met.
     #[inline(never)]
     fn check_buffers(&mut self, cx: &mut Context, message: &Message) -> Result<(), SendError> {
         let (limits, stream) = (&cx.env.config().limits, message.stream);
@@ -179,11 +179,11 @@ impl Messages<'_> {
         Ok(())
     }
 
-    /// A message is to be taken for a subflow, and it, or something of the association, is special: its ticket, or 0 where it needs none
+    /// A ticket for a message that is taken for a subflow, where the message or the association uses options; 0 where it needs none
     /// or there is no room for it.
     ///
     /// # Errors
-    /// When it cannot have what it asks for.
+    /// When the message's options cannot be met.
     #[cold]
     #[inline(never)]
     fn admit(&mut self, cx: &mut Context, id: SubflowId, message: &Message) -> Result<u32, SendError> {
@@ -194,7 +194,7 @@ impl Messages<'_> {
         Ok(self.special.open_ticket(cx, message, reliability))
     }
 
-    /// The send buffer of a subflow is full: messages of the least priority make room for one that has more (RFC
+    /// The send buffer of a subflow is full: messages of the least priority are given up for a more important one (RFC
     /// 7496, 3.2). True if there is room now.
     fn make_room(&mut self, cx: &mut Context, id: SubflowId, message: &Message, wanted: Reliability) -> bool {
         let (payload, messages) = self.buffer.payload_and_messages(self.tables.subflows.get(id));
@@ -219,9 +219,9 @@ impl Messages<'_> {
         true
     }
 
-    /// Unsent messages that are less important than one that wants so much: the least important first, of those the youngest; so many
-    /// that they are `enough`, which is asked of bytes of payload and of messages, or `None`, as nothing is given up in vain. None of those
-    /// `besides`.
+    /// Unsent messages less important than one of reliability `wanted`: the least important first, of equal ones the youngest, until
+    /// `enough` is true of their bytes of payload and their number. `None` if all of them are not enough: nothing is given up in vain.
+    /// Those in `besides` are left out.
     fn less_important(
         &self,
         wanted: Reliability,
@@ -275,7 +275,7 @@ impl Messages<'_> {
         self.buffer.owe_idle(self.tables, self.stream_map, stream);
     }
 
-    /// The user wants to learn when what is buffered of a stream, or of all, has fallen to `threshold` or below; or not any more.
+    /// The user wants an event when the buffered bytes of a stream, or of all, have fallen to `threshold` or below; `None` ends it.
     ///
     /// # Errors
     /// When there is no such stream.

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::event::Event;
 use crate::ids::{LaneId, PathId, SpaceId};
 
-/// The rows of all lanes, with what holds their windows together and what routers have marked of them. The sender lends it for one
+/// The rows of all lanes, with the coupling of their windows and the ECN marks on their packets. The sender lends it for one
 /// call.
 pub(crate) struct AllLanes<'a> {
     pub(super) tables: &'a mut Tables,
@@ -47,7 +47,7 @@ impl AllLanes<'_> {
         }
     }
 
-    /// Discovery has found what a path carries.
+    /// Path MTU discovery has found the MTU of a path.
     pub(crate) fn use_found_mtu(&mut self, cx: &mut Context, id: PathId, mtu: u16) {
         self.use_mtu(cx, id, mtu);
         cx.tell_if_read(Event::PathMtu { path: id.get(), mtu });
@@ -61,7 +61,7 @@ impl AllLanes<'_> {
         }
     }
 
-    /// Duplicate TSNs of a SACK: something arrived twice.
+    /// Duplicate TSNs of a SACK: chunks that arrived twice.
     pub(crate) fn note_duplicates(
         &mut self,
         cx: &mut Context,
@@ -88,12 +88,12 @@ impl AllLanes<'_> {
         }
     }
 
-    /// ECNE: that packet and so many since the last CWR came marked. The path on which a CWR must leave, if one must.
+    /// ECNE: the packet with `tsn`, and `packets` since the last CWR, came marked. The path on which a CWR must leave, if one must.
     pub(crate) fn on_ecne(&mut self, cx: &mut Context, tsn: Tsn, packets: u32) -> Option<PathId> {
         self.ecn.on_ecne(self.tables, self.coupling, cx, tsn, packets)
     }
 
-    /// The CWR that was asked for.
+    /// Writes the CWR that answers an ECNE.
     pub(crate) fn write_cwr(&mut self, cx: &Context, out: &mut Vec<u8>) {
         self.ecn.write_cwr(cx, out);
     }

@@ -8,7 +8,7 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Of a subflow without a credit of its own.
+    /// The allowance of a subflow without a credit of its own.
     pub(crate) const UNLIMITED: Self = Self { window: u64::MAX };
 
     /// True if there is a limit.

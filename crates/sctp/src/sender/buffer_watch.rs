@@ -11,24 +11,24 @@ pub(super) struct Backpressure {
     pub(super) low: BTreeMap<Option<u16>, Low>,
     /// Streams on which `send` said StreamFull: Writable is owed.
     pub(super) full: BTreeSet<u16>,
-    /// Streams on which `send` said OtherSubflow, and the code point that they had: Writable is owed once nothing of theirs is under way,
-    /// or they have another.
+    /// Streams on which `send` said OtherSubflow, and the code point that they had: Writable is owed once no data of theirs is under way,
+    /// or they have another code point.
     pub(super) busy: BTreeMap<u16, Dscp>,
-    /// Streams of which something has left or was acknowledged since they were looked at last.
+    /// Streams that have had data sent or acknowledged since the last look at them.
     pub(super) touched: Vec<u16>,
-    /// Something rare has happened: all are to be looked at.
+    /// All streams are to be looked at: messages have gone in another way than by leaving.
     pub(super) all_touched: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Low {
     pub(super) threshold: usize,
-    /// More was buffered when it was looked at last.
+    /// The buffered bytes were above the threshold at the last look.
     pub(super) above: bool,
 }
 
 impl Backpressure {
-    /// Something of a stream has left.
+    /// A chunk of a stream has left.
     #[inline]
     pub(super) fn left(&mut self, stream: u16) {
         if self.touched.last() != Some(&stream) {

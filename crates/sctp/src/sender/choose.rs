@@ -45,7 +45,7 @@ impl Sender {
     }
 
     /// The chunk of a subflow that may leave now, with the time at which the subflow's earliest message came (0 for a
-    /// retransmission, which has waited longest); `None` where there is none. The question asked most often, answered
+    /// retransmission, which has waited longest); `None` where there is none. The question asked most often: answered
     /// without building a packet.
     // rfc9260:6.1-13 rfc9260:6.1-17
     #[allow(clippy::inline_always, reason = "asked for every packet of the only subflow; measured")]
@@ -110,7 +110,7 @@ impl Sender {
         let Some(subflow) = self.tables.subflows.get(id).filter(|subflow| !subflow.flushes) else {
             return false;
         };
-        // Payload alone is less than the chunks that it makes: counted message by message only where that decides.
+        // The queued payload is less than the length of its chunks: counted message by message only where that decides.
         let (room, header) = (cx.packet_room(path), cx.env.agreed().header_len());
         let most = subflow.cut_at(cx.env.config().limits.most_payload(room));
         self.tables.has_data_in_flight()

@@ -3,7 +3,7 @@
 //! number in the middle of a message.
 //!
 //! With a window for each subflow, the numbers of the whole message are kept when its first fragment leaves: the others go on
-//! with later numbers, whether the message is held up or not, as long as the peer's buffer has room for all of it. With one window for all, what holds up one holds up all: a
+//! with later numbers, whether the message is held up or not, as long as the peer's buffer has room for all of it. With one window for all, a held-up subflow holds up all: a
 //! message that has begun ends first. I-DATA and SF-DATA number fragments themselves and need neither.
 
 use super::lane::Lane;
@@ -14,18 +14,18 @@ use crate::context::Context;
 use crate::ids::SubflowId;
 use crate::state::State;
 
-/// Numbers that may be out at once while some are kept: a gap block cannot say more than 65,535.
+/// Most numbers in a flight while some are kept: the offset of a gap block is at most 65,535.
 const MOST_NUMBERS: usize = 60_000;
-/// A window of the peer, in bytes, from which on there is room for everybody.
+/// A window of the peer, in bytes, from which on no room is kept for the lost chunks of other subflows.
 const SCARCE: u64 = 1 << 16;
 
 impl Tables {
-    /// True if a subflow, one of several, may send a new chunk as far as the messages of the others go.
+    /// True if a subflow, one of several, may send a new chunk as far as the begun messages of the other subflows allow it.
     #[inline(never)]
     pub(super) fn may_begin_or_go_on(&self, rwnd: u64, cx: &Context, id: SubflowId) -> bool {
         let Some(subflow) = self.subflows.get(id) else { return false };
         if subflow.awaits_fid {
-            return false; // what it took over from another may still be sent again
+            return false; // chunks taken over from another subflow may still be sent again
         }
         let Some(space) = self.spaces.get(subflow.space) else { return false };
         if !cx.env.agreed().encoding().needs_sequence() {
@@ -45,12 +45,12 @@ impl Tables {
         match space.flight.first_reserved() {
             None if !keeps => true,
             None => {
-                // Before the peer has granted our streams for good, nothing may be promised.
+                // Before the peer has granted our streams for good, no numbers may be kept.
                 let granted = cx.env.state() != State::CookieEchoed;
                 granted
                     && (space.flight.is_empty() || space.flight.span() + next.div_ceil(most) < MOST_NUMBERS)
             }
-            // The peer waits for these.
+            // The peer waits for these numbers.
             Some(first) if subflow.reserved.contains(&first) => true,
             Some(_) => {
                 let numbers = if keeps { next.div_ceil(most) } else { 1 };
@@ -58,7 +58,7 @@ impl Tables {
                     return false;
                 }
                 // A peer gives nothing of a message to its user before it is whole. Two halves could fill its buffer for ever:
-                // what the others have begun keeps its room.
+                // the begun messages of other subflows keep their room.
                 let need = if keeps { next } else { next.min(most) };
                 let begun =
                     self.subflows.iter().filter(|(other, s)| *other != id && s.space == subflow.space);
@@ -74,7 +74,7 @@ impl Tables {
     /// none could end.
     // rfc8260:2.2.2-6
     fn may_begin_beside(&self, rwnd: u64, cx: &Context, id: SubflowId, subflow: &Subflow) -> bool {
-        // A wide open window needs no closer look.
+        // In a large window there is room for all messages.
         if rwnd >= self.subflows.len() as u64 * cx.env.config().limits.max_message as u64 {
             return true;
         }
@@ -93,8 +93,8 @@ impl Tables {
 
     /// The encoding has changed, and with it the header of a chunk: "When determining when to fragment, the SCTP implementation
     /// MUST take into account the SCTP packet header as well as the DATA chunk header(s)" (RFC 9260, 6.9). The rest of a
-    /// message that has not left is cut to the new size where fragments number themselves. The numbers that were kept for it are the first that it
-    /// takes, and no longer have to be enough.
+    /// message that has not left is cut to the new size where fragments number themselves. The rest uses up the numbers kept for it first, and
+    /// may use more.
     // rfc9260:6.9-7
     pub(super) fn cut_rests_anew(&mut self, cx: &Context) {
         if cx.env.agreed().encoding().needs_sequence() {
@@ -112,7 +112,7 @@ impl Tables {
         }
     }
 
-    /// Keeps numbers for the rest of the message that a subflow, one of several, has begun, or the numbering as a whole.
+    /// Keeps numbers for the rest of the message that a subflow, one of several, has begun; with one window, the whole numbering.
     // rfc9260:3.3.1-12 rfc9260:6.9-11
     #[inline(never)]
     pub(super) fn keep_contiguous(&mut self, cx: &Context, id: SubflowId) {

@@ -1,4 +1,4 @@
-//! The FIDs under which we send, and what the peer grants them (levels 1 and sf2007).
+//! The FIDs under which we send, and the credit that the peer grants them (levels 1 and sf2007).
 
 use crate::negotiation::agreement::Agreed;
 use crate::negotiation::fids::Fids;

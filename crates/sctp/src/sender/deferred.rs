@@ -8,7 +8,7 @@ use crate::stream::outbound::Queued;
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
     all: bool,
-    /// Sorted.
+    /// Streams that wait, sorted.
     streams: Vec<u16>,
     messages: VecDeque<Queued>,
     bytes: usize,
@@ -16,7 +16,7 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
-    /// For all streams, or some, which are sorted.
+    /// New messages wait for all streams, or for some, which are sorted.
     pub(super) fn of(all: bool, streams: Vec<u16>) -> Self {
         Self { all, streams, ..Self::default() }
     }
@@ -31,7 +31,7 @@ impl Deferred {
         self.all || !self.streams.is_empty()
     }
 
-    /// The messages that wait, to be looked at anew.
+    /// The waiting messages, to be queued again.
     pub(super) fn into_messages(self) -> VecDeque<Queued> {
         self.messages
     }
@@ -40,7 +40,7 @@ impl Deferred {
         self.bytes
     }
 
-    /// Memory of what waits, payload and bookkeeping, bytes.
+    /// Memory of the waiting messages, payload and bookkeeping, bytes.
     pub(super) fn memory(&self) -> usize {
         self.bytes + self.messages.len() * Queued::COST
     }
@@ -61,7 +61,7 @@ impl Deferred {
         self.messages.push_back(message);
     }
 
-    /// Tickets of what waits: for tests.
+    /// Tickets of the waiting messages: for tests.
     pub(super) fn tickets(&self) -> impl Iterator<Item = u32> + '_ {
         self.messages.iter().map(|message| message.ticket).filter(|ticket| *ticket != 0)
     }

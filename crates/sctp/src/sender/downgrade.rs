@@ -5,16 +5,16 @@ use super::tables::Tables;
 use crate::ids::SpaceId;
 
 impl Tables {
-    /// Subflows go on as at level 0, and what was sent under other FIDs and not acknowledged leaves
-    /// again under subflow 0, with new TSNs. A peer that has it already knows an ordered message by its identifier; an
-    /// unordered one may then be delivered twice. The tickets of what gap blocks had acknowledged.
+    /// Subflows go on as at level 0, and unacknowledged chunks that were sent under other FIDs leave
+    /// again under subflow 0, with new TSNs. A peer that has such a chunk already knows an ordered message by its identifier; an
+    /// unordered one may then be delivered twice. Returns the tickets of chunks that gap blocks had acknowledged.
     pub(super) fn fold_spaces(&mut self) -> Vec<u32> {
         let mut acknowledged = Vec::new();
         for space in &mut self.spaces.split_off_first() {
             for mut chunk in space.flight.take_all() {
                 if chunk.state == ChunkState::GapAcked {
                     acknowledged.push(chunk.fragment.ticket);
-                    continue; // it is there
+                    continue; // the peer has the chunk
                 }
                 if chunk.state == ChunkState::Abandoned {
                     // Its message is still to be skipped.

@@ -16,18 +16,18 @@ use crate::context::Context;
 use crate::ids::{Id, LaneId, PathId, SpaceId};
 use crate::negotiation::offer::Extensions;
 
-/// A mark on data that was acknowledged so many numbers ago may still be reported, where less is in flight.
+/// A mark on data acknowledged no more than so many numbers ago may still be reported, where less is in flight.
 const LATE: u64 = 64;
-/// Numbers of a space after whose acknowledgement the peer must have counted packets as they were sent.
+/// Once so many numbers of a space are acknowledged, the peer must have counted packets with the ECN field as sent.
 const ENOUGH: u64 = 100;
 
-/// Explicit congestion notification as the sender knows it, where both sides are capable of it.
+/// State of explicit congestion notification at the sender, where both sides are capable of it.
 #[derive(Debug, Default)]
 pub(super) struct EcnSender {
     state: Option<Box<EcnState>>,
 }
 
-/// So many packets of a lane were marked: up to this number, which left then.
+/// Marked packets of a lane: the last of them, the time at which it left, and their number.
 #[derive(Clone, Copy, Debug)]
 struct Marks {
     seq: u64,
@@ -38,14 +38,14 @@ struct Marks {
 /// Terms agreed on, and the reports that have come.
 #[derive(Debug)]
 struct EcnState {
-    /// The peer counts marks in SF-SACKs: without that nobody would report those on subflows with a space of their
-    /// own.
+    /// The peer counts marks in SF-SACKs: without that, marks on subflows with a space of their own would not be
+    /// reported.
     peer_counts: bool,
     /// Numbers below were sent before the handshake was over, as Not-ECT.
     from: u64,
     /// The last report by ECNE: the chunk, and the number of packets marked since the last CWR.
     heard: Option<(u64, u32)>,
-    /// The TSN that the next CWR answers, and when the last one left.
+    /// The TSN for the next CWR, and the time at which the last CWR left.
     cwr: Tsn,
     cwr_at: Option<Instant>,
     /// Path of the last CWR: the lane may not be known any more when the peer repeats its report.
@@ -68,13 +68,13 @@ impl EcnState {
         }
     }
 
-    /// TSNs begin anew.
+    /// TSNs begin anew: marks are forgotten.
     fn forget_numbers(&mut self) {
         (self.from, self.heard) = (0, None);
         self.lanes.clear();
     }
 
-    /// A lane goes on under other numbers.
+    /// A lane goes on under other numbers: its marks are forgotten.
     fn forget_lane(&mut self, id: LaneId) {
         if let Some(marked) = self.lanes.get_mut(id.row()) {
             *marked = Marked::default();
@@ -103,7 +103,7 @@ impl EcnState {
 }
 
 impl EcnSender {
-    /// Both sides are capable of it from now on, or not.
+    /// Sets whether both sides are capable of ECN.
     pub(super) fn adopt(&mut self, agreed: &Extensions) {
         self.state = agreed.ecn.then(|| Box::new(EcnState::new(agreed)));
     }
@@ -113,19 +113,19 @@ impl EcnSender {
         self.state = None;
     }
 
-    /// True if both sides are capable of it.
+    /// True if both sides are capable of ECN.
     pub(super) fn is_on(&self) -> bool {
         self.state.is_some()
     }
 
-    /// TSNs begin anew.
+    /// TSNs begin anew: marks are forgotten.
     pub(super) fn forget_numbers(&mut self) {
         if let Some(ecn) = &mut self.state {
             ecn.forget_numbers();
         }
     }
 
-    /// A lane goes on under other numbers.
+    /// A lane goes on under other numbers: its marks are forgotten.
     pub(super) fn forget_lane(&mut self, id: LaneId) {
         if let Some(ecn) = &mut self.state {
             ecn.forget_lane(id);
@@ -148,7 +148,7 @@ impl EcnSender {
     }
 
     /// True if a packet that was just written, and that begins with `next`, may be marked: neither retransmissions
-    /// nor window probes may (RFC 3168, 6.1.5, 6.1.6), nor packets whose marks nobody would report.
+    /// nor window probes may (RFC 3168, 6.1.5, 6.1.6), nor packets whose marks the peer would not report.
     pub(crate) fn is_ecn_capable(&self, tables: &Tables, next: &Next) -> bool {
         let new = matches!(next.first, First::New { .. });
         let counted = || self.state.as_ref().is_some_and(|ecn| ecn.peer_counts);
@@ -182,7 +182,7 @@ impl EcnSender {
         let news = if ecn.heard == Some((seq, packets)) { 0 } else { more };
         ecn.heard = Some((seq, packets));
         ecn.cwr = tsn;
-        // No more packets than there are numbers, whatever the peer says.
+        // A report cannot cover more packets than there are numbers.
         let window = (next - first).max(LATE);
         let news = u32::try_from((seq - last + 1).min(window)).unwrap_or(u32::MAX).min(news);
         let recent = seq + window >= first;
@@ -193,7 +193,7 @@ impl EcnSender {
             }
             _ => false,
         };
-        // A CWR may be lost: while ECNE is repeated for longer than the first can have taken it is, too.
+        // A CWR may be lost: while ECNE is repeated for longer than the first CWR can have taken, another one is sent.
         let srtt = tables.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or_default();
         let cwr_at = self.state.as_ref().and_then(|ecn| ecn.cwr_at);
         let leaves = reduced || cwr_at.is_none_or(|at| cx.env.now() > at + srtt + srtt / 4);
@@ -204,7 +204,7 @@ impl EcnSender {
         leaves.then_some(ecn.cwr_path.unwrap_or(cx.paths.for_control()))
     }
 
-    /// The CWR that was asked for: "the TSN number that was sent in the ECNE chunk" (RFC 4960, appendix A).
+    /// Writes the CWR: "the TSN number that was sent in the ECNE chunk" (RFC 4960, appendix A).
     pub(crate) fn write_cwr(&mut self, cx: &Context, out: &mut Vec<u8>) {
         let Some(ecn) = &mut self.state else { return };
         Cwr { tsn: ecn.cwr, rest: &[] }.emit(out);
@@ -228,7 +228,7 @@ impl EcnSender {
         let EcnCounters { ect0, ect1, ce } = counters;
         let unchanged = if cx.env.ect() == Ecn::Ect1 { ect1 } else { ect0 };
         if first >= ENOUGH && unchanged == 0 && ce == 0 {
-            // Somebody on the way clears the field, or changes it.
+            // A router on the path clears the field, or changes it.
             if let Some(path) = cx.paths.get_mut(lane.path()) {
                 path.refuse_ect();
             }
@@ -241,7 +241,7 @@ impl EcnSender {
         let Some(marked) = self.state.as_mut().and_then(|ecn| ecn.of_mut(id)) else { return };
         (marked.counted_to, marked.counter) = last.unwrap_or_default();
         let more = ce.wrapping_sub(marked.counter);
-        // Half of the numbers ahead: an SF-SACK of before.
+        // Half of the numbers ahead: a late SF-SACK.
         if more == 0 || more > u32::MAX / 2 {
             return;
         }

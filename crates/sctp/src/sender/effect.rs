@@ -5,11 +5,11 @@ use anabranch_base::Instant;
 use super::coupling::Lost;
 use super::flight::{Counted, SentChunk};
 
-/// The result of a reaction on a lane, which has changed nothing beside the lane and its space: the rest is still to be told.
+/// The result of a reaction on a lane, which has changed only the lane and its space: the caller passes it on to other owners.
 #[derive(Debug, Default)]
 #[must_use]
 pub(super) struct Effect {
-    /// Bytes that the peer's window is given back: they are to leave again, and are charged again when they leave.
+    /// Bytes given back to the peer's window: their chunks are to leave again, and are charged again when they leave.
     pub(super) freed: Option<u64>,
     /// Chunks were found lost: the loss, for which other lanes may have to shrink with this one, and the first chunk.
     pub(super) lost: Option<(Lost, u64)>,
@@ -20,7 +20,7 @@ pub(super) struct Effect {
 }
 
 impl Effect {
-    /// Only chunks that have left the flight.
+    /// The effect where chunks have only left the flight.
     pub(super) fn freed(bytes: u64) -> Self {
         Self { freed: Some(bytes), ..Self::default() }
     }
@@ -29,21 +29,21 @@ impl Effect {
 /// Chunks that were found lost together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewlyLost {
-    /// The counts by which the flight becomes less.
+    /// The counts to subtract from the flight.
     pub(super) all: Counted,
     /// The first and the last of them.
     pub(super) earliest: u64,
     pub(super) highest: u64,
     /// Bytes of the flight that were acknowledged by the SACK which showed the loss; `None` where time has shown it.
     pub(super) newly: Option<u64>,
-    /// Bytes of those that had been acknowledged and taken back before.
+    /// Bytes among `newly` that had been acknowledged and taken back before.
     pub(super) again: u32,
-    /// Time at which the latest of them left that had left before.
+    /// Time at which the last retransmission among them left.
     pub(super) resent_at: Option<Instant>,
 }
 
 impl NewlyLost {
-    /// One chunk; what leaves the flight with it is still to be added.
+    /// One lost chunk. Its counts are 0 until `note` adds them, and stay so where the chunk has left the flight already.
     pub(super) fn only(seq: u64) -> Self {
         Self { all: Counted::default(), earliest: seq, highest: seq, newly: None, again: 0, resent_at: None }
     }

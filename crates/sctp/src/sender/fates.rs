@@ -1,4 +1,4 @@
-//! Fates of messages with options: with a SACK, after a timer, at the end of a lifetime, and as the user asks.
+//! Fates of messages with options: after a SACK or a timer, at the end of a lifetime, and at the request of the user.
 
 use anabranch_wire::PacketBuilder;
 
@@ -13,7 +13,7 @@ use crate::message::Message;
 use crate::options::Reliability;
 
 impl Messages<'_> {
-    /// Tells the user once that nothing is left to send, where it wants to know.
+    /// Tells the user once that nothing is left to send, if it wants that event.
     pub(super) fn tell_if_dry(&mut self, cx: &mut Context) {
         if self.special.is_any() && self.is_dry() {
             if let Some(special) = self.special.get_mut() {
@@ -22,7 +22,7 @@ impl Messages<'_> {
         }
     }
 
-    /// No user data waits, to be sent or to be acknowledged. A message that was given up does not count.
+    /// True if no user data waits to be sent or to be acknowledged. A message that was given up does not count.
     fn is_dry(&self) -> bool {
         let given_up = |space: &SendSpace| space.flight.abandoned() == space.flight.span();
         self.tables.spaces.rows().iter().all(given_up)
@@ -30,7 +30,7 @@ impl Messages<'_> {
             && self.buffer.deferred_bytes() == 0
     }
 
-    /// Turns the event on or off that nothing is left to send: "If the subscriber ... there is no data in flight, the
+    /// Turns the event on or off that tells that nothing is left to send: "If the subscriber ... there is no data in flight, the
     /// event is generated at once" (RFC 6458, 6.1.9, in other words).
     pub(crate) fn tell_when_dry(&mut self, cx: &mut Context, on: bool) {
         if self.special.tell_when_dry(on) {
@@ -68,7 +68,7 @@ impl Messages<'_> {
         Some((special, queues))
     }
 
-    /// Gives up what has outlived its lifetime, but for what is only in flight.
+    /// Gives up messages that have outlived their lifetime, except those that are only in flight.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_lifetimes(&mut self, cx: &mut Context) {
@@ -89,7 +89,7 @@ impl Messages<'_> {
     /// Chunks may have been marked for retransmission, for whatever reason: messages that must not be sent again are given up. Every function that marks
     /// chunks ends here, if not through a timer or with a SACK ([`Messages::review_after_sack`]).
     pub(crate) fn after_marking(&mut self, cx: &mut Context) {
-        // Before the INIT ACK nobody knows whether the peer skips anything, and nothing leaves.
+        // Before the INIT ACK it is not known whether the peer supports FORWARD-TSN, and nothing leaves.
         if cx.env.state().is_before_init_ack() {
             return;
         }
@@ -99,13 +99,13 @@ impl Messages<'_> {
         }
     }
 
-    /// A SACK for a space was read, and windows have come down for what it shows to be lost of what was given up.
+    /// A SACK for a space was read, and windows were reduced for abandoned chunks that it shows to be lost.
     pub(super) fn review_after_sack(&mut self, cx: &mut Context, at: SpaceId) {
         if let Some((special, mut queues)) = self.special_and_queues() {
             special.review_losses(&mut queues, cx);
             special.review_overdue(&mut queues, cx);
             if special.reliability.passes_abandoned() {
-                // The peer has answered, if not to data.
+                // The peer has answered, though not to data that it has received.
                 for lane in queues.tables.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
                     lane.heard();
                 }
@@ -115,7 +115,7 @@ impl Messages<'_> {
         self.tell_if_dry(cx);
     }
 
-    /// After a timer.
+    /// Reviews messages after a timer has expired.
     // rfc3758:3.5-14
     pub(super) fn review_timer(&mut self, cx: &mut Context, timer: SenderTimer) {
         let Some((special, mut queues)) = self.special_and_queues() else { return };
@@ -138,7 +138,7 @@ impl Messages<'_> {
         }
     }
 
-    /// Writes what is due on a path, as much as fits. False when something is left for the next packet.
+    /// Writes the FORWARD-TSNs that are due on a path, as many as fit. False when some are left for the next packet.
     #[cold]
     #[inline(never)]
     pub(crate) fn write_forwards(
@@ -152,7 +152,7 @@ impl Messages<'_> {
         special.reliability.write_forwards(self.tables, bounds, cx, packet, limit, path)
     }
 
-    /// The peer has answered the request to reset streams of ours; they (all, if none is listed) count from 0 if it has performed it.
+    /// The peer has answered the request to reset streams of ours; if performed, they (all, if none is listed) count from 0.
     pub(crate) fn reset_is_answered(&mut self, cx: &Context, streams: &[u16], performed: bool) {
         if performed {
             self.numbering.begin_anew(streams);
@@ -166,7 +166,7 @@ impl Messages<'_> {
     /// Checks the options of a message, before anything has changed; returns the reliability that it is to have.
     ///
     /// # Errors
-    /// When it cannot have what it asks for.
+    /// When the message's options cannot be met.
     pub(crate) fn check_options(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
         self.special.check_options(cx, message)
     }

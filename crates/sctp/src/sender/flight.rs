@@ -1,7 +1,7 @@
-//! Chunks that a subflow has sent and that are not acknowledged for good.
+//! Chunks that a subflow has sent and that are not acknowledged cumulatively.
 //!
 //! A ring of chunks, indexed by sequence number, and the set of those that gap blocks have acknowledged. Reading a
-//! SACK costs what is new in it plus the number of its blocks; nothing ever scans the window.
+//! SACK costs its newly acknowledged chunks plus the number of its blocks; nothing ever scans the window.
 
 mod acknowledge;
 mod chunk;
@@ -24,7 +24,7 @@ pub(crate) use outcome::{AckOutcome, BogusSack, LaneAck, NotThere};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GapList<I> {
     pub(crate) blocks: I,
-    /// There may be others: what these do not name keeps its state. Otherwise it counts as not received (RFC 9260, 6.2.1).
+    /// A selection of the gap blocks: other chunks keep their state. Otherwise they count as not received (RFC 9260, 6.2.1).
     pub(crate) selected: bool,
 }
 
@@ -102,7 +102,7 @@ impl Flight {
         self.chunks.is_empty()
     }
 
-    /// True if it holds anything of these streams; of any, where none is listed. It looks at every chunk: for rare
+    /// True if it holds a chunk of these streams; of any stream, where none is listed. It looks at every chunk: for rare
     /// events only.
     pub(crate) fn carries(&self, streams: &[u16]) -> bool {
         self.chunks.iter().any(|chunk| streams.is_empty() || streams.contains(&chunk.fragment.stream))
@@ -135,7 +135,7 @@ impl Flight {
         self.chunks.get_mut(usize::try_from(seq.checked_sub(self.first)?).ok()?)
     }
 
-    /// The unacknowledged chunks of a lane, ascending. It looks at everything: for rare events only.
+    /// The unacknowledged chunks of a lane, ascending. It looks at every chunk: for rare events only.
     pub(crate) fn of_lane(&self, lane: LaneId) -> impl Iterator<Item = u64> + '_ {
         self.note_read(self.chunks.len());
         let mine = move |chunk: &SentChunk| {
@@ -149,7 +149,7 @@ impl Flight {
         self.bytes
     }
 
-    /// User data of a stream that is not acknowledged cumulatively, bytes: counted once it was asked for.
+    /// User data of a stream that is not acknowledged cumulatively, bytes, where it is counted by stream.
     pub(crate) fn bytes_of(&self, stream: u16) -> u64 {
         match &self.by_stream {
             Some(by_stream) => by_stream.bytes.get(&stream).copied().unwrap_or(0),
@@ -174,14 +174,14 @@ impl Flight {
         true
     }
 
-    /// Streams of which something was acknowledged since this was asked last.
+    /// Streams of which something was acknowledged since the last call.
     pub(crate) fn take_fallen(&mut self, fallen: &mut Vec<u16>) {
         if let Some(by_stream) = &mut self.by_stream {
             fallen.append(&mut by_stream.fallen);
         }
     }
 
-    /// Everything, in order, to send it elsewhere. The numbers given so far stay given.
+    /// Takes out all chunks, in order, to send them elsewhere. The numbers given so far stay given.
     pub(crate) fn take_all(&mut self) -> VecDeque<SentChunk> {
         self.first = self.next();
         self.gap_acked = RangeSet::default();
@@ -199,7 +199,7 @@ impl Flight {
         self.chunks.len()
     }
 
-    /// Of these, those under which something was sent, or given up.
+    /// Numbers from the cumulative point on under which a chunk was sent, or given up.
     pub(crate) fn sent(&self) -> usize {
         self.chunks.len() - self.reserved.len()
     }
@@ -246,7 +246,7 @@ impl Flight {
         if let Some(by_stream) = &mut self.by_stream {
             by_stream.remove(&chunk.fragment);
         }
-        // No user needs its PPID any more: the field keeps the bytes with which the chunk may still be credited, none
+        // The PPID is not needed any more: its field keeps the bytes with which the chunk may still be credited, none
         // if a gap block has brought them.
         let credit = if chunk.state == ChunkState::GapAcked { 0 } else { chunk.size() };
         chunk.fragment.ppid = credit as u32;
@@ -264,8 +264,8 @@ impl Flight {
         }
     }
 
-    /// True if a chunk that was given up has arrived, now that all before `next_expected` counts as received: the
-    /// peer has not got as far as a FORWARD-TSN that lets it skip the chunk.
+    /// True if a chunk that was given up has arrived, now that all before `next_expected` counts as received: no
+    /// FORWARD-TSN up to that point lets the peer skip the chunk.
     fn has_arrived(&self, seq: u64, next_expected: u64) -> bool {
         let (before, last) = self.forwarded;
         let reached = [last, before].into_iter().find(|point| next_expected >= *point);
@@ -285,7 +285,7 @@ impl Flight {
         }
     }
 
-    /// A number for what was given up, behind all others.
+    /// Adds an abandoned chunk under a new number, behind all others.
     #[cold]
     pub(crate) fn push_abandoned(&mut self, end: SentChunk) {
         self.abandoned += 1;
@@ -328,14 +328,14 @@ impl Flight {
         self.chunks.iter()
     }
 
-    /// Every chunk with its sequence number. For the rare events only: a timeout looks at all of a lane.
+    /// Every chunk with its sequence number. For rare events only: a timeout looks at all chunks of a lane.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut SentChunk)> {
         self.note_read(self.chunks.len());
         let first = self.first;
         self.chunks.iter_mut().enumerate().map(move |(i, c)| (first + i as u64, c))
     }
 
-    /// True if a gap block has a number: of the last SACK, or where SACKs are selections of an earlier one.
+    /// True if a gap block acknowledges a number: one of the last SACK, or where SACKs are selections of an earlier one.
     pub(crate) fn is_gap_acked(&self, seq: u64) -> bool {
         self.gap_acked.contains(seq)
     }

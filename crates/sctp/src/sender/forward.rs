@@ -1,5 +1,5 @@
-//! FORWARD-TSN: what the peer need not wait for (RFC 3758, 3.5). "Advanced.Peer.Ack.Point" is the last of the numbers given up that
-//! follow the cumulative point without a gap: it is found when it is needed.
+//! FORWARD-TSN: numbers that the peer need not wait for (RFC 3758, 3.5). "Advanced.Peer.Ack.Point" is the last of the numbers given up that
+//! follow the cumulative point without a gap: it is computed where it is used.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ struct Skip {
     ssn: Ssn,
 }
 
-/// The earliest message of a stream that is not given up: where it is, and the earliest in all other spaces.
+/// The earliest message of a stream that is not given up: its space, and the earliest such message in all other spaces.
 struct Earliest {
     mid: Mid,
     at: SpaceId,
@@ -53,7 +53,7 @@ impl Earliest {
         }
     }
 
-    /// The earliest in another space than `at`.
+    /// The earliest such message in another space than `at`.
     fn beside(&self, at: SpaceId) -> Option<Mid> {
         if self.at == at { self.elsewhere } else { Some(self.mid) }
     }
@@ -63,7 +63,7 @@ fn earlier(a: Mid, b: Mid) -> Mid {
     if b.signed_distance_from(a) < 0 { b } else { a }
 }
 
-/// By stream and order; empty where it does not matter.
+/// By stream and order; empty where no stream has messages in several spaces, or nothing is given up.
 type Kept = BTreeMap<(u16, bool), Earliest>;
 
 impl PartialReliability {
@@ -95,7 +95,7 @@ impl PartialReliability {
     ) {
         let point = advanced_point(tables, bounds, at, kept);
         let Some(space) = tables.spaces.get(at) else { return };
-        // The T3-rtx that has it sent again (C5) runs on the lane of the chunk.
+        // T3-rtx, which sends the FORWARD-TSN again (C5), runs on the lane of the chunk.
         let lane = space.flight.get(space.flight.first()).and_then(|chunk| tables.lanes.get(chunk.lane));
         let path = lane.map_or(cx.paths.for_control(), Lane::path);
         let mut forward = self.forward(at);
@@ -105,14 +105,14 @@ impl PartialReliability {
         }
         let srtt = tables.lanes.first().and_then(|lane| lane.srtt(cx)).unwrap_or(MOST_DELAY);
         let waited = forward.told_at.is_none_or(|told| cx.env.now() - told >= srtt.min(MOST_DELAY));
-        // One that says more than the last leaves at once; the same again, when the peer has had time to answer.
+        // A FORWARD-TSN with a new point leaves at once; the same one again when the peer has had time to answer.
         forward.due |= point > forward.told || waited || timeout;
         forward.path = Some(path);
         self.set_forward(at, forward);
         tables.keep_t3(cx, at);
     }
 
-    /// Writes what is due on a path, as much as fits. False when something is left for the next packet.
+    /// Writes the FORWARD-TSNs that are due on a path, as many as fit. False when some are left for the next packet.
     // rfc3758:3.5-9 rfc3758:3.5-10 rfc3758:3.5-11 rfc3758:3.5-12 rfc8260:2.3.1-1 rfc8260:2.3.1-4 rfc8260:2.3.1-5
     #[cold]
     #[inline(never)]
@@ -140,7 +140,7 @@ impl PartialReliability {
             let length = packet.buffer().len();
             let told = write_forward(tables, bounds, cx, packet.buffer(), at, &kept, room);
             if told.is_some_and(|point| point < forward.told) && !alone {
-                // Beside other chunks it would say less than the last one did: the next packet has room for more.
+                // Beside other chunks it would name fewer numbers than the last one did: the next packet has room for more.
                 packet.buffer().truncate(length);
                 return false;
             }
@@ -160,7 +160,7 @@ impl PartialReliability {
     }
 }
 
-/// Messages that are not given up, where they may keep another space from being skipped.
+/// Messages that are not given up and may keep another space from being skipped.
 fn earliest_kept(tables: &Tables) -> Kept {
     let mut all = Kept::new();
     let given_up = |chunk: &SentChunk| chunk.state == ChunkState::Abandoned;
@@ -168,7 +168,7 @@ fn earliest_kept(tables: &Tables) -> Kept {
     if !tables.has_several_spaces() || !tables.spaces.rows().iter().any(skips) {
         return all;
     }
-    // Each chunk is looked at once, for all spaces: a peer can make us ask with every SACK.
+    // Each chunk is looked at once, for all spaces: a peer can cause this look with every SACK.
     for (at, space) in tables.spaces.iter() {
         for chunk in space.flight.iter().filter(|chunk| !given_up(chunk)) {
             let (fragment, mid) = (&chunk.fragment, chunk.fragment.mid);
@@ -181,7 +181,7 @@ fn earliest_kept(tables: &Tables) -> Kept {
 }
 
 /// One past the number to which a space may be skipped. A stream that has moved to another subflow may have earlier messages in
-/// another space: the peer would take them for skipped, too, and must not be moved past what is not given up.
+/// another space: the peer would take them for skipped, too, and must not be moved past messages that are not given up.
 fn advanced_point(tables: &Tables, bounds: Option<&ResetBounds>, at: SpaceId, kept: &Kept) -> u64 {
     let Some(space) = tables.spaces.get(at) else { return 0 };
     let (first, end) = (space.flight.first(), space.flight.abandoned_to().min(forward_bound(bounds, at)));
@@ -197,7 +197,7 @@ fn advanced_point(tables: &Tables, bounds: Option<&ResetBounds>, at: SpaceId, ke
     (first..end).find(waits).unwrap_or(end)
 }
 
-/// Writes one for a space; one past the number that it names. "If the total size of the FORWARD TSN does NOT fit in a single
+/// Writes a FORWARD-TSN for a space; returns one past its last number. "If the total size of the FORWARD TSN does NOT fit in a single
 /// MTU, then the sender of the FORWARD TSN SHOULD lower the Advanced.Peer.Ack.Point to the last TSN that will fit" (RFC 3758, 3.5, C4).
 // rfc3758:3.1-3
 fn write_forward(
@@ -218,7 +218,7 @@ fn write_forward(
         Framing::Sf2007 { .. } => return None,
     };
     let most = room.checked_sub(header)? / entry;
-    // "Each stream SHOULD only be reported once" (RFC 3758, 3.5, C4), with the last message of it; in the order in which they were
+    // "Each stream SHOULD only be reported once" (RFC 3758, 3.5, C4), with its last skipped message; in the order in which they were
     // given up.
     let mut places = BTreeMap::new();
     let mut skipped: Vec<Skip> = Vec::new();
@@ -226,7 +226,7 @@ fn write_forward(
     let mut point = first;
     for seq in first..advanced_point(tables, bounds, at, kept) {
         let Some(fragment) = space.flight.get(seq).map(|chunk| &chunk.fragment) else { break };
-        // DATA has no number for what is unordered.
+        // DATA has no number for unordered messages.
         let has_number = framing != Framing::Data || !fragment.unordered;
         if has_number && !is_of_before_reset(bounds, at, seq, fragment.stream) {
             let skip = Skip {

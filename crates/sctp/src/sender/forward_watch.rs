@@ -12,8 +12,8 @@ use crate::ids::SpaceId;
 #[cfg(any(debug_assertions, feature = "watched"))]
 use crate::properties::{self, ForwardSight};
 
-/// A FORWARD-TSN for a space was written. It names all numbers below `point`; the last one named those below `before`. `alone`:
-/// nothing else is in its packet, which had no more room.
+/// A FORWARD-TSN for a space was written. It names all numbers below `point`; the last FORWARD-TSN named those below `before`. `alone`:
+/// its packet has no other chunk, and had no more room.
 #[inline]
 pub(super) fn watch_forward(
     tables: &Tables,
@@ -35,7 +35,7 @@ pub(super) fn watch_forward(
     let _ = (tables, bounds, encoding, at, before, point, alone);
 }
 
-/// True if a chunk, or another one of its message, is not given up; or an earlier message of its stream in another
+/// True if a chunk, or another chunk of its message, is not given up; or an earlier message of its stream in another
 /// space.
 #[cfg(any(debug_assertions, feature = "watched"))]
 fn is_kept(
@@ -51,7 +51,7 @@ fn is_kept(
         return true;
     }
     let fragment = &chunk.fragment;
-    // DATA has no number for what is unordered, and streams that were reset count from 0 again.
+    // DATA has no number for unordered messages, and streams that were reset count from 0 again.
     let numbered = !fragment.unordered || encoding.identifies_messages();
     if !numbered || is_of_before_reset(bounds, at, seq, fragment.stream) {
         return false;
@@ -59,7 +59,7 @@ fn is_kept(
     let waits_for_it = |here: bool, other: &SentChunk| {
         let of = &other.fragment;
         let ahead = of.mid.signed_distance_from(fragment.mid);
-        // A number that is kept has no fragment yet.
+        // A reserved number has no fragment yet.
         !matches!(other.state, ChunkState::Abandoned | ChunkState::Reserved)
             && (of.stream, of.unordered) == (fragment.stream, fragment.unordered)
             && if here { ahead == 0 } else { ahead <= 0 }

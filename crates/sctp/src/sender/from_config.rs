@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::ids::{LaneId, SubflowId};
 
 impl SubflowChanges<'_> {
-    /// Makes the subflows that the configuration asks for, or the one of RFC 9260.
+    /// Opens the subflows that the configuration asks for, or one subflow as in RFC 9260.
     pub(super) fn open_subflows(&mut self, cx: &mut Context) {
         let config = Arc::clone(cx.env.config());
         if config.subflows.open.is_empty() {
@@ -21,13 +21,13 @@ impl SubflowChanges<'_> {
         self.stream_map.begin(&config, self.tables.subflows.len());
     }
 
-    /// A subflow in a free place, with a lane unless all share one.
+    /// Places a subflow in a free row, with a lane unless all share one.
     pub(super) fn place_subflow(&mut self, cx: &mut Context, spec: &SubflowSpec) -> SubflowId {
         let (id, lane) = self.tables.place_subflow(cx, spec);
         self.tables.keep_arrivals(self.scheduler.wants_arrivals());
         self.coupling.renew(lane);
         self.coupling.set_phi(self.tables, cx);
-        // A message that was leaving all by itself has company now.
+        // A message that was begun by a single subflow now shares the numbering with another subflow.
         for begun in self.tables.subflows.ids() {
             self.tables.keep_contiguous(cx, begun);
         }
@@ -66,7 +66,7 @@ impl SubflowChanges<'_> {
         }
     }
 
-    /// Begins a lane anew, but for its round-trip estimate and what it has sent.
+    /// Begins a lane anew, except for its round-trip estimate, its space and its record of sent chunks.
     pub(super) fn renew_lane(&mut self, cx: &mut Context, id: LaneId, peer_rwnd: u32) {
         self.tables.renew_lane(cx, id, peer_rwnd);
         self.coupling.renew(id);

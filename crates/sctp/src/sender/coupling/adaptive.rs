@@ -24,7 +24,7 @@ const INTERVAL: Duration = Duration::from_millis(350);
 const LIFE: Duration = Duration::from_secs(300);
 /// A queue is standing when the shortest delay of a round trip is above this share of the longest.
 const STANDING: f64 = 0.25;
-/// And when so many packets of each flow wait in it.
+/// A queue is standing only when at least so many packets of each flow wait in it.
 const LEAST_BACKLOG: f64 = 1.0;
 /// Packets that left within this and a part of a round trip left at about the same time.
 const SAME_TIME: Duration = Duration::from_millis(4);
@@ -32,7 +32,7 @@ const SAME_ROUND_TRIP: u64 = 8;
 /// A SACK for one packet that is so much later than the one before has waited for a second packet, ns: the shortest timers of such waits have
 /// 40 ms, that of the standard 200 ms (RFC 9260, 6.2).
 const WAITED: f64 = 20e6;
-/// So many packets of ours in a queue are more than what hosts take now and then.
+/// More packets of ours in a queue than delays in hosts explain.
 const SOME_BACKLOG: f64 = 2.0;
 
 /// The class of a lane, and the lane's last delay above the shortest of the class, ns.
@@ -42,13 +42,13 @@ type Member = (usize, Option<i64>);
 pub(super) struct Adaptive {
     classes: Vec<Class>,
     lanes: Vec<Option<Member>>,
-    /// Of the classes i < j, at j (j - 1) / 2 + i.
+    /// The pair of classes i < j is at j (j - 1) / 2 + i.
     pairs: Vec<Pair>,
     next_interval: Option<Instant>,
     holding: Holding,
-    /// The first of the classes that are one flow with a class.
+    /// For each class, the first of the classes that are one flow with it.
     leaders: Vec<usize>,
-    /// The window that one flow would begin with; nothing where lanes do not act as one.
+    /// The controller that one flow begins with; `None` where lanes do not act as one.
     beginning: Option<Controller>,
 }
 
@@ -59,7 +59,7 @@ struct Class {
     dscp: Dscp,
     round_trip: Least,
     one_way: Least,
-    /// Its last delay.
+    /// The last delay of the class.
     latest: Option<Latest>,
     delays: Delays,
     next_delay: Option<Instant>,
@@ -70,10 +70,10 @@ struct Class {
     /// When the bottleneck was seen full last.
     last_full: Option<Instant>,
     standing: bool,
-    /// The window of its lanes, where they act as one flow or a few, and as how many.
+    /// The window of its lanes, where they act as one flow or a few.
     one: Option<OneFlow>,
     trial: Trial,
-    /// It was a part of another class's flow until now.
+    /// The class was a part of another class's flow until now.
     begins_anew: bool,
 }
 
@@ -82,13 +82,13 @@ struct Class {
 struct Latest {
     sent_at: Instant,
     heard_at: Instant,
-    /// Above the shortest, ns.
+    /// Delay above the shortest, ns.
     above: f64,
-    /// Above that of the packet before, which left at about the same time, ns.
+    /// Change of the delay from the packet before, which left at about the same time, ns.
     moved: Option<f64>,
 }
 
-/// The shortest delay of the last minutes.
+/// The shortest delay of the last minutes, in two periods.
 #[derive(Debug, Default)]
 struct Least {
     before: Option<i64>,
@@ -116,7 +116,7 @@ struct Round {
     began: Instant,
     ends: Option<Instant>,
     least: Option<i64>,
-    /// Acknowledged since it began, bytes.
+    /// Bytes acknowledged since the round trip began.
     acked: u64,
 }
 
@@ -150,14 +150,14 @@ impl Crowd {
         crowd
     }
 
-    /// They have so many packets together: one flow. 0 where each has its own.
+    /// The lanes act as one flow with a window of so many packets; 0 where each has its own.
     fn with(self, packets: u64) -> Self {
         if packets == 0 { self } else { Self { lanes: 1.0, packets: packets as f64, ..self } }
     }
 }
 
 impl Adaptive {
-    /// `beginning` is the controller of the one flow that lanes make while they act as one; without it what they do is in their Phi.
+    /// `beginning` is the controller of the one flow that lanes make while they act as one; without it only Phi couples them.
     pub(super) fn new(beginning: Option<Controller>) -> Self {
         Self { beginning, ..Self::default() }
     }
@@ -247,7 +247,7 @@ impl Adaptive {
         if let Some(Some((_, last))) = self.lanes.get_mut(lane) {
             *last = Some(above);
         }
-        // The lane that leads tries for all.
+        // Only the leading class runs the trial.
         let (Some(seen), true) = (seen, self.leader(index) == index) else { return };
         let Some(class) = self.classes.get_mut(index) else { return };
         let (change, Some(one)) = (class.trial.on_round(&seen), &mut class.one) else { return };
@@ -262,7 +262,7 @@ impl Adaptive {
         }
     }
 
-    /// A delay of a class beside those of others.
+    /// Compares a delay of a class with those of other classes.
     fn compare(&mut self, index: usize, latest: Latest, srtt: Duration, may_have_waited: bool) {
         let near = |other: &Latest| {
             let (a, b) = (latest.sent_at, other.sent_at);
@@ -276,11 +276,11 @@ impl Adaptive {
         }
         class.latest = Some(Latest { moved, ..latest });
         let (Some(own), Some(moved)) = (before, moved) else { return };
-        // Bursts of slow start are longer than what tells queues apart, and are remembered for long.
+        // Bursts of slow start would make one queue look like two for long: compare only after the first loss of a class.
         let started = class.last_loss.is_some();
         for other in (0..self.classes.len()).filter(|other| *other != index) {
-            // All chunks that one SACK speaks of have come back at one time, whatever the queues are. And each delay is compared once: the
-            // queue may be another when the class has been silent.
+            // Chunks acknowledged by one SACK have come back at one time, whatever the queues are. And each delay is compared once: the
+            // queue may have changed when the class has been silent.
             let between = own.heard_at..latest.heard_at;
             let theirs = self.classes.get(other).filter(|class| started || class.last_loss.is_some());
             let theirs = theirs.and_then(|class| class.latest);
@@ -334,7 +334,7 @@ impl Adaptive {
         self.lanes.iter().zip(views).filter(move |(lane, _)| mine(lane)).map(|(_, view)| view)
     }
 
-    /// The first of the open lanes in the one flow of a lane.
+    /// The first of the open lanes in the one flow that a lane is a part of.
     pub(super) fn first_of(&self, lane: usize, views: &[LaneView]) -> usize {
         let Some(leader) = self.class(lane).map(|class| self.leader(class)) else { return lane };
         let mine = |other: usize| self.class(other).is_some_and(|class| self.leader(class) == leader);
@@ -348,12 +348,12 @@ impl Adaptive {
         self.lanes.iter().zip(views).filter(|(lane, _)| mine(lane)).map(|(_, view)| view.flight).sum()
     }
 
-    /// Bytes that they have in flight.
+    /// Bytes that the one flow of a class has in flight.
     fn flight(&self, class: usize, views: &[LaneView]) -> u64 {
         self.mine(class, views).map(|view| view.flight).sum()
     }
 
-    /// Bytes that they may have in flight.
+    /// Bytes that the one flow of a class may have in flight.
     fn window(&self, class: usize) -> u64 {
         self.classes.get(self.leader(class)).map_or(0, Class::window)
     }
@@ -420,7 +420,7 @@ impl Adaptive {
         }
         let Some(class) = self.classes.get_mut(index) else { return false };
         let (Some(delay), true) = (last, lost.cut) else { return false };
-        // Lanes that lose at the same overflow are one event.
+        // Losses of several lanes at the same overflow are one event.
         if class.last_loss.is_some_and(|at| now - at < srtt) {
             return false;
         }
@@ -441,7 +441,7 @@ impl Adaptive {
         overflows && class.one.is_none()
     }
 
-    /// Every interval: who shares a bottleneck, and what has become too old.
+    /// Every interval: finds the classes that share a bottleneck, and forgets full queues that were seen too long ago.
     pub(super) fn review(&mut self, now: Instant, views: &[LaneView], pmdcs: u64) {
         if self.next_interval.is_some_and(|at| now < at) {
             return;
@@ -519,12 +519,12 @@ impl Class {
         }
     }
 
-    /// Of the one flow that its lanes make, bytes.
+    /// The window of the one flow that the class leads, bytes.
     fn window(&self) -> u64 {
         self.one.as_ref().map_or(0, OneFlow::window)
     }
 
-    /// Takes a delay in; gives what it is above the shortest, ns, and at the end of a round trip what was seen in it.
+    /// Takes a delay in; returns the excess over the shortest, ns, and at the end of a round trip the measurements of it.
     fn delay(&mut self, now: Instant, delay: Delay, srtt: Duration, crowd: &Crowd) -> (i64, Option<Seen>) {
         let above = match delay {
             Delay::RoundTrip(ns) => ns - self.round_trip.with(now, ns),
@@ -543,7 +543,7 @@ impl Class {
         round.ends = Some(now + srtt);
         let took = (now - std::mem::replace(&mut round.began, now)).as_secs_f64();
         let acked = std::mem::take(&mut round.acked) as f64;
-        // Our own part of the queue, as Vegas reckons it.
+        // Our own part of the queue, as TCP Vegas estimates it.
         let share = least as f64 / srtt.as_nanos().max(1) as f64;
         let longest = self.delays.longest() as f64 / srtt.as_nanos().max(1) as f64;
         self.standing = least as f64 > STANDING * self.delays.longest() as f64

@@ -2,7 +2,7 @@
 //! capacity that it leaves. Where they wait in one queue that changes the delay of none of them; where each has its
 //! own queue, one becomes shorter and the other longer.
 //!
-//! Watching alone is enough in most cases. docs/explanation/couplings.md says in how many, and in how many with this.
+//! Passive comparison is enough in most cases: docs/explanation/couplings.md has the rates with and without this test.
 
 use anabranch_base::{Duration, Instant};
 
@@ -10,13 +10,13 @@ use anabranch_base::{Duration, Instant};
 const HELD: f64 = 0.75;
 /// Fewer packets in flight cannot be held.
 const LEAST: u64 = 4;
-/// Round trips before the first holding, and between two; in which is looked at what is in flight; and of the holding.
+/// Round trips before the first holding, between two holdings, of the measurement of the flight, and of the holding.
 const FIRST: u64 = 16;
 const BETWEEN: u64 = 9;
 const LOOK: u64 = 1;
 const HOLD: u64 = 2;
 
-/// One class after the other is held.
+/// The class that is held, in turn, and the stage of the test.
 #[derive(Debug, Default)]
 pub(super) struct Holding {
     class: usize,
@@ -28,9 +28,9 @@ pub(super) struct Holding {
 enum Stage {
     #[default]
     Rest,
-    /// Bytes in flight of the class: the sum of all samples, and their number.
+    /// Bytes in flight of the class: the sum of all samples, and the number of samples.
     Look { flight: u64, times: u64 },
-    /// Bytes that it may have in flight.
+    /// Bytes that the class may have in flight.
     Hold { limit: u64 },
 }
 
@@ -48,7 +48,7 @@ impl Holding {
         self.class
     }
 
-    /// Something was acknowledged of one of several classes. `flight` is what the class has in flight whose turn it is, `unit` a full
+    /// Something was acknowledged of one of several classes. `flight` is the flight of the class whose turn it is, `unit` a full
     /// packet, bytes.
     pub(super) fn on_ack(
         &mut self,

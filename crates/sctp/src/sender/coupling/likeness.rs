@@ -1,8 +1,8 @@
 //! Do two classes wait in one queue? Packets that leave at the same time meet the same delay then, and a class that sends less
 //! for a while shortens the delay of both.
 //!
-//! RFC 8382 compares what delays look like over seconds: two queues of the same kind look alike. Compared here is what they do at
-//! the same time, and so also what they do when the load moves from one class to the other ([`super::holding`]).
+//! RFC 8382 compares statistics of delays over seconds: two queues of the same kind look alike. Compared here are the delays at
+//! the same time, and so also their changes when the load moves from one class to the other ([`super::holding`]).
 
 /// A mean over the last intervals.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +29,7 @@ impl Fading {
     }
 }
 
-/// Pairs of delays that it takes to say something.
+/// Pairs of delays that a verdict needs.
 const FEWEST: f64 = 8.0;
 /// In one queue the delays of two classes differ by as much as those of one class: the ratio of the mean squares is about one. Above
 /// this there are two queues.
@@ -40,23 +40,23 @@ const BLUR: f64 = 1e4;
 /// Comparison of the delays of two classes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Likeness {
-    /// Delay of one less that of the other, of packets that left at about the same time, ns; and its square.
+    /// Delay of one class less that of the other, of packets that left at about the same time, ns; and its square.
     across: Fading,
     across_squared: Fading,
-    /// The same within the two, squared.
+    /// Mean square of the change of delay within the two classes.
     within_squared: Fading,
 }
 
 impl Likeness {
-    /// Packets left at about the same time, two of each class: how the delays of the last ones differ, ns, and how those of one class, the
-    /// mean square of both.
+    /// Packets left at about the same time, two of each class: `across` is the difference of the last delays of the two classes, ns;
+    /// `within_squared` the mean square of the changes within each class.
     pub(super) fn note(&mut self, across: f64, within_squared: f64) {
         self.across.add(across);
         self.across_squared.add(across * across);
         self.within_squared.add(within_squared);
     }
 
-    /// At the end of an interval: whether they wait in one queue, once that can be said.
+    /// At the end of an interval: whether the two classes wait in one queue, once there are enough samples.
     pub(super) fn verdict(&mut self) -> Option<bool> {
         let known = self.across.weight >= FEWEST;
         // The shortest delays of the two differ by the same amount all the time: that is no variance.
@@ -72,11 +72,11 @@ impl Likeness {
 
 /// Weight of one verdict in the memory of a pair.
 const WEIGHT: f64 = 1.0 / 32.0;
-/// A pair that is together parts below this share of recent verdicts, and meets again above the other.
+/// A pair taken for one queue is taken for two below this share of recent verdicts, and for one again above the other share.
 const PART: f64 = 0.1;
 const MEET: f64 = 0.4;
 
-/// The memory of two classes.
+/// The memory of verdicts on a pair of classes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
     together: bool,
@@ -85,7 +85,7 @@ pub(super) struct Pair {
 }
 
 impl Default for Pair {
-    /// Together until shown apart: unfairness to others costs more than a slow start of one's own.
+    /// Together until shown apart: unfairness to other flows is worse than a slow start of our own.
     fn default() -> Self {
         Self { together: true, share: 0.5, likeness: Likeness::default() }
     }

@@ -1,7 +1,7 @@
 //! Linked increases: LIA (RFC 6356) and OLIA (draft-khalili-mptcp-congestion-control-05).
 //!
-//! Both say what an acknowledgement adds to a window. Here that is divided by what one window of acknowledgements brings:
-//! packets a round trip, 1 of which is Reno. Paths of an association have one maximum segment size.
+//! Both define the increase of a window for an acknowledgement. Here the increase is counted in packets a round trip:
+//! Reno has 1. Paths of an association have one maximum segment size.
 
 use super::view::LaneView;
 use anabranch_transport::congestion::Growth;
@@ -33,7 +33,7 @@ pub(super) fn lia(views: &[LaneView], lane: usize) -> Growth {
         }
     }
     let Some(own) = own else { return Growth::Linked(1.0) };
-    // cwnd_total cancels.
+    // cwnd_total cancels out.
     Growth::Linked((own * best / (rate * rate)).min(1.0))
 }
 

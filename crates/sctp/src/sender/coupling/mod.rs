@@ -23,14 +23,14 @@ use adaptive::Adaptive;
 use linked::Losses;
 pub(super) use view::{Delay, LaneReport, LaneView, Lost};
 
-/// A coupling whose answer changes with what happens.
+/// A coupling whose growth changes from SACK to SACK.
 #[derive(Debug)]
 pub(crate) struct Coupler {
     rule: Rule,
     count: FccCount,
     cut: AdaptiveCut,
     pmdcs: u64,
-    /// One a lane, brought up to date by the association before it asks.
+    /// One view for each lane, brought up to date by the association before it asks.
     pub(crate) views: Vec<LaneView>,
 }
 
@@ -46,7 +46,7 @@ enum Rule {
 impl Coupler {
     /// The coupling that the configuration asks for; `None` when Phi is a constant until subflows are opened or closed.
     ///
-    /// `controller` is one as a lane has it.
+    /// `controller` is a new controller, as lanes have it.
     pub(crate) fn new(config: &Config, pmdcs: u32, controller: &Controller) -> Option<Box<Self>> {
         let rule = match config.subflows.coupling {
             Coupling::Independent | Coupling::Shared | Coupling::Fcc(_) => return None,
@@ -103,7 +103,7 @@ impl Coupler {
         }
     }
 
-    /// A lane has lost something. True when the lanes that share a full bottleneck with this one ([`Coupler::share`]) are to be cut with
+    /// A lane has lost chunks. True when the lanes that share a full bottleneck with this one ([`Coupler::share`]) are to be cut with
     /// it.
     pub(crate) fn on_loss(&mut self, now: Instant, lane: LaneId, lost: &Lost) -> bool {
         let lane = lane.row();
@@ -127,7 +127,7 @@ impl Coupler {
         matches!(&self.rule, Rule::Adaptive(adaptive) if adaptive.share(lane.row(), other.row()))
     }
 
-    /// T3-rtx of `lane` expired, whose earliest chunk in flight had left then.
+    /// T3-rtx of `lane` expired; its earliest chunk in flight had left at `sent_at`.
     pub(crate) fn on_timeout(&mut self, now: Instant, lane: LaneId, sent_at: Instant) {
         let lane = lane.row();
         match &mut self.rule {
@@ -196,7 +196,7 @@ impl Coupler {
                     return Growth::Phi(1.0);
                 }
                 let n = f64::from(self.counted(|other, _| other == lane || adaptive.share(lane, other)));
-                // Cuts that all lanes make together are those of one flow, and so is one packet for all of them.
+                // Lanes that are all cut together grow by one packet a round trip together, like one flow.
                 let together = self.cut == AdaptiveCut::Group && adaptive.overflows(lane);
                 Growth::Phi(if together { n } else { n * n })
             }
@@ -210,7 +210,7 @@ impl Coupler {
         lanes.filter(|&(lane, view)| counts(view) && which(lane, view)).count().max(1) as u32
     }
 
-    /// Once in a while: what takes longer than a SACK.
+    /// Work done at intervals, as it takes longer than a SACK may.
     pub(crate) fn review(&mut self, now: Instant) {
         if let Rule::Adaptive(adaptive) = &mut self.rule {
             adaptive.review(now, &self.views, self.pmdcs);

@@ -10,13 +10,13 @@ use anabranch_transport::congestion::{Acked, Base, Congestion, Controller, Growt
 #[derive(Debug)]
 pub(super) struct OneFlow {
     controller: Controller,
-    /// As how many flows it grows and is cut.
+    /// Number of flows like which it grows and is cut.
     flows: u32,
     /// The window before it acted as several, bytes.
     before: u64,
     /// When it was cut last.
     cut_at: Option<Instant>,
-    /// For what, the newest first.
+    /// Losses for which it was cut, the newest first.
     events: VecDeque<Event>,
     /// Bytes acknowledged so far: controllers tell their rounds by them.
     acked: u64,
@@ -27,14 +27,14 @@ pub(super) struct OneFlow {
 /// Losses that the window was cut for.
 #[derive(Clone, Copy, Debug)]
 struct Event {
-    /// When the one left that was found first.
+    /// Time at which the lost packet left that was found first.
     sent_at: Instant,
     cut_at: Instant,
     srtt: Duration,
     cuts: u32,
 }
 
-/// Events that are remembered: a lane with a packet in flight finds out after an RTO.
+/// Events that are remembered: a lane with one packet in flight detects its loss only after an RTO.
 const EVENTS: usize = 16;
 
 impl Event {
@@ -53,7 +53,7 @@ pub(super) struct FlowAcknowledged {
     pub(super) bytes: u64,
     /// Bytes in flight on all lanes before it.
     pub(super) flight: u64,
-    /// True if those bytes filled the window.
+    /// True if the bytes in flight filled the window.
     pub(super) full: bool,
     pub(super) rtt: Option<Duration>,
     pub(super) srtt: Option<Duration>,
@@ -64,7 +64,7 @@ impl OneFlow {
         Self { controller, flows: 1, before: 0, cut_at: None, events: VecDeque::new(), acked: 0, heard: None }
     }
 
-    /// Bytes that its lanes may have in flight together.
+    /// Bytes that the lanes of the flow may have in flight together.
     pub(super) fn window(&self) -> u64 {
         self.controller.window()
     }
@@ -77,13 +77,13 @@ impl OneFlow {
         self.flows = flows.max(1);
     }
 
-    /// It had been a part of another flow, with so much in flight.
+    /// Its lanes were a part of another flow until now, with so much in flight.
     pub(super) fn take_over(&mut self, flight: u64) {
         self.controller.set_window(flight);
         self.controller.seed_ssthresh(flight);
     }
 
-    /// Like one again, and with no more than it had then.
+    /// Acts as one flow again, with no larger window than before it acted as several.
     pub(super) fn go_back(&mut self) {
         let window = self.window().min(self.before);
         self.controller.set_window(window);
@@ -119,12 +119,12 @@ impl OneFlow {
         });
     }
 
-    /// A lane has lost something, or it was marked; the last packet concerned left at `sent_at`. One of the `flows`
+    /// A lane has lost or marked packets; the last of them left at `sent_at`. One of the `flows`
     /// is cut. A packet that left at about the same time as one for which the window was cut, or before that cut took
     /// effect, is a part of the same event, whenever its lane finds the loss.
     pub(super) fn on_loss(&mut self, now: Instant, sent_at: Instant, srtt: Duration, loss: Congestion) {
         if let Some(event) = self.events.iter_mut().find(|event| event.holds(sent_at)) {
-            // Of several flows each may be cut for it.
+            // Each of several flows may be cut for the event.
             if event.cuts >= self.flows {
                 return;
             }
@@ -149,7 +149,7 @@ impl OneFlow {
         self.controller.on_congestion(Congestion::Timeout(Some(Base::CWND)));
     }
 
-    /// Nothing is in flight: the window halves for every RTO since (RFC 9260, 7.2.1).
+    /// Nothing is in flight: the window halves for every RTO since the last acknowledgement (RFC 9260, 7.2.1).
     pub(super) fn on_idle(&mut self, now: Instant, rto: Duration) {
         let Some(heard) = self.heard else { return };
         let rtos = (now - heard).as_nanos() / rto.as_nanos().max(1);

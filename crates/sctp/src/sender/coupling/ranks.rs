@@ -1,18 +1,18 @@
 //! Were packets lost because the queue was full? The rank of the delay around a loss among all delays shows it.
 //!
-//! A link that errs does so at any delay: then the rank of the delay, as a share, is uniform between 0 and 1, and its mean
-//! is 1/2, whatever delays look like. A queue that overflows does so when the delay is largest: then the rank is near 1.
+//! A link with bit errors loses packets at any delay: then the rank of the delay, as a share, is uniform between 0 and 1, and its mean
+//! is 1/2, whatever the distribution of the delays. A queue that overflows does so when the delay is largest: then the rank is near 1.
 //! No threshold in milliseconds is needed, and no knowledge of the queue's size.
 
 /// Delays that are remembered.
 const REMEMBERED: usize = 256;
-/// Fewer say nothing.
+/// Fewer delays give no rank.
 const FEWEST: usize = 16;
-/// Losses that count at first with equal weight, and after that for an average that moves.
+/// Number of losses over which the mean is taken: a plain mean at first, then a moving average.
 const LOSSES: f64 = 8.0;
-/// Losses of mean rank 1/2 that are taken for granted before the first.
+/// Assumed losses of mean rank 1/2 before the first loss.
 const PRIOR: f64 = 2.0;
-/// Mean rank above which losses are the queue's, and below which they are not any more. Eight uniform ranks have a mean
+/// Mean rank above which losses come from a queue, and below which they do not any more. Eight uniform ranks have a mean
 /// above 0.75 once in 200 times.
 const ENTER: f64 = 0.75;
 const LEAVE: f64 = 0.65;
@@ -34,7 +34,7 @@ impl Delays {
         self.next = (self.next + 1) % REMEMBERED;
     }
 
-    /// The longest of them.
+    /// The longest of the remembered delays.
     pub(super) fn longest(&self) -> i64 {
         self.ring.iter().copied().max().unwrap_or_default()
     }
@@ -77,7 +77,7 @@ impl LossCause {
         self.mean
     }
 
-    /// Mostly queues that overflow, not links that err.
+    /// True if losses come mostly from queues that overflow, not from link errors.
     pub(super) fn is_congestion(&self) -> bool {
         self.congestion
     }

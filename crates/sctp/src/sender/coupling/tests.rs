@@ -87,7 +87,7 @@ fn lia_follows_its_equations() {
         [lane(40_000, 100), LaneView { open: false, ..lane(1, 1) }, LaneView { srtt: None, ..lane(9, 9) }];
     assert!(near(packets(linked::lia(&views, 0)), 1.0));
     assert!(near(packets(linked::lia(&views, 2)), 1.0));
-    // A lane without anything to send counts with what it has in flight.
+    // A lane without anything to send counts with its flight.
     let views = [lane(40_000, 100), LaneView { active: false, flight: 0, ..lane(40_000, 100) }];
     assert!(packets(linked::lia(&views, 0)) > 0.999);
 }
@@ -111,7 +111,7 @@ fn olia_moves_growth_to_good_lanes_with_small_windows() {
     worse[1].acked(500_000);
     assert!(near(packets(linked::olia(&views, &worse, 0)), 0.5625));
     assert!(near(packets(linked::olia(&views, &worse, 1)), 0.0625));
-    // With equal windows there is nobody to collect for.
+    // With equal windows no path collects growth.
     let even = [lane(10_000, 100); 2];
     assert!(near(packets(linked::olia(&even, &losses, 0)), 0.25));
 }
@@ -200,7 +200,7 @@ fn losses_at_the_top_are_the_queues_and_losses_anywhere_are_the_links() {
     assert!(near(flat.rank(7).unwrap(), 0.5));
 }
 
-/// Lanes that are told delays, and lose.
+/// Lanes that report delays and losses to a coupling.
 struct Lanes {
     coupler: Box<Coupler>,
     now: u64,
@@ -218,13 +218,13 @@ impl Lanes {
         Self { coupler, now: 0 }
     }
 
-    /// Every lane hears of one delay.
+    /// Every lane reports one delay.
     fn delay(&mut self, ms: u64) {
         let all = vec![(ms, 2); self.coupler.views.len()];
         self.delays(&all);
     }
 
-    /// Each lane hears of a delay, ms, in a SACK for so many packets.
+    /// Each lane reports a delay, ms, in a SACK for so many packets.
     fn delays(&mut self, each: &[(u64, u64)]) {
         self.now += 10 * MS;
         for (lane, &(ms, packets)) in each.iter().enumerate() {
@@ -279,7 +279,7 @@ fn a_model_has_phi_n_when_the_queue_overflows_and_1_when_room_has_come() {
             s.lose((step / 400 % 3) as usize);
         }
     }
-    // Right after the overflow the queue is empty, but overflows are what limits these lanes: as one flow, all cut together.
+    // Right after the overflow the queue is empty, but overflows limit these lanes: as one flow, all are cut together.
     s.delay(100);
     assert_eq!(s.coupler.growth(LaneId::at(0)), Growth::Phi(3.0));
     assert!(s.coupler.share(LaneId::at(0), LaneId::at(2)));
@@ -303,7 +303,7 @@ fn delayed_sacks_do_not_hide_that_delays_differ() {
     part_when_delays_differ(true);
 }
 
-/// Bursts of slow start meet the queue at different heights, though it is one: nothing is remembered of them.
+/// Bursts of slow start meet one queue at different heights: their delays are not remembered.
 #[test]
 fn delays_before_the_first_loss_tell_nothing() {
     let mut s = Lanes::new(2, &[]);
@@ -312,7 +312,7 @@ fn delays_before_the_first_loss_tell_nothing() {
         s.delays(&[(100 + 12 * (step / 8 % 2), 2), (112 - 12 * (step / 8 % 2), 2)]);
     }
     assert_eq!(s.coupler.first_of(LaneId::at(1)), LaneId::at(0), "together until shown apart");
-    // The same after a loss is another matter.
+    // Delays after a loss are remembered.
     s.lose(0);
     for step in 0..20_000 {
         s.delays(&[(100 + 12 * (step / 8 % 2), 2), (112 - 12 * (step / 8 % 2), 2)]);
@@ -377,7 +377,7 @@ fn what_lanes_have_in_flight_together_is_the_window_of_one_flow() {
         }
         assert_eq!(s.coupler.is_out(LaneId::at(2)), flight > window / 4, "{flight} of {window}");
     }
-    // Three lanes find out that they lost something of the same time: one flow is cut once.
+    // Three lanes find losses of packets that left at the same time: one flow is cut once.
     s.lose(1);
     s.lose(2);
     assert_eq!(s.window(3), Some(window), "that was the same event");

@@ -2,19 +2,19 @@
 //! several.
 //!
 //! While a queue stands its link is busy. Flows that have the link alone then get its whole rate, however their
-//! window grows; flows that share it get more when their window grows faster. So the same rate both ways says that
-//! nobody else is harmed by lanes that grow like several flows, and another rate says that there is somebody. No rate
+//! window grows; flows that share it get more when their window grows faster. So the same rate both ways shows that
+//! lanes that grow like several flows harm no other flow, and another rate shows that there is one. No rate
 //! of the link, no size of its queue and no rule of its drops need be known for that.
 
-/// Standing queues that make a rate known, round trips.
+/// Round trips with a standing queue after which the rate is known.
 const KNOWN: u32 = 8;
-/// After so many rates the mean moves.
+/// Number of rates after which the mean becomes a moving average.
 const MEMORY: u32 = 32;
 /// Rates that differ by more than this factor are different.
 const EQUAL: f64 = 1.08;
-/// Round trips as one flow before the first trial, and of a look at whether somebody has come.
+/// Round trips as one flow before the first trial, and of a check for other flows.
 const FIRST: u32 = 64;
-/// The longest time between two trials that found somebody, round trips.
+/// The longest time between two trials that found another flow, round trips.
 const LONGEST: u32 = 2048;
 /// Share of round trips with a standing queue below which more flows could use the link better.
 const IDLE: f64 = 0.5;
@@ -32,9 +32,9 @@ const UNFILLED: u32 = 2048;
 pub(super) enum Change {
     /// They act as so many flows.
     Flows(u32),
-    /// As one flow again, with the window that it had: somebody else is there.
+    /// As one flow again, with the window that it had: there is another flow.
     Back,
-    /// As one flow, with half of the window: whoever has come in the meantime has room to grow.
+    /// As one flow, with half of the window: a new flow has room to grow.
     Look,
 }
 
@@ -61,9 +61,9 @@ impl Rate {
 pub(super) struct Seen {
     /// Bytes that were acknowledged in it, a second.
     pub(super) rate: f64,
-    /// True if a queue stood all the time.
+    /// True if a queue stood during the whole round trip.
     pub(super) standing: bool,
-    /// True if there was any in the last round trips.
+    /// True if there was any queue in the last round trips.
     pub(super) queued: bool,
     /// Packets that the lanes may have in flight.
     pub(super) window: u64,
@@ -73,26 +73,26 @@ pub(super) struct Seen {
 
 #[derive(Debug)]
 pub(super) struct Trial {
-    /// As how many flows they act.
+    /// Number of flows as which the lanes act.
     flows: u32,
     /// Round trips since that number changed, or was looked at, and how many of them had a standing queue.
     rounds: u32,
     stood: u32,
-    /// Since that number changed.
+    /// The mean rate since that number changed.
     rate: Rate,
-    /// Round trips since they became several, or one.
+    /// Round trips since the lanes became several flows, or one.
     age: u32,
-    /// Of them the last in a row without a standing queue.
+    /// The last round trips in a row without a standing queue.
     empty: u32,
-    /// Losses since then, as one event in a round trip.
+    /// Losses since the lanes became several flows, or one; those of a round trip count as one.
     losses: u32,
-    /// The largest mean since then.
+    /// The largest mean rate since the lanes became several flows, or one.
     peak: f64,
-    /// The rate as one flow, while they are several; as several, while they are one.
+    /// The rate as one flow, while the lanes act as several; the rate as several, while they act as one.
     other: Option<f64>,
     /// Round trips as one flow until the next trial.
     wait: u32,
-    /// True if nobody else was found last.
+    /// True if the last trial found no other flow.
     alone: bool,
     /// Nothing has been lost yet.
     is_beginning: bool,
@@ -125,7 +125,7 @@ impl Trial {
     pub(super) fn on_loss(&mut self) {
         self.losses = self.losses.saturating_add(1);
         if self.is_beginning {
-            // The queue of a slow start says nothing.
+            // The queue of a slow start says nothing about other flows.
             let never_queued = self.never_queued;
             *self = Self { is_beginning: false, losses: 1, never_queued, ..Self::default() };
         }
@@ -155,7 +155,7 @@ impl Trial {
         Some(change)
     }
 
-    /// The share of these round trips in which a queue stood.
+    /// The share of the counted round trips in which a queue stood.
     fn used(&self) -> f64 {
         f64::from(self.stood) / f64::from(self.rounds.max(1))
     }
@@ -164,7 +164,7 @@ impl Trial {
         if seen.lanes < 2 {
             return None;
         }
-        // Losses, and no queue for longer than half a window takes to grow again: one flow does not fill the link, and nobody else does.
+        // Losses, and no queue for longer than half a window takes to grow again: no flow fills the link, neither ours nor another one.
         let long = if self.never_queued { u64::from(KNOWN) } else { seen.window.max(u64::from(FIRST)) };
         if self.losses > 0 && u64::from(self.empty) >= long {
             self.alone = true;
@@ -175,7 +175,7 @@ impl Trial {
             return None;
         }
         if self.alone {
-            // As several there was nobody; as one the rate is what it was, or somebody has come.
+            // The trial as several found no other flow. A lower rate as one flow now means that a new flow has come.
             self.alone = self.other.is_none_or(|then| now * EQUAL >= then);
             if !self.alone {
                 self.wait = FIRST;
@@ -191,7 +191,7 @@ impl Trial {
         let now = self.rate.known();
         if let (Some(now), Some(then)) = (now, self.other) {
             if now > then * EQUAL {
-                // The share that these lanes have gained somebody else has lost.
+                // The gain of these lanes is the loss of another flow.
                 self.alone = false;
                 self.wait = self.wait.saturating_mul(2).clamp(FIRST, LONGEST);
                 return Some(Change::Back);
@@ -206,7 +206,7 @@ impl Trial {
         if self.rounds < FIRST {
             return None;
         }
-        // As few flows as keep the link busy: the fewer, the more has who comes next.
+        // As few flows as keep the link busy: that leaves a new flow the largest share.
         let flows = match self.used() {
             used if used < IDLE => seen.lanes.min(self.flows.saturating_mul(2)),
             used if used > BUSY => (self.flows / 2).max(2),
@@ -221,14 +221,14 @@ impl Trial {
 mod tests {
     use super::*;
 
-    /// A link of 100 packets' worth of rate: who is there, and what the lanes get of it as so many flows.
+    /// A link with a rate of 100 packets, shared with `others`: the lanes get the share of `flows`.
     struct Link {
         trial: Trial,
         flows: u32,
         others: u32,
-        /// In which of ten round trips a queue stands with one flow, and how many more with each other.
+        /// Round trips of ten in which a queue stands with one flow; as many more with each further flow.
         busy: u32,
-        /// There is a queue at times.
+        /// There is a queue at times, if not a standing one.
         queued: bool,
         changes: Vec<Change>,
         round: u32,

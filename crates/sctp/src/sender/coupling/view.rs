@@ -1,4 +1,4 @@
-//! Reports to a coupling.
+//! Views of lanes and reports of SACKs and losses for a coupling.
 
 use anabranch_base::{Dscp, Duration, Instant};
 use anabranch_transport::congestion::Congestion;
@@ -12,7 +12,7 @@ pub(crate) struct LaneView {
     pub(crate) open: bool,
     /// True if the lane has something to send or in flight.
     pub(crate) active: bool,
-    /// The path it uses.
+    /// The path of the lane.
     pub(crate) path: PathId,
     /// Code point of its packets.
     pub(crate) dscp: Dscp,
@@ -24,7 +24,7 @@ pub(crate) struct LaneView {
     pub(crate) srtt: Option<Duration>,
 }
 
-/// The time a chunk took.
+/// The delay of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delay {
     /// To the peer and back, ns.
@@ -33,7 +33,7 @@ pub(crate) enum Delay {
     OneWay(i64),
 }
 
-/// A SACK as far as it speaks of one lane.
+/// The part of a SACK that concerns one lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LaneReport {
     /// Bytes acknowledged for the first time.
@@ -42,7 +42,7 @@ pub(crate) struct LaneReport {
     pub(crate) delay: Option<Delay>,
     /// Time at which that chunk had left, if no lane has a newer one in the same SACK.
     pub(crate) sent_at: Option<Instant>,
-    /// The SACK speaks of no more than one packet.
+    /// The SACK acknowledges no more than one packet.
     pub(crate) alone: bool,
 }
 
@@ -53,6 +53,6 @@ pub(crate) struct Lost {
     pub(crate) cut: bool,
     /// Time at which the last of the lost chunks had left.
     pub(crate) sent_at: Instant,
-    /// The event that this is to a window.
+    /// The congestion event for a window.
     pub(crate) event: Congestion,
 }

@@ -1,4 +1,4 @@
-//! Acknowledgement of a flight by a SACK, or by the point of a SHUTDOWN chunk: chunks that are newly acknowledged, and others that were taken back.
+//! Acknowledgement of a flight by a SACK, or by the point of a SHUTDOWN chunk: chunks newly acknowledged, and chunks taken back.
 
 use anabranch_base::cold_path;
 use anabranch_wire::chunk::sack::GapBlock;
@@ -38,7 +38,7 @@ impl Flight {
     ) -> Result<(), BogusSack> {
         out.reset(lanes);
         self.check_sent(next_expected)?;
-        // Most have no blocks.
+        // Most SACKs have no blocks.
         self.scratch.clear();
         let count = gaps.blocks.len();
         if count > 0 {
@@ -52,13 +52,13 @@ impl Flight {
             self.check_reserved()?;
         }
         self.acknowledge_cumulatively(next_expected, out);
-        // Nor had the one before.
+        // Most SACKs have no blocks, nor had the one before.
         if gaps.selected {
             self.add_gaps(out);
         } else if !(self.scratch.is_empty() && self.gap_acked.is_empty()) {
             self.acknowledge_gaps(out);
         }
-        // A list without blocks takes back all above the point, and nothing above it is left that would show the rest to be missing.
+        // A list without blocks takes back all chunks above the point, and leaves no gap-acked chunk there to show them missing.
         if out.not_there == NotThere::First && count == 0 && !gaps.selected {
             out.not_there = NotThere::All;
         }
@@ -72,7 +72,7 @@ impl Flight {
     /// The point itself may show a renege. By the same section all up to it "have been received and the next one has
     /// not been received": if that one had been acknowledged the peer has dropped it ([`Flight::take_back_first`]).
     /// Chunks above it were dropped before, as "the receiver SHOULD drop the largest TSN held for reordering" (6.2),
-    /// and no gap blocks will come any more that would say so one after the other: all of them are taken back. A peer
+    /// and no gap blocks will come any more that would show this one chunk after the other: all of them are taken back. A peer
     /// that drops in another order, and has some of them, gets those twice.
     // rfc9260:3.3.8-2
     #[cold]
@@ -184,7 +184,7 @@ impl Flight {
             return;
         }
         out.advanced = true;
-        // They are read where they stand and leave together: taking each out would move it.
+        // Read in place and removed together: taking out each chunk would move it.
         let mut bytes = 0;
         for (seq, chunk) in (self.first..).zip(self.chunks.range(..count)) {
             let len = chunk.fragment.payload.len() as u64;
@@ -197,7 +197,7 @@ impl Flight {
             } else if chunk.state == ChunkState::Abandoned {
                 // "MUST NOT credit an 'abandoned' data chunk to the partial_bytes_acked" (RFC 3758, 3.5, A2).
                 self.abandoned -= 1;
-                // Noted for who wants what has arrived to count all the same (`credit_given_up`).
+                // Counted for configurations that credit abandoned chunks which have arrived (`credit_given_up`).
                 if self.has_arrived(seq, next_expected) {
                     lane.given_up = lane.given_up.saturating_add(chunk.fragment.ppid);
                 }
@@ -233,7 +233,7 @@ impl Flight {
         }
     }
 
-    /// Walks the SACK's blocks and the known ones side by side: what is in only one of them is news.
+    /// Walks the SACK's blocks and the known ones side by side: numbers in only one of the two have changed.
     fn acknowledge_gaps(&mut self, out: &mut AckOutcome) {
         let mut blocks = std::mem::take(&mut self.scratch);
         if let Some(&(_, end)) = blocks.last() {
@@ -269,8 +269,8 @@ impl Flight {
             self.gap_ack(from, end, out);
             at = end;
         }
-        // A SACK holds "as many Gap Ack Blocks as can fit" (6.2). One with many may have been cut short: what lies above
-        // its last block keeps its state until a SACK can tell.
+        // A SACK holds "as many Gap Ack Blocks as can fit" (6.2). One with many may have been cut short: chunks above
+        // its last block keep their state until a later SACK covers them.
         let cut_short = blocks.len() >= MANY_BLOCKS;
         for (s, e) in old {
             let s = s.max(at);
@@ -304,7 +304,7 @@ impl Flight {
             return;
         }
         if self.scratch.len() > FEW_BLOCKS {
-            // Each would be put in its place among what is known: rather the two lists become one.
+            // Inserting each block among the known ones would cost too much: the two lists are merged.
             self.scratch.extend(self.gap_acked.iter());
             merge(&mut self.scratch);
             self.acknowledge_gaps(out);
@@ -339,7 +339,7 @@ impl Flight {
         }
     }
 
-    /// 6.2.1 D iii: what was gap-acked and is not any more counts as outstanding again.
+    /// 6.2.1 D iii: chunks that were gap-acked and are not any more count as outstanding again.
     fn renege(&mut self, start: u64, end: u64, out: &mut AckOutcome) {
         for seq in start..end {
             let Some(chunk) = self.get_mut(seq) else { continue };
@@ -368,7 +368,7 @@ fn merge(ranges: &mut Vec<(u64, u64)>) {
     });
 }
 
-/// The chunk was acknowledged before, and taken back: whatever grows by what is acknowledged has grown by it.
+/// The chunk was acknowledged before, and taken back: windows that grow by acknowledged bytes have grown by it already.
 #[cold]
 fn count_again(lane: &mut LaneAck, chunk: &SentChunk) {
     lane.again = lane.again.saturating_add(u32::try_from(chunk.size()).unwrap_or(u32::MAX));
@@ -377,7 +377,7 @@ fn count_again(lane: &mut LaneAck, chunk: &SentChunk) {
 // rfc9260:6.3.1-4
 fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     lane.acked_chunks += 1;
-    // They come in the order of their numbers.
+    // Chunks come in the order of their numbers.
     debug_assert!(lane.highest_newly_acked < Some(seq), "{seq} after {:?}", lane.highest_newly_acked);
     lane.highest_newly_acked = Some(seq);
     if chunk.state == ChunkState::InFlight {
@@ -387,7 +387,7 @@ fn newly(lane: &mut LaneAck, seq: u64, chunk: &SentChunk) {
     }
     // Karn's algorithm (6.3.1, C5): only chunks sent once. A chunk marked lost may have been sent once, and then its
     // sample would include the wait of the peer's SACKs that we missed: leave it out, too.
-    // Nor does the answer to one that was acknowledged, taken back and not sent again since tell how long anything took.
+    // Nor does the acknowledgement of a chunk that was taken back and not sent again since give a round-trip time.
     if chunk.state != ChunkState::InFlight || chunk.is_taken_back() {
         return;
     }

@@ -50,8 +50,8 @@ pub(crate) struct SentChunk {
     pub(crate) probe: bool,
     /// True if the chunk has left again because the path carries no packets of its size, or is to.
     pub(crate) too_long: bool,
-    /// Number of its transmissions when a gap block acknowledged it last; 0: none has. Taken back and acknowledged
-    /// again it counts no more.
+    /// Number of transmissions when a gap block acknowledged the chunk last; 0: none has. If the acknowledgement is taken back and
+    /// comes again, the chunk counts no more.
     pub(crate) acked_at: u16,
 }
 
@@ -75,17 +75,17 @@ impl SentChunk {
         }
     }
 
-    /// Whether it is in flight, or marked to leave again.
+    /// True if the chunk is in flight, or marked for retransmission.
     pub(crate) fn is_outstanding(&self) -> bool {
         matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
     }
 
-    /// True if it was acknowledged, taken back, and has not left again since: it is in flight as the peer has it.
+    /// True if the chunk was acknowledged, taken back by the peer, and has not left again since: it is in flight again.
     pub(crate) fn is_taken_back(&self) -> bool {
         self.acked_at > 0 && self.transmissions <= self.acked_at && self.is_outstanding()
     }
 
-    /// True if its acknowledgement is news: for the first time, or since it left again after the peer had taken it
+    /// True if windows may grow by the acknowledgement of the chunk: the first one, or one after a retransmission since the peer took it
     /// back.
     #[inline]
     pub(crate) fn counts_anew(&self) -> bool {

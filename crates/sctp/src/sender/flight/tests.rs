@@ -121,7 +121,7 @@ proptest! {
     }
 }
 
-/// More gaps than fit a packet: what the SACK had no room for has not been reneged.
+/// More gaps than fit a packet: chunks for which the SACK had no room have not been reneged.
 #[test]
 fn a_sack_cut_to_the_packet_takes_nothing_back() {
     let mut flight = flight_of(1000);
@@ -134,14 +134,14 @@ fn a_sack_cut_to_the_packet_takes_nothing_back() {
         flight.acknowledge(0, some.into_iter(), 1, &mut out).unwrap();
         assert_eq!((out.lanes[0].acked_chunks, out.lanes[0].reneged_chunks), (0, 0), "{shown} blocks shown");
     }
-    // A short one says what it says.
+    // A list of few blocks was not cut: the other chunks are taken back.
     flight.acknowledge(0, blocks(0, odd.iter().copied().take(50)).into_iter(), 1, &mut out).unwrap();
     assert_eq!(out.lanes[0].reneged_chunks, 200);
 }
 
 /// A chunk whose acknowledgement was taken back counts again once it has left again: else a window that T3-rtx has
-/// closed would not open while it is sent. A chunk that has not left again counts no more, whatever is reported of
-/// it.
+/// closed would not open while it is sent. A chunk that has not left again does not count again, however often it is
+/// acknowledged.
 #[test]
 fn what_left_again_counts_again() {
     for left_again in [false, true] {
@@ -149,7 +149,7 @@ fn what_left_again_counts_again() {
         let all = blocks(0, 1..4);
         flight.acknowledge(0, all.clone().into_iter(), 1, &mut out).unwrap();
         assert_eq!(out.lanes[0].gap, 300);
-        // The list has no blocks any more, and the point has moved right below what it had.
+        // The list has no blocks any more, and the point has moved right below the first block that it had.
         flight.acknowledge(1, [].into_iter(), 1, &mut out).unwrap();
         assert_eq!((out.lanes[0].cumulative, out.lanes[0].reneged, out.not_there), (100, 300, NotThere::All));
         if left_again {
@@ -162,8 +162,8 @@ fn what_left_again_counts_again() {
     }
 }
 
-/// The number behind a point that has moved is not there, however many blocks there are and whatever they say; a SHUTDOWN takes back
-/// everything then, and nothing otherwise.
+/// The number behind a point that has moved is not received, whatever the blocks say; a SHUTDOWN takes back
+/// all chunks then, and none otherwise.
 // rfc9260:3.3.8-2
 #[test]
 fn the_number_behind_the_point_is_taken_back() {
@@ -179,7 +179,7 @@ fn the_number_behind_the_point_is_taken_back() {
         assert_eq!(flight.taken_back(LaneId::FIRST, true).count(), out.lanes[0].reneged_chunks as usize);
         (out.not_there, out.lanes[0].reneged_chunks)
     };
-    // Numbers 1, 3, 5 and so on are there, and 0 has come: the point moves over 1, or stops below it.
+    // Numbers 1, 3, 5 and so on had been received, and 0 has come: the point moves over 1, or stops below it.
     for (next, selected, said) in [
         (2, false, (NotThere::Nothing, 0)),
         (1, false, (NotThere::First, 1)),
@@ -220,7 +220,7 @@ fn shapes_that_no_receiver_makes() {
 }
 
 /// The work for a SACK does not grow with the window: with one loss in a window of n chunks, every SACK that
-/// follows touches what is new in it.
+/// follows touches only its newly acknowledged chunks.
 #[test]
 fn work_per_sack_is_constant_at_any_window() {
     let mut per_packet = Vec::new();
@@ -288,8 +288,8 @@ fn credited(forwarded: &[u64], gap_acked: bool, next: u64) -> (u64, u64) {
     (out.lanes[0].cumulative, u64::from(out.lanes[0].given_up))
 }
 
-/// Chunks that were given up never count as acknowledged (RFC 3758, 3.5, A2); for slow start they do where they have arrived: the peer
-/// has not got as far as a FORWARD-TSN that skips them.
+/// Chunks that were given up never count as acknowledged (RFC 3758, 3.5, A2); for slow start they do where they have arrived: the
+/// cumulative point has passed them, and no FORWARD-TSN up to there skips them.
 #[test]
 fn what_was_given_up_and_has_arrived() {
     assert_eq!(credited(&[], false, 5), (300, 200), "nothing was forwarded: they are there");

@@ -1,4 +1,4 @@
-//! Max.Burst: how much may still leave before the next SACK (RFC 9260, 6.1 D).
+//! Max.Burst: the limit on packets that leave before the next SACK (RFC 9260, 6.1 D).
 
 use anabranch_base::cold_path;
 
@@ -8,19 +8,19 @@ use crate::config::MaxBurst;
 #[derive(Debug)]
 pub(in crate::sender) struct Burst {
     rule: MaxBurst,
-    /// Max.Burst as a clamp: what windows are counted in, bytes, and no new data once so much is in flight.
+    /// Max.Burst as a clamp: the unit of windows, and the bytes in flight from which on no new data may leave.
     unit: u32,
     window: u64,
-    /// Bytes that have left the flight since new data left last.
+    /// Bytes that have left the flight since the last new data left.
     freed: u32,
-    /// After recovery: the limit applies; packets sent since the last SACK.
+    /// After recovery: true if the limit applies, and the packets sent since the last SACK.
     limited: bool,
     packets: u16,
     blocked: bool,
 }
 
 impl Burst {
-    /// Nothing is in flight.
+    /// A limit for a lane with nothing in flight.
     pub(super) fn new(rule: MaxBurst, unit: u32) -> Self {
         let mut burst =
             Self { rule, unit, window: u64::MAX, freed: 0, limited: false, packets: 0, blocked: false };
@@ -49,7 +49,7 @@ impl Burst {
         }
     }
 
-    /// A new occasion to send, with so much in flight: what is allowed begins anew.
+    /// A new occasion to send, with so much in flight: the allowance of Max.Burst begins anew.
     // rfc9260:6.1-14 rfc9260:6.1-15
     pub(super) fn open(&mut self, flight: u64) {
         self.freed = 0;
@@ -88,7 +88,7 @@ impl Burst {
     /// So many bytes have left the flight.
     #[inline]
     pub(super) fn acknowledged(&mut self, bytes: u64) {
-        // No more is in flight than fits the peer's window of 32 bits.
+        // The flight is never larger than the peer's window of 32 bits.
         self.freed = self.freed.wrapping_add(bytes as u32);
     }
 

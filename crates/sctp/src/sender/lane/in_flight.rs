@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::encoding::Encoding;
 use crate::sender::flight::{ChunkState, Counted, LaneAck};
 
-/// Counts of a lane's chunks.
+/// Counts of a lane's chunks in flight.
 #[derive(Debug)]
 pub(in crate::sender) struct InFlight {
     /// Bytes in flight, as windows count them: DATA chunk headers included, or not.
@@ -21,7 +21,7 @@ pub(in crate::sender) struct InFlight {
     padding: u8,
 }
 
-/// Everything that a lane hands over to another.
+/// Counts that a lane hands over to another.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sender) struct HandedOver {
     flight: Counted,
@@ -77,14 +77,14 @@ impl InFlight {
         self.header + ((len as u8).wrapping_neg() & self.padding)
     }
 
-    /// A chunk leaves for the first time.
+    /// A chunk enters the flight for the first time.
     #[inline]
     pub(super) fn sent_first(&mut self, size: u64, overhead: u8) {
         self.sent(size, overhead);
         self.unacked += 1;
     }
 
-    /// A chunk enters the flight.
+    /// A chunk enters the flight, for the first time or again.
     #[inline]
     pub(super) fn sent(&mut self, size: u64, overhead: u8) {
         self.bytes += size;
@@ -99,7 +99,7 @@ impl InFlight {
         self.overhead = self.overhead.saturating_sub(chunks.overhead);
     }
 
-    /// A chunk that was in such a state is given up.
+    /// A chunk that was in `state` is given up.
     pub(super) fn given_up(&mut self, state: ChunkState, one: Counted) {
         match state {
             ChunkState::InFlight => {
@@ -111,7 +111,7 @@ impl InFlight {
         }
     }
 
-    /// Applies what a SACK took out of the flight, or put back.
+    /// Applies the changes by a SACK: chunks that left the flight, and reneged chunks that came back.
     #[inline]
     pub(super) fn acknowledged(&mut self, ack: &LaneAck) {
         self.bytes = (self.bytes + ack.reneged).saturating_sub(ack.left_flight);
@@ -120,7 +120,7 @@ impl InFlight {
         self.unacked = (self.unacked + ack.reneged_chunks).saturating_sub(ack.acked_chunks);
     }
 
-    /// Chunks have a header of so many bytes from now on, as windows count it. True if that is a change.
+    /// Sets the size of a chunk header as windows count it, bytes. True if that is a change.
     pub(in crate::sender) fn change_header(&mut self, header: u8) -> bool {
         std::mem::replace(&mut self.header, header) != header
     }
@@ -131,14 +131,14 @@ impl InFlight {
         self.overhead = (self.overhead + after.overhead).saturating_sub(before.overhead);
     }
 
-    /// Everything leaves for another lane.
+    /// All chunks go over to another lane.
     pub(super) fn hand_over(&mut self) -> HandedOver {
         let all = HandedOver { flight: self.counted(), unacked: self.unacked };
         self.clear();
         all
     }
 
-    /// Another lane has handed this over.
+    /// Takes over the chunks that another lane hands over.
     pub(super) fn take_over(&mut self, HandedOver { flight, unacked }: HandedOver) {
         self.bytes += flight.bytes;
         self.chunks += flight.chunks;

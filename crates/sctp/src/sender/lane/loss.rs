@@ -13,11 +13,11 @@ use crate::sender::flight::{ChunkState, Flight, SentChunk};
 #[derive(Debug, Default)]
 pub(crate) struct Loss {
     threshold: u8,
-    /// In flight, below what has been acknowledged, fewer reports than the threshold; ascending.
+    /// Numbers in flight, below the highest acknowledged, with fewer missing reports than the threshold; ascending.
     suspects: VecDeque<u64>,
-    /// Everything below has been looked at once: it is acknowledged, lost or a suspect.
+    /// All chunks below were looked at once: each is acknowledged, lost or a suspect.
     scanned: u64,
-    /// Marked for retransmission, ascending.
+    /// Numbers marked for retransmission, ascending.
     lost: VecDeque<u64>,
     /// Where lanes share a sequence space: numbers that this lane has sent and that are not acknowledged, ascending.
     /// `None`: every chunk of the space is this lane's.
@@ -26,14 +26,14 @@ pub(crate) struct Loss {
     highest_acked: Option<u64>,
     /// A chunk left under a number below one that had been looked at: suspects are not in the order of time.
     disordered: bool,
-    /// The lane's earliest unacknowledged chunk, where lanes share a space, as it was when it was looked for last.
+    /// The lane's earliest unacknowledged chunk, where lanes share a space, as of the last search for it.
     earliest: u64,
     /// Chunks that were taken for lost so far.
     count: u32,
 }
 
 impl Loss {
-    /// With `spare_first` the first chunk of all is never suspected.
+    /// With `spare_first` the earliest chunk of all is never suspected.
     pub(crate) fn new(threshold: u8, spare_first: bool) -> Self {
         Self {
             threshold,
@@ -48,7 +48,7 @@ impl Loss {
         }
     }
 
-    /// Takes what the lane knew whose place this one takes, but for its count.
+    /// Takes over the state of the old lane whose place this one takes, except for its count.
     pub(super) fn inherit(&mut self, old: &mut Self) {
         *self = Self { count: self.count, ..std::mem::take(old) };
     }
@@ -63,7 +63,7 @@ impl Loss {
         self.count = self.count.saturating_add(chunks);
     }
 
-    /// The first number that is not acknowledged: of the space, or where lanes share it of this lane, when that was looked for last.
+    /// The first number that is not acknowledged: of the space, or where lanes share it, of this lane as of the last search for it.
     #[inline]
     pub(in crate::sender) fn first(&self, flight: &Flight) -> u64 {
         if self.own.is_some() { self.earliest } else { flight.first() }
@@ -75,7 +75,7 @@ impl Loss {
         self.earliest
     }
 
-    /// From now on other lanes send under the same sequence space (`true`), or do not any more. `lane` is this one.
+    /// Sets whether other lanes send under the same sequence space. `lane` is this one.
     pub(crate) fn share_space(&mut self, shared: bool, flight: &Flight, lane: LaneId) {
         self.own = shared.then(|| flight.of_lane(lane).collect());
     }
@@ -104,7 +104,7 @@ impl Loss {
         }
     }
 
-    /// The number was kept for the rest of a message, and higher ones have left before it: those of a subflow that has been
+    /// A chunk is sent under a number that was kept for the rest of a message, after higher numbers: those of a subflow that has been
     /// merged into this one.
     #[cold]
     fn sent_late(&mut self, seq: u64) {
@@ -161,7 +161,7 @@ impl Loss {
         if all_missing { highest_acked.max(flight.highest_gap_acked()) } else { newly }
     }
 
-    /// Counts the missing reports of a SACK for everything of the lane below `limit`. Returns the chunks that reached the
+    /// Counts the missing reports of a SACK for all chunks of the lane below `limit`. Returns the chunks that reached the
     /// threshold now, through `marked`, earliest first.
     // rfc9260:6.7-4 rfc9260:6.7-5 rfc9260:7.2.4-2
     pub(crate) fn report(
@@ -170,7 +170,7 @@ impl Loss {
         limit: u64,
         mut marked: impl FnMut(u64, &mut SentChunk),
     ) {
-        // A chunk that is acknowledged cumulatively is reported missing no more, and as a rule a SACK speaks of no other.
+        // A chunk that is acknowledged cumulatively is reported missing no more, and as a rule a SACK acknowledges no other.
         if limit <= flight.first() && self.suspects.is_empty() {
             return;
         }
@@ -204,7 +204,7 @@ impl Loss {
         self.suspects.drain(kept..prefix);
     }
 
-    /// Everything of the lane below `limit` that is in flight becomes a suspect, once.
+    /// Every chunk of the lane below `limit` that is in flight becomes a suspect, once.
     #[inline]
     fn collect(&mut self, flight: &mut Flight, limit: u64) {
         self.suspects_below(flight.first());
@@ -232,9 +232,9 @@ impl Loss {
         self.scanned = self.scanned.max(limit);
     }
 
-    /// Everything of the lane below `limit` that is in flight becomes a suspect, for [`super::rack`]: in the order of
+    /// Every chunk of the lane below `limit` that is in flight becomes a suspect, for [`super::rack`]: in the order of
     /// sending, which is that of numbers but for chunks sent again and subflows that were merged. The flag is true if
-    /// one was among them that has been passed by the cumulative point.
+    /// a suspect was among them that has been passed by the cumulative point.
     pub(in crate::sender) fn suspects_up_to(
         &mut self,
         flight: &mut Flight,
@@ -288,19 +288,19 @@ impl Loss {
         self.suspects.iter().copied().filter(old).collect()
     }
 
-    /// True if anything was reported missing, and is not marked.
+    /// True if a chunk was reported missing, and is not marked.
     pub(crate) fn suspects_any(&self) -> bool {
         !self.suspects.is_empty()
     }
 
-    /// Marks everything of `lane` that is in flight (E3 of 6.3.3: T3-rtx expired); calls `marked` for each.
+    /// Marks all chunks of `lane` that are in flight (E3 of 6.3.3: T3-rtx expired); calls `marked` for each.
     pub(crate) fn mark_lane(
         &mut self,
         flight: &mut Flight,
         lane: LaneId,
         mut marked: impl FnMut(&SentChunk),
     ) {
-        // One pass sees every marked chunk, old and new, in order: the list is written anew.
+        // One pass sees every marked chunk, old and new, in order: the list is built anew.
         self.lost.clear();
         for (seq, chunk) in flight.iter_mut() {
             if chunk.lane == lane && matches!(chunk.state, ChunkState::InFlight | ChunkState::Lost) {
@@ -318,7 +318,7 @@ impl Loss {
         self.suspects.clear();
     }
 
-    /// True if something may be marked; also after the marked chunks were acknowledged.
+    /// True if chunks may be marked; it stays true until [`Loss::next_lost`] has passed marked chunks that were acknowledged.
     pub(crate) fn any(&self) -> bool {
         !self.lost.is_empty()
     }
@@ -339,7 +339,7 @@ impl Loss {
         self.lost.iter().copied()
     }
 
-    /// Chunks from `first` to `last` were given up, all or some of them. Each list is looked at once, however many they are.
+    /// Chunks from `first` to `last` were given up, all or some of them. Each list is scanned once, however many they are.
     #[cold]
     pub(crate) fn forget_abandoned(&mut self, flight: &Flight, first: u64, last: u64) {
         let stays = |seq: u64| flight.get(seq).is_none_or(|chunk| chunk.state != ChunkState::Abandoned);
@@ -356,7 +356,7 @@ impl Loss {
             }
             list.drain(kept..end);
         }
-        // With RACK they are not always in the order of numbers.
+        // With RACK suspects are not always in the order of numbers.
         self.suspects.retain(|seq| stays(*seq));
     }
 
@@ -383,7 +383,7 @@ impl Loss {
         self.suspects.clear();
     }
 
-    /// Chunks have come from another lane: which are this one's is found anew.
+    /// Chunks have come from another lane: finds anew the chunks of this lane.
     pub(crate) fn took_over(&mut self, flight: &Flight, lane: LaneId) {
         self.look_again(flight, lane);
         self.lost = flight

@@ -9,11 +9,11 @@ use crate::config::{Algorithm, Config, EcnBackoff};
 /// The marks of a lane.
 #[derive(Debug, Default)]
 pub(in crate::sender) struct Marked {
-    /// The number up to which had been sent when a mark reduced the window last.
+    /// The last number that had been sent when a mark last reduced the window.
     reduced: Option<u64>,
-    /// The number up to which had been sent when a mark reduced the window last, or when T3-rtx expired: marks up to there are no news.
+    /// The last number that had been sent when a mark last reduced the window, or when T3-rtx expired: marks up to it are no news.
     known: Option<u64>,
-    /// The part that is marked (L4S).
+    /// The share of bytes that are marked (L4S).
     alpha: Alpha,
     /// The peer's counter of marked packets, and the first number not acknowledged at that report (level 1).
     pub(in crate::sender) counter: u32,
@@ -23,12 +23,12 @@ pub(in crate::sender) struct Marked {
 /// A report of marks.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sender) struct Report {
-    /// The number of the chunk that it is about, and the time at which that chunk left.
+    /// The number of the last marked chunk, and the time at which that chunk left.
     pub(in crate::sender) seq: u64,
     pub(in crate::sender) sent_at: Instant,
     /// Number of packets marked.
     pub(in crate::sender) packets: u32,
-    /// Of the lane: the last number sent, and bytes that have left the flight so far.
+    /// The last number that the lane has sent, and the bytes that have left its flight so far.
     pub(in crate::sender) newest: u64,
     pub(in crate::sender) delivered: u64,
 }
@@ -45,8 +45,8 @@ pub(in crate::sender) struct Circumstances<'a> {
 
 impl Marked {
     /// Packets were marked. True when the window has come down for it: "TCP should not react to congestion indications more than once
-    /// every window of data" (RFC 3168, 6.1.2), lost packets and timeouts included; what those have reduced is `known`. A full packet has
-    /// `unit` bytes.
+    /// every window of data\" (RFC 3168, 6.1.2), lost packets and timeouts included. `known`: a loss has reduced the window already.
+    /// A full packet has `unit` bytes.
     pub(in crate::sender) fn on_report(
         &mut self,
         controller: &mut Controller,
@@ -73,7 +73,7 @@ impl Marked {
         true
     }
 
-    /// Everything up to `newest` was sent before T3-rtx brought the window down; from there it grows again.
+    /// All numbers up to `newest` were sent before T3-rtx reduced the window; marks on them are no news.
     pub(in crate::sender) fn on_timeout(&mut self, newest: u64) {
         (self.reduced, self.known) = (None, Some(newest));
     }

@@ -1,6 +1,6 @@
 //! A lane: one subflow on one path, with its flight, T3-rtx timer, losses, congestion controller and pacer.
 //!
-//! It is made of parts, which say why they change; code that concerns several of them is a method of the lane. The
+//! It is made of parts, one for each reason to change; code that concerns several of them is a method of the lane. The
 //! flight itself lies in the sequence space, which lanes may share.
 
 mod burst;
@@ -37,7 +37,7 @@ pub(super) use in_flight::counted_header;
 pub(super) use rack_tlp::{LossTimer, RackTlp};
 pub(super) use recovery::Fall;
 
-/// Doublings of an interval that reach any RTO.Max.
+/// Doublings after which any interval has reached any RTO.Max.
 const MOST_DOUBLINGS: u8 = 20;
 
 /// No RTO counts as shorter than this where a pause is measured in RTOs.
@@ -49,12 +49,12 @@ pub(super) struct Lane {
     pub(super) in_flight: InFlight,
     burst: Burst,
     pub(super) permits: Permits,
-    /// The sequence space under which it sends.
+    /// The sequence space under which the lane sends.
     space: SpaceId,
     path: PathId,
-    /// The subflow that it carries; the first of them where several share it.
+    /// The subflow that the lane carries; the first of them where several share it.
     subflow: SubflowId,
-    /// T3-rtx.
+    /// Time at which T3-rtx expires.
     t3: Option<Instant>,
     pub(super) window: Window,
     /// Loss detection by missing reports, and the chunks marked for retransmission.
@@ -92,19 +92,19 @@ impl Lane {
         })
     }
 
-    /// The sequence space under which it sends.
+    /// The sequence space under which the lane sends.
     #[inline]
     pub(super) fn space(&self) -> SpaceId {
         self.space
     }
 
-    /// The path that it takes.
+    /// The path of the lane.
     #[inline]
     pub(super) fn path(&self) -> PathId {
         self.path
     }
 
-    /// The subflow that it carries; the first of them where several share it.
+    /// The subflow that the lane carries; the first of them where several share it.
     #[inline]
     pub(super) fn subflow(&self) -> SubflowId {
         self.subflow
@@ -116,7 +116,7 @@ impl Lane {
         self.round_trip.follow(config);
     }
 
-    /// Its round-trip estimate: the path's, or its own.
+    /// The round-trip estimate of the lane: the path's, or its own.
     #[inline]
     pub(super) fn rtt<'a>(&'a self, paths: &'a Paths) -> Option<&'a RttEstimator> {
         match self.round_trip.own() {
@@ -157,7 +157,7 @@ impl Lane {
         }
     }
 
-    /// Keeps of the lane whose place it takes its round-trip estimate and what it has sent.
+    /// Takes over the round-trip estimate, the space and the sent chunks of the old lane whose place this one takes.
     pub(super) fn inherit(&mut self, old: &mut Self) {
         self.round_trip.inherit(&mut old.round_trip);
         self.space = old.space;
@@ -207,7 +207,7 @@ impl Lane {
         self.round_trip.sent(seq, now);
     }
 
-    /// A chunk leaves again. `eligible`: it may be fast retransmitted; `through`: round trips are timed through losses.
+    /// A chunk leaves again. `eligible`: it may be fast retransmitted; `through`: round trips are measured across retransmissions.
     #[inline]
     pub(super) fn sent_again(
         &mut self,
@@ -230,7 +230,7 @@ impl Lane {
         self.round_trip.sent_again(seq, through);
     }
 
-    /// The chunk that has left was a window probe. As to cwnd the lane is as idle as it was: data was last sent at that time.
+    /// The chunk that has left was a window probe. Probes do not end the idleness of cwnd: it counts from `last_sent`, as before.
     pub(super) fn sent_probe(&mut self, last_sent: Option<Instant>) {
         self.window.sent_probe(last_sent);
     }
@@ -247,13 +247,13 @@ impl Lane {
         }
     }
 
-    /// The peer has answered, if not to data: with a SACK that passes what was given up.
+    /// The peer has answered, though not to data: its SACK passes abandoned chunks.
     pub(super) fn heard(&mut self) {
         self.permits.heard();
         self.open_burst();
     }
 
-    /// A chunk that was in such a state is given up.
+    /// A chunk that was in `state` is given up.
     pub(super) fn given_up(&mut self, seq: u64, state: ChunkState, one: Counted) {
         self.in_flight.given_up(state, one);
         self.round_trip.given_up(seq);
@@ -268,7 +268,7 @@ impl Lane {
         self.loss.forget_numbers();
     }
 
-    /// Timers stop, and what losses have allowed or forbidden is over: its chunks go elsewhere, or get other numbers.
+    /// Timers stop, and permits and bans because of losses end: the chunks of the lane go elsewhere, or get other numbers.
     fn forget_recovery(&mut self) {
         self.t3 = None;
         self.rack_tlp.forget();
@@ -288,20 +288,20 @@ impl Lane {
         self.loss.restart();
     }
 
-    /// It sends in another space from now on, and has nothing under way.
+    /// The lane sends in another space from now on; it has nothing in flight.
     pub(super) fn move_to(&mut self, space: SpaceId) {
         self.space = space;
         self.loss.restart();
     }
 
-    /// It sends in a space of its own from now on: measurements from before have no meaning there.
+    /// The lane sends in a space of its own from now on: measurements from before have no meaning there.
     pub(super) fn settle_in(&mut self, space: SpaceId) {
         self.round_trip.stop_timing();
         self.recovery.end();
         self.move_to(space);
     }
 
-    /// It sends in the space into which all are folded. Its permits and timers were for numbers that are gone: it
+    /// The lane sends in the space into which all are folded. Its permits and timers were for numbers that are gone: it
     /// begins as after a merger.
     pub(super) fn fold_into(&mut self, space: SpaceId) {
         self.forget_recovery();
@@ -309,7 +309,7 @@ impl Lane {
         self.move_to(space);
     }
 
-    /// Everything leaves for another lane.
+    /// All chunks go over to another lane.
     pub(super) fn hand_over(&mut self) -> HandedOver {
         self.forget_recovery();
         let all = self.in_flight.hand_over();
@@ -323,7 +323,7 @@ impl Lane {
         self.open_burst();
     }
 
-    /// Packets were marked, as `marked` is told. True when the window has come down for it.
+    /// Packets were marked, as `report` says. True when the window has come down for it.
     pub(super) fn on_marked(
         &mut self,
         marked: &mut Marked,
@@ -334,7 +334,7 @@ impl Lane {
         self.window.packets_marked(marked, around, report, self.burst.unit(), known)
     }
 
-    /// Recovery begins, or without `fall` T3-rtx has expired: what had been sent is below `exit`.
+    /// Recovery begins, or without `fall` T3-rtx has expired; `exit` is the last number sent so far.
     #[cold]
     pub(super) fn begin_recovery(&mut self, cx: &Context, exit: u64, fall: Option<Fall>) {
         let counted = (self.window.is_model(), self.burst.unit());
@@ -349,7 +349,7 @@ impl Lane {
         self.recovery.step(ack, safe, (first, next), now);
     }
 
-    /// Time has shown the loss, and no SACK tells what may leave: the retransmission may, and no more until one comes.
+    /// Recovery begins at a timer, without a SACK: PRR lets the retransmission leave, and no more until a SACK comes.
     #[cold]
     pub(super) fn begin_reduction(&mut self) {
         self.recovery.begin_reduction(self.in_flight.bytes(), self.window.ssthresh());
@@ -357,16 +357,16 @@ impl Lane {
 
     /// Bytes that may be in flight: cwnd, or less while it comes down.
     ///
-    /// A reduction in progress leaves no less than four packets, where the loss leaves so many (RFC 9260, 7.2.3:
-    /// "max(cwnd / 2, 4 * PMDCS)"): in proportion a window of a few packets is one of none as soon as a
-    /// retransmission is lost as well, and only T3-rtx goes on.
+    /// A reduction in progress leaves no less than four packets, or ssthresh if that is less (RFC 9260, 7.2.3:
+    /// "max(cwnd / 2, 4 * PMDCS)"): in proportion, a window of a few packets would fall to none as soon as a
+    /// retransmission is lost as well, and only T3-rtx would go on.
     #[inline]
     fn allowed(&self) -> u64 {
         let Some(reducing) = self.recovery.reducing() else { return self.window.cwnd() };
         reducing.window().max(self.window.ssthresh().min(4 * self.burst.unit()))
     }
 
-    /// Everything that was sent again had arrived: the cut was needless (RFC 3708, 3; RFC 9438, 4.9).
+    /// All retransmitted chunks had arrived before: the cut was needless (RFC 3708, 3; RFC 9438, 4.9).
     #[cold]
     pub(super) fn undo(&mut self) {
         self.window.undo();
@@ -374,25 +374,25 @@ impl Lane {
         self.open_burst();
     }
 
-    /// When T3-rtx expires.
+    /// Time at which T3-rtx expires.
     #[inline]
     pub(super) fn t3(&self) -> Option<Instant> {
         self.t3
     }
 
-    /// Nothing is left that T3-rtx would be for.
+    /// Stops T3-rtx: the lane has nothing outstanding.
     #[inline]
     pub(super) fn stop_t3(&mut self) {
         self.t3 = None;
     }
 
-    /// T3-rtx has expired: with it ends what the other timer was for.
+    /// T3-rtx has expired: RACK and the timer of losses begin anew.
     pub(super) fn t3_expired(&mut self) {
         self.t3 = None;
         self.rack_tlp.forget();
     }
 
-    /// Nothing waits for the pacer any more, or its time has come.
+    /// The pacer keeps no packet back any more, or its time has come.
     pub(super) fn stop_pacing(&mut self) {
         if let Some(pacer) = &mut self.pacer {
             pacer.at = None;
@@ -418,7 +418,7 @@ impl Lane {
     // rfc9260:7.2.1-10
     #[inline]
     pub(super) fn decay(&mut self, cx: &Context) -> bool {
-        // One of many messages that are handed in at once: no RTO has passed.
+        // One of many messages handed in together: no RTO has passed.
         self.window.last_sent().is_some_and(|last| cx.env.now().saturating_since(last) >= SHORTEST_RTO)
             && self.decay_after_pause(cx)
     }
@@ -428,7 +428,7 @@ impl Lane {
         let Some(last) = self.window.last_sent() else { return false };
         self.window.paused(cx.env.now().saturating_since(last));
         let rto = self.rto(cx).max(SHORTEST_RTO);
-        // Thirty halvings reach any floor.
+        // Thirty halvings reach the minimum of any window.
         let idle = ((cx.env.now() - last).as_nanos() / rto.as_nanos()).min(30);
         self.window.idled(cx.env.now(), idle);
         if idle > 0 {

@@ -7,7 +7,7 @@ use super::Lane;
 use crate::context::Context;
 
 impl Lane {
-    /// Rate at which packets leave; `None` where they are not paced, or no round trip is known.
+    /// Rate at which packets leave; `None` where they are not paced, or no round trip was measured.
     fn pacing_rate(&self, cx: &Context) -> Option<Rate> {
         let pacer = self.pacer.as_ref()?;
         if self.window.is_model() {
@@ -41,11 +41,11 @@ impl Lane {
         !lets
     }
 
-    /// A packet left; its bytes are the growth of the flight above `flight_before`.
+    /// A packet left; its bytes are the growth of the flight from `flight_before`.
     #[inline]
     pub(in crate::sender) fn count_paced(&mut self, cx: &Context, flight_before: u64) {
         let bytes = self.in_flight.bytes().saturating_sub(flight_before);
-        // For a packet that has asked the pacer, or is one of several, the bucket has been worked out.
+        // For a packet that has asked the pacer, or is one of several, the level of the bucket is up to date.
         let is_model = self.window.is_model();
         if !is_model && self.pacer.as_mut().is_some_and(|pacer| pacer.sent_now(cx.env.now(), bytes)) {
             self.open_burst();
@@ -80,7 +80,7 @@ impl Lane {
         self.pacer.as_ref().and_then(|pacer| pacer.at)
     }
 
-    /// True if data waits for the pacer and for nothing else.
+    /// True if data waits for the pacer only.
     #[inline]
     pub(in crate::sender) fn is_paced(&self) -> bool {
         self.pacer.as_ref().is_some_and(|pacer| pacer.at.is_some())
@@ -96,7 +96,7 @@ mod tests {
     use crate::ids::SubflowId;
     use crate::path::Path;
 
-    /// With an empty bucket.
+    /// A lane whose pacer has an empty bucket.
     #[test]
     fn what_the_pacer_keeps_back_and_what_never_waits() {
         let mut cx = context(Config::rfc9260().with(|c| c.pacing.enabled = true));
@@ -129,7 +129,7 @@ mod tests {
         assert!(!off.must_wait(&cx));
     }
 
-    /// Where packets come seconds late the next one waits no longer than for a round trip of RTO.Max: half of it,
+    /// If packets are seconds late, the next one waits no longer than for a round trip of RTO.Max: half of it,
     /// with two packets a window.
     #[test]
     fn the_pacer_waits_no_longer_than_rto_max() {

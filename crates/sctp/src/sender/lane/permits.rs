@@ -1,11 +1,11 @@
 //! Permissions that losses and timers give a lane, or take from it, besides its window.
 
-/// Permits that are used up by packets, and prohibitions until something arrives.
+/// Permits that packets use up, and bans that end when an acknowledgement or another packet arrives.
 #[derive(Debug, Default)]
 pub(in crate::sender) struct Permits {
-    /// So many packets of new data may leave whatever cwnd says.
+    /// So many packets of new data may leave even if cwnd is full.
     new_packets: u8,
-    /// One packet of marked chunks may leave whatever cwnd says (7.2.4, step 3).
+    /// One packet of marked chunks may leave even if cwnd is full (7.2.4, step 3).
     marked_packet: bool,
     /// Marked chunks wait for the next SACK.
     awaiting_sack: bool,
@@ -15,36 +15,36 @@ pub(in crate::sender) struct Permits {
 }
 
 impl Permits {
-    /// True if new data may leave whatever cwnd says.
+    /// True if new data may leave even if cwnd is full.
     #[inline]
     pub(in crate::sender) fn lets_new(&self) -> bool {
         self.new_packets > 0
     }
 
-    /// True if a packet of marked chunks may leave whatever cwnd says.
+    /// True if a packet of marked chunks may leave even if cwnd is full.
     #[inline]
     pub(in crate::sender) fn lets_marked(&self) -> bool {
         self.marked_packet
     }
 
-    /// True if T3-rtx has expired, and nothing is acknowledged since.
+    /// True if T3-rtx has expired, and nothing was acknowledged since.
     #[inline]
     pub(in crate::sender) fn is_single_packet(&self) -> bool {
         self.single_packet
     }
 
-    /// True if marked chunks must wait, if they have no permit.
+    /// True if marked chunks without a permit must wait.
     #[inline]
     pub(super) fn holds_marked(&self) -> bool {
         self.awaiting_sack || self.single_packet
     }
 
-    /// A timer lets so many packets of new data leave.
+    /// A timer permits so many packets of new data.
     pub(in crate::sender) fn probe_with_new(&mut self, packets: u8) {
         self.new_packets = packets;
     }
 
-    /// A packet of new data may be filled, or begun, whatever cwnd says.
+    /// A packet of new data may be filled, or begun, even if cwnd is full.
     pub(in crate::sender) fn add_new(&mut self) {
         self.new_packets = self.new_packets.max(1);
     }
@@ -65,20 +65,20 @@ impl Permits {
         self.marked_packet = false;
     }
 
-    /// Chunks were found lost. `packet`: one packet of them leaves whatever cwnd says; `waits`: the others wait for
+    /// Chunks were found lost. `packet`: one packet of them leaves even if cwnd is full; `waits`: the others wait for
     /// the next SACK.
     pub(in crate::sender) fn found_lost(&mut self, packet: bool, waits: bool) {
         self.marked_packet = packet;
         self.awaiting_sack = waits;
     }
 
-    /// T3-rtx has expired: one packet, whatever else waits, until something is acknowledged.
+    /// T3-rtx has expired: one packet may leave, with no other permit, until something is acknowledged.
     pub(in crate::sender) fn timed_out(&mut self) {
         *self = Self { new_packets: 0, marked_packet: true, awaiting_sack: false, single_packet: true };
     }
 
     /// A SACK has come, with `news` of chunks acknowledged for the first time. The packet that T3-rtx owes may still have to leave: a SACK
-    /// without news does not take it away. Nor does it one that waits for the pacer (`paced`).
+    /// without news does not take that permit away. Nor does it for a packet that waits for the pacer (`paced`).
     #[inline]
     pub(in crate::sender) fn acknowledged(&mut self, news: bool, paced: bool) {
         self.awaiting_sack = false;
@@ -90,22 +90,22 @@ impl Permits {
         }
     }
 
-    /// Something has come from the peer that is taken for an acknowledgement.
+    /// A packet of the peer counts as an acknowledgement: the ban after T3-rtx ends.
     #[inline]
     pub(in crate::sender) fn heard(&mut self) {
         self.single_packet = false;
     }
 
-    /// The peer's window is open again: the probe that found it closed leaves with all that fits.
+    /// The peer's window is open again: the probe leaves again, with as many chunks as fit.
     pub(in crate::sender) fn window_opened(&mut self) {
         self.single_packet = false;
         self.awaiting_sack = false;
     }
 
-    /// Everything unacknowledged was given up.
+    /// All unacknowledged chunks were given up.
     pub(in crate::sender) fn given_up(&mut self) {
         self.marked_packet = false;
-        // The packet that T3-rtx owes has nothing to carry any more but new data.
+        // The packet that T3-rtx permits can carry only new data now.
         if self.single_packet {
             self.add_new();
         }

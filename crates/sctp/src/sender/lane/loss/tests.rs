@@ -13,7 +13,7 @@ impl Run {
         Self { flight: flight_of(n), loss: Loss::new(threshold, false), out: AckOutcome::default() }
     }
 
-    /// A SACK; what it marks.
+    /// Applies a SACK; returns the numbers of the chunks that it marks.
     fn sack(&mut self, next: u64, above: &[u64], all_missing: bool) -> Vec<u64> {
         let gaps = blocks(next, above.iter().copied());
         self.flight.acknowledge(next, gaps.into_iter(), 1, &mut self.out).unwrap();
