@@ -56,7 +56,7 @@ impl Scope<'_> {
         let ack = outcome.lanes.get(self.id.row())?;
         let Self { id, lane, space, .. } = self;
         let (paced, model) = (lane.is_paced(), lane.window.is_model());
-        // A SACK that says nothing of this lane is no news to it, where lanes share a space.
+        // Where lanes share a space, a SACK may concern other lanes only.
         let mine = !space.shared || ack.acked_chunks > 0 || ack.reneged > 0 || ack.earliest_acked;
         if !mine {
             cold_path();
@@ -76,7 +76,7 @@ impl Scope<'_> {
             advanced = earliest > before;
             earliest_acked = advanced;
             if ack.highest_newly_acked.is_some_and(|highest| highest < earliest) {
-                // No hole is left among the lane's own: for it everything new is cumulative.
+                // No hole is left among the lane's own chunks: for the lane all newly acknowledged bytes are cumulative.
                 cumulative += gap;
                 gap = 0;
             }
@@ -109,7 +109,7 @@ impl Scope<'_> {
                 cold_path();
                 let timing = Timing {
                     now: cx.env.now(),
-                    // Of the newest that was sent once, whatever is timed for the RTO.
+                    // The newest chunk that was sent once gives the sample, not the chunk timed for the RTO.
                     rtt: ack.newest_once.map(|(_, sent_at)| cx.env.now() - sent_at),
                     srtt: lane.srtt(cx),
                     una: first,
@@ -145,7 +145,7 @@ impl Scope<'_> {
         Some(changed)
     }
 
-    /// A SACK during a recovery that has more to it than an exit point; so many chunks had been lost before it.
+    /// A SACK during a recovery with more state than an exit point; `lost_before` chunks had been lost before it.
     #[inline(never)]
     pub(super) fn step_recovery(&mut self, outcome: &AckOutcome, lost_before: u32) {
         let Some(ack) = outcome.lanes.get(self.id.row()) else { return };

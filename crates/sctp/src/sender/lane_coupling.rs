@@ -16,14 +16,14 @@ use crate::ids::{Id, LaneId, PathId, SpaceId};
 /// The coupling of the lanes of an association.
 #[derive(Debug, Default)]
 pub(super) struct LaneCoupling {
-    /// The coupling of the windows, where it changes from SACK to SACK.
+    /// The coupling of the windows, where growth changes from SACK to SACK.
     coupler: Option<Box<Coupler>>,
     /// Largest window of all lanes together, where there are several.
     window_peak: u64,
 }
 
 impl LaneCoupling {
-    /// True if a coupling is in force whose answers change from SACK to SACK.
+    /// True if a coupling is in force whose growth changes from SACK to SACK.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.coupler.is_some()
@@ -66,7 +66,7 @@ impl LaneCoupling {
         self.coupler = None;
     }
 
-    /// T3-rtx of a lane has expired, whose earliest chunk left then.
+    /// T3-rtx of a lane has expired; its earliest chunk left at `sent_at`.
     pub(super) fn timed_out(&mut self, now: Instant, lane: LaneId, sent_at: Instant) {
         if let Some(coupler) = &mut self.coupler {
             coupler.on_timeout(now, lane, sent_at);
@@ -90,7 +90,7 @@ impl LaneCoupling {
         }
     }
 
-    /// A SACK has come: lanes look at each other before any of them grows.
+    /// A SACK has come: the coupling learns of it before any lane grows.
     pub(super) fn couple(
         &mut self,
         tables: &mut Tables,
@@ -101,7 +101,7 @@ impl LaneCoupling {
     ) {
         self.show_lanes(tables, cx);
         let Some(coupler) = &mut self.coupler else { return };
-        // Of what a SACK speaks of, only the newest was acknowledged at once: the rest has waited for it.
+        // Of the chunks that a SACK acknowledges, only the newest was acknowledged at once: the others had to wait for the SACK.
         let acked = outcome.lanes.iter().filter(|ack| ack.acked_chunks > 0);
         let newest = acked.clone().filter_map(|ack| ack.newest_once).map(|(_, sent_at)| sent_at).max();
         let alone = acked.map(|ack| ack.cumulative + ack.gap).sum::<u64>() <= coupler.unit();
@@ -129,7 +129,7 @@ impl LaneCoupling {
         }
     }
 
-    /// The coupling sees all lanes as they are now.
+    /// Shows the coupling the present state of all lanes.
     fn show_lanes(&mut self, tables: &mut Tables, cx: &Context) {
         let Some(coupler) = &mut self.coupler else { return };
         coupler.views.clear();
@@ -159,7 +159,7 @@ impl LaneCoupling {
         self.window_peak = self.window_peak.max(tables.total_window());
     }
 
-    /// Lanes that have acted as one flow will not any more: each has its part of the window.
+    /// Lanes that have acted as one flow part: each gets its part of the window.
     fn divide_window(&mut self, tables: &mut Tables) {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else { return };
         let windows = tables.lanes.ids().map(|id| coupler.window_of(id)).collect::<Vec<_>>();
@@ -171,7 +171,7 @@ impl LaneCoupling {
         }
     }
 
-    /// Lanes that act as one flow may have something to send and a window of their own that is open, and yet must wait. To be asked
+    /// Lanes that act as one flow may have something to send and an open window of their own, and yet wait for the common one. To be asked
     /// before a packet, once.
     pub(super) fn look_at_flights(&mut self, tables: &mut Tables, cx: &Context) -> bool {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else {
@@ -233,7 +233,7 @@ impl LaneCoupling {
         cx.record(subflow, path, TraceEvent::Window { cwnd, ssthresh, flight });
     }
 
-    /// The first subflow of those that are one flow with that of a lane.
+    /// The first subflow of the lanes that are one flow with a lane.
     #[cold]
     #[inline(never)]
     pub(super) fn first_window(&self, tables: &Tables, lane: LaneId) -> Option<u8> {
@@ -242,7 +242,7 @@ impl LaneCoupling {
     }
 }
 
-/// When the peer had a chunk less when we sent it, ns; the clocks may differ.
+/// Time from sending a chunk to its arrival at the peer, ns; the clocks may differ.
 fn one_way_ns(times: ReceiveTime, sent_at: Instant) -> i64 {
     i64::from(times.received_us.wrapping_sub(micros(sent_at)) as i32) * 1000
 }

@@ -23,7 +23,7 @@ use crate::negotiation::offer::Extensions;
 use crate::stream::numbering::Numbering;
 
 impl Sender {
-    /// With the subflows that the configuration asks for, or the one of RFC 9260.
+    /// A sender with the subflows that the configuration asks for, or one subflow as in RFC 9260.
     pub(crate) fn new(cx: &mut Context, base: Tsn) -> Self {
         let mut new = Self {
             peer: PeerWindow::default(),
@@ -76,7 +76,7 @@ impl Sender {
         }
     }
 
-    /// The association has ended: what waits or is under way is dropped.
+    /// The association has ended: messages and chunks that wait or are in flight are dropped.
     pub(crate) fn close(&mut self) {
         for lane in self.tables.lanes.rows_mut() {
             lane.stop();
@@ -93,7 +93,7 @@ impl Sender {
         }
     }
 
-    /// The handshake is over: timers of what rode with it run from now on.
+    /// The handshake is over: T3-rtx runs from now on for chunks sent with the COOKIE ECHO.
     pub(crate) fn established(&mut self, cx: &Context) {
         for lane in self.tables.lanes.rows_mut() {
             if lane.in_flight.unacked() > 0 {
@@ -110,8 +110,8 @@ impl Sender {
         self.buffer.follow_buffers(&mut self.tables, cx);
     }
 
-    /// Both sides speak this from now on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
-    /// then what was sent leaves again on subflow 0.
+    /// Extensions and encoding were agreed on. Nothing was sent yet, or a peer that had to be asked again answers otherwise:
+    /// then chunks sent so far leave again on subflow 0.
     pub(crate) fn adopt(&mut self, cx: &Context, agreed: &Extensions) {
         if self.numbering.identify(cx.env.agreed().encoding().identifies_messages()) {
             self.tables.number_unordered(&mut self.numbering);
@@ -139,14 +139,14 @@ impl Sender {
             space.base = base;
         }
         for lane in self.tables.lanes.rows_mut() {
-            // A lane that waits for a number would wait for one of before.
+            // A lane that waits for a number would wait for an old one.
             lane.forget_numbers();
             lane.loss.restart();
         }
     }
 
-    /// The extension SF ends: chunks under other FIDs are to leave again, and all go on under one numbering. The tickets of what gap blocks had
-    /// acknowledged.
+    /// The extension SF ends: chunks under other FIDs are to leave again, and all go on under one numbering. Returns the tickets of chunks
+    /// that gap blocks had acknowledged.
     pub(crate) fn leave_fids(&mut self, cx: &mut Context) -> Vec<u32> {
         self.mark_folded_lost(cx);
         self.messages().after_marking(cx);
@@ -169,8 +169,8 @@ impl Sender {
         self.messages().advance_forwards(cx);
     }
 
-    /// Chunks in flight under other FIDs are to leave again: they are marked where they are, so that one that must not leave again has no other
-    /// number yet when it is given up.
+    /// Chunks in flight under other FIDs are to leave again: they are marked before they get new numbers, so that one that must not leave again
+    /// is given up under its old number.
     fn mark_folded_lost(&mut self, cx: &mut Context) {
         for id in self.tables.lanes.ids() {
             if self.tables.lanes.get(id).is_some_and(|lane| lane.space() != SpaceId::FIRST) {
@@ -191,7 +191,7 @@ impl Sender {
         self.ecn.forget();
     }
 
-    /// Subflows go on under one numbering, and what is known of numbers is forgotten. The tickets of what gap blocks had acknowledged.
+    /// Subflows go on under one numbering, and state by number is forgotten. Returns the tickets of chunks acknowledged by gap blocks.
     fn fold_spaces(&mut self) -> Vec<u32> {
         self.ecn.forget_numbers();
         let acknowledged = self.tables.fold_spaces();

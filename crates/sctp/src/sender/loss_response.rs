@@ -17,8 +17,8 @@ use crate::stats::count_lost;
 impl Scope<'_> {
     /// Chunks of the lane are marked to leave again: "marked for retransmission" is not in flight any more, and is charged again when
     /// it leaves: 6.2.1 C, "add the data size of those chunks to the rwnd". Its memory is kept all the same, and other lanes must
-    /// not fill its room with new data. Nothing else takes what is to leave again out of a flight; what is given up is
-    /// "finally acked" (RFC 3758, 3.5, A2), and the peer's next window speaks of that. So many bytes are free.
+    /// not fill its room with new data. No other function takes chunks that are to leave again out of a flight; an abandoned chunk is
+    /// "finally acked" (RFC 3758, 3.5, A2), and the peer's next window counts it. Returns the bytes that are free now.
     pub(super) fn take_out_of_flight(&mut self, cx: &Context, marked: Counted) -> u64 {
         self.lane.in_flight.marked_lost(marked);
         let freed = marked.charged(cx.env.config().emulation.rwnd_counts_headers);
@@ -26,13 +26,13 @@ impl Scope<'_> {
         freed
     }
 
-    /// Chunks were found lost, or are taken for it, whatever has said so. So many bytes are free.
+    /// Chunks were found lost, or are taken for lost, for any reason. Returns the bytes that are free now.
     pub(super) fn lose(&mut self, cx: &Context, lost: Counted) -> u64 {
         self.lane.loss.count_more(lost.chunks);
         self.take_out_of_flight(cx, lost)
     }
 
-    /// Chunks were found lost by a SACK, or because of the time: what that means for flight, windows and recovery.
+    /// Chunks were found lost by a SACK, or by time: the consequences for flight, windows and recovery.
     // rfc9260:6.3.1-5 rfc9260:7.2.4-4 rfc9260:7.2.4-5
     #[inline(never)]
     pub(super) fn after_losses(
@@ -45,7 +45,7 @@ impl Scope<'_> {
         let &NewlyLost { all, earliest, highest, newly, again, resent_at } = lost;
         let rule = cx.env.config().congestion.fast_recovery;
         let lane = &*self.lane;
-        // RecoverFS has what the SACK acknowledges, too (RFC 9937, 6.2): prr_delivered begins with it.
+        // RecoverFS includes the bytes that the SACK acknowledges (RFC 9937, 6.2): prr_delivered begins with them.
         let mut fall = Fall { prior: lane.in_flight.bytes() + newly.unwrap_or(0), most: lane.window.cwnd() };
         let freed = self.lose(cx, all);
         let Self { lane, space, counters, .. } = self;
@@ -54,8 +54,8 @@ impl Scope<'_> {
         if let Some(counters) = counters {
             counters.fast_retransmits = counters.fast_retransmits.saturating_add(1);
         }
-        // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): what left after T3-rtx has expired,
-        // while the window grows from one packet, and is lost speaks of the network since then. In Fast Recovery the window does not grow.
+        // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): a lost chunk sent after T3-rtx,
+        // while the window grows from one packet, is news of the network since then. In Fast Recovery the window does not grow.
         let lost_again = cx.env.config().congestion.lost_again_cuts
             && lane.recovery.is_after_timeout()
             && !lane.window.is_model()
@@ -74,12 +74,12 @@ impl Scope<'_> {
         let probe = space.probe.in_flight && all.chunks == 1 && earliest == space.flight.first();
         let cut = cut && !probe;
         // Step 3, "If not in Fast Recovery ... Retransmit those K DATA chunks in a single packet"; ns-2 does so
-        // with every SACK that marks.
+        // for every SACK that marks chunks.
         let packet = cut || rule != FastRecovery::UntilExit;
         lane.permits.found_lost(packet, cx.env.config().emulation.hold_after_fast_retransmit);
         if cut {
             if fall.prior > fall.most {
-                // Chunks that the peer has taken back are in flight again, and no window has let them leave.
+                // Chunks that the peer has taken back are in flight again, though no window has let them leave.
                 let taken_back: u64 =
                     space.flight.taken_back(self.id, true).map(|(_, chunk)| chunk.size()).sum();
                 fall.most = fall.most.max(fall.prior.saturating_sub(taken_back + u64::from(again)));
@@ -132,7 +132,7 @@ impl Scope<'_> {
         self.report_missing(cx, ecn, limit?, in_recovery, ack)
     }
 
-    /// Reports everything below `limit` as missing that is: apart from the common way, which has nothing to report.
+    /// Counts missing reports for chunks below `limit`: apart from the common way, which has none to count.
     #[inline(never)]
     fn report_missing(
         &mut self,
@@ -154,9 +154,9 @@ impl Scope<'_> {
         Some(self.after_losses(cx, ecn, &lost, in_recovery))
     }
 
-    /// Chunks that were acknowledged and are evidently not there leave again at once; T3-rtx runs ([`Scope::acknowledge`]). Nothing else may come that
-    /// would show it to be lost, as a peer in SHUTDOWN-SENT has little to acknowledge. It is no sign of congestion: the network
-    /// has delivered it. As a fast retransmission that happens once to each chunk, so nobody draws more by taking back again and again.
+    /// Chunks that were acknowledged and that the peer has dropped leave again at once; T3-rtx runs ([`Scope::acknowledge`]). No later SACK may
+    /// show them lost, as a peer in SHUTDOWN-SENT has little to acknowledge. It is no sign of congestion: the network
+    /// has delivered them. As a fast retransmission that happens once to each chunk, so a peer gets no more by taking back again and again.
     #[cold]
     #[inline(never)]
     pub(super) fn send_what_is_not_there(&mut self, cx: &Context, what: NotThere) -> Effect {
@@ -173,7 +173,7 @@ impl Scope<'_> {
         Effect::freed(self.take_out_of_flight(cx, all))
     }
 
-    /// Marks everything unacknowledged of a lane for retransmission. The caller gives up messages that must not leave again
+    /// Marks all unacknowledged chunks of a lane for retransmission. The caller gives up messages that must not leave again
     /// (`Messages::after_marking`).
     // rfc9260:6.3.3-2
     pub(super) fn mark_all_lost(&mut self, cx: &mut Context) -> u64 {

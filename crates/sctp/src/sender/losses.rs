@@ -1,4 +1,4 @@
-//! Owners that change when chunks are lost, or are taken for lost.
+//! Owners of state that change when chunks are lost, or are taken for lost.
 
 use super::all_lanes::AllLanes;
 use super::ecn::EcnSender;
@@ -13,8 +13,8 @@ use super::stream_map::StreamMap;
 use super::tables::Tables;
 use crate::stream::numbering::Numbering;
 
-/// Everything that changes when chunks are marked for retransmission: because a timer has expired, because the path or the peer's window
-/// has changed, or because a reaction on one lane has found them lost. The sender lends it for one call.
+/// The owners of all state that changes when chunks are marked for retransmission: because a timer has expired, because the path or the
+/// peer's window has changed, or because a reaction on one lane has found them lost. The sender lends it for one call.
 pub(crate) struct Losses<'a> {
     pub(super) tables: &'a mut Tables,
     pub(super) stream_map: &'a mut StreamMap,
@@ -29,7 +29,7 @@ pub(crate) struct Losses<'a> {
 }
 
 impl Losses<'_> {
-    /// Lends those of them that hold messages: whatever marks chunks may end the life of some.
+    /// Lends the owners that hold messages: marking chunks may end the life of some messages.
     pub(super) fn messages(&mut self) -> Messages<'_> {
         Messages {
             tables: self.tables,
@@ -41,12 +41,12 @@ impl Losses<'_> {
         }
     }
 
-    /// Lends those of them that concern lanes together.
+    /// Lends the owners that concern lanes together.
     pub(super) fn all_lanes(&mut self) -> AllLanes<'_> {
         AllLanes { tables: self.tables, coupling: self.coupling, ecn: self.ecn }
     }
 
-    /// Lends those of them that decide by which path data leaves.
+    /// Lends the owners that decide by which path data leaves.
     pub(super) fn routes(&mut self) -> Routes<'_> {
         Routes { tables: self.tables, coupling: self.coupling, peer: self.peer, buffer: self.buffer }
     }

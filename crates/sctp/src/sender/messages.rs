@@ -10,20 +10,20 @@ use crate::error::SendError;
 use crate::ids::SubflowId;
 use crate::stream::numbering::Numbering;
 
-/// Everything that holds a message, or says what becomes of it: streams and their numbers, queues and flights, the send buffer, and
-/// what is kept of messages with options. The sender lends it for one call.
+/// The owners of messages and their fates: streams and their numbers, queues and flights, the send buffer, and
+/// the state of messages with options. The sender lends it for one call.
 pub(crate) struct Messages<'a> {
     pub(super) tables: &'a mut Tables,
     pub(super) stream_map: &'a mut StreamMap,
     pub(super) numbering: &'a mut Numbering,
     pub(super) buffer: &'a mut SendBuffer,
     pub(super) special: &'a mut SpecialMessages,
-    /// A message after a pause may find other windows than those of before.
+    /// Coupling of windows: a message after a pause of its lane may change them.
     pub(super) coupling: &'a mut LaneCoupling,
 }
 
 impl Messages<'_> {
-    /// The same for a call that is not inlined, and needs it in memory: whatever is inlined keeps it in registers.
+    /// Lends the same owners for a call that is not inlined, and needs them in memory: inlined code keeps them in registers.
     #[allow(clippy::inline_always, reason = "in front of calls that are not inlined; measured")]
     #[inline(always)]
     pub(super) fn lend(&mut self) -> Messages<'_> {
@@ -60,7 +60,7 @@ impl Messages<'_> {
         if stream >= self.stream_map.streams() {
             return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
         }
-        // Subflows that are opened later begin with it, too.
+        // Subflows that are opened later begin with the value, too.
         let values = &mut cx.env.config_mut().streams.values;
         values.retain(|(id, _)| *id != stream);
         values.push((stream, value));

@@ -1,14 +1,14 @@
-//! The sending half of an association: subflows and their scheduler, chunks in flight and their numbers, losses, and when
-//! something may leave.
+//! The sending half of an association: subflows and their scheduler, chunks in flight and their numbers, losses, and
+//! permission to send.
 //!
 //! The rows of [`Tables`] are subflows, lanes and sequence spaces; other owners stand beside them. An owner that needs the tables is lent
 //! them; a reaction on one lane works on the scope that the tables lend, and returns its effect.
 //!
-//! An activity that changes several owners is a type of its own, which the sender lends for one call: [`Messages`] takes messages and says
-//! what becomes of them, [`SubflowChanges`] opens and closes subflows, [`Losses`] has timers, losses and probes, and [`AllLanes`] is for
-//! what concerns lanes together. The sender itself does what every packet and every SACK asks for, as borrowing owner by owner would cost
-//! each of them 2 % more instructions: it chooses data, writes it, and reads acknowledgements. And it has the order in which owners go
-//! through the phases of a life.
+//! An activity that changes several owners is a type of its own, which the sender lends for one call: [`Messages`] takes messages and
+//! decides their fates, [`SubflowChanges`] opens and closes subflows, [`Losses`] has timers, losses and probes, and [`AllLanes`] is for
+//! tasks on all lanes together. The sender itself has the tasks of every packet and every SACK, as borrowing owner by owner would cost
+//! each of them 2 % more instructions: it chooses data, writes it, and reads acknowledgements. And it sets the order in which owners go
+//! through the phases of an association's life.
 
 mod abandonment;
 mod acknowledgement;
@@ -111,14 +111,14 @@ pub(crate) struct Sender {
     coupling: LaneCoupling,
     ecn: EcnSender,
     special: SpecialMessages,
-    /// The changes by one SACK: kept for its memory.
+    /// The changes by one SACK: kept to use its memory again.
     outcome: AckOutcome,
     /// Time at which the user asked for a shutdown.
     shutdown_at: Instant,
 }
 
 impl Sender {
-    /// Lends everything that holds a message, or says what becomes of it.
+    /// Lends the owners of messages and their fates.
     #[inline]
     pub(crate) fn messages(&mut self) -> Messages<'_> {
         Messages {
@@ -131,7 +131,7 @@ impl Sender {
         }
     }
 
-    /// Lends everything that changes when a subflow comes or goes.
+    /// Lends the owners of all state that changes when a subflow comes or goes.
     #[inline]
     pub(crate) fn subflow_changes(&mut self) -> SubflowChanges<'_> {
         SubflowChanges {
@@ -144,7 +144,7 @@ impl Sender {
         }
     }
 
-    /// Lends everything that changes when chunks are lost, or may be.
+    /// Lends the owners of all state that changes when chunks are lost, or may be.
     #[inline]
     pub(crate) fn losses(&mut self) -> Losses<'_> {
         Losses {
@@ -186,7 +186,7 @@ impl Sender {
         }
     }
 
-    /// The user has made another path the primary one: subflows that used the one before use it.
+    /// The user has made another path the primary one: subflows on the former primary path use the new one.
     #[cold]
     pub(crate) fn change_primary(&mut self, cx: &mut Context, before: PathId, primary: PathId) {
         if before != primary {
@@ -200,12 +200,12 @@ impl Sender {
         &self.numbering
     }
 
-    /// Messages with options, where there are any.
+    /// Messages with options, if there are any.
     pub(crate) fn special(&self) -> &SpecialMessages {
         &self.special
     }
 
-    /// Messages with options, to be told of something that concerns nothing else.
+    /// Messages with options, for a change that concerns no other owner.
     pub(crate) fn special_mut(&mut self) -> &mut SpecialMessages {
         &mut self.special
     }
@@ -220,7 +220,7 @@ impl Sender {
         self.stream_map.dscp_of_stream(&self.tables, stream)
     }
 
-    /// Subflows, lanes and spaces, to be looked at.
+    /// Subflows, lanes and spaces, to be read.
     pub(crate) fn tables(&self) -> &Tables {
         &self.tables
     }
@@ -230,14 +230,14 @@ impl Sender {
         self.shutdown_at = cx.env.now();
     }
 
-    /// Nothing waits to be sent, or to be acknowledged.
+    /// True if no user data waits to be sent, or to be acknowledged.
     pub(crate) fn has_nothing_outstanding(&self) -> bool {
         self.tables.has_nothing_sent()
             && self.tables.subflows.rows().iter().all(|subflow| subflow.out.is_empty())
             && self.buffer.deferred_bytes() == 0
     }
 
-    /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
+    /// Calls `visit` for each timer: the time at which it expires, its name for the user, and its name in the sender.
     #[inline]
     pub(crate) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, SenderTimer)) {
         self.tables.lanes.for_each(|id, lane| {
@@ -254,14 +254,14 @@ impl Sender {
         }
     }
 
-    /// True if T3-rtx runs for a lane, and expires by then.
+    /// True if T3-rtx runs for a lane, and expires no later than `then`.
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[inline]
     pub(crate) fn has_t3_by(&self, then: Instant) -> bool {
         self.tables.lanes.rows().iter().any(|lane| lane.t3().is_some_and(|at| at <= then))
     }
 
-    /// True if data might leave. Cheap; may be true for nothing: a pacer, the peer's window and other subflows
+    /// True if data might leave. Cheap, and not exact: a pacer, the peer's window and other subflows
     /// decide, too, in [`Sender::choose`]. Messages with lifetimes are looked at whenever the association is asked
     /// for packets.
     #[inline]
@@ -274,12 +274,12 @@ impl Sender {
         any_of(self.tables.subflows.rows(), waits) || any_of(self.tables.lanes.rows(), |lane| lane.loss.any())
     }
 
-    /// Room in the peer's buffer, less the bytes that are under way.
+    /// Room in the peer's buffer, less the bytes in flight.
     pub(crate) fn peer_window(&self) -> u64 {
         self.peer.bytes()
     }
 
-    /// Most user data that a message has that leaves in one chunk on the first path, bytes.
+    /// Most user data of a message that leaves in one chunk on the first path, bytes.
     pub(crate) fn max_unfragmented(&self, cx: &Context) -> usize {
         cx.max_payload(cx.paths.for_data())
     }
@@ -301,7 +301,7 @@ impl Sender {
         &self.peer
     }
 
-    /// The space of what the peer says of a FID, if it is open in that incarnation.
+    /// The verdict on a FID and incarnation that the peer names, and the space of that FID; `None` where FIDs are not in use.
     pub(crate) fn judge(&self, fid: u8, epoch: u8) -> Option<(Judged, Option<SpaceId>)> {
         self.peer.judge(&self.tables, fid, epoch)
     }
@@ -311,7 +311,7 @@ impl Sender {
         self.peer.open_space_of(&self.tables, fid)
     }
 
-    /// Subflows, lanes and spaces, to be told of something that concerns them alone.
+    /// Subflows, lanes and spaces, for a change that concerns no other owner.
     #[inline]
     pub(crate) fn tables_mut(&mut self) -> &mut Tables {
         &mut self.tables

@@ -20,7 +20,7 @@ use crate::state::State;
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     chunks: u32,
-    /// Set when only the sender as a whole can decide if more may leave.
+    /// True if only the sender as a whole can decide whether more chunks may leave.
     undecided: bool,
     /// The stream whose message the last chunk ended.
     ended: Option<u16>,
@@ -51,11 +51,11 @@ impl Cut {
             // fragmentation MUST be used" (6.9).
             Some(whole.min(self.most))
         } else if whole <= self.most {
-            None // it fits a packet of its own: not worth cutting
+            None // the payload fits a packet of its own: not worth cutting
         } else if fit >= self.most {
             Some(self.most)
         } else if fit >= self.most / 2 && self.anywhere {
-            Some(fit) // it must be cut anyway: fill the packet
+            Some(fit) // the payload must be cut anyway: fill the packet
         } else {
             None
         }
@@ -63,7 +63,7 @@ impl Cut {
 }
 
 impl Sender {
-    /// Data that was chosen to leave: first what is marked for retransmission (6.1 C), then new chunks, while they fit and may
+    /// Writes the data that was chosen to leave: first chunks marked for retransmission (6.1 C), then new chunks, while they fit and may
     /// leave.
     // rfc9260:6.10-4
     #[inline]
@@ -87,7 +87,7 @@ impl Sender {
         } else {
             0
         };
-        // What leaves again on another path than new data takes leaves without any.
+        // Chunks that leave again on another path than new data takes share no packet with new data.
         let elsewhere = lost > 0
             && self.tables.subflows.get(next.subflow).is_some_and(|subflow| subflow.lane != next.lane);
         let new = if elsewhere { 0 } else { self.write_new(cx, packet, limit, next) };
@@ -120,7 +120,7 @@ impl Sender {
         self.buffer.tell_writable(&mut self.tables, &self.stream_map, cx);
     }
 
-    /// New chunks, while they fit and may leave; how many.
+    /// Writes new chunks, while they fit and may leave; returns their number.
     #[inline]
     fn write_new(
         &mut self,
@@ -136,7 +136,7 @@ impl Sender {
         if run.undecided { run.chunks + self.write_new_asking(cx, packet, limit, next) } else { run.chunks }
     }
 
-    /// New chunks where other subflows, or a closed window, must be asked between two chunks.
+    /// Writes new chunks where other subflows, or a closed window, must be looked at between two chunks.
     #[inline(never)]
     fn write_new_asking(
         &mut self,
@@ -146,7 +146,7 @@ impl Sender {
         next: &Next,
     ) -> u32 {
         let several = self.tables.subflows.len() > 1;
-        // The questions that were asked when the packet's data was chosen need not be asked again for its first chunk.
+        // For the first chunk the choice of the packet's data has answered these questions already.
         let (mut decided, mut roomy) = match next.first {
             First::New { roomy } => (true, roomy && several),
             First::Lost(_) => (false, false),
@@ -155,7 +155,7 @@ impl Sender {
         loop {
             if chunks > 0 && cx.env.config().emulation.fills_past_cwnd {
                 if let Some(lane) = self.tables.lanes.get_mut(next.lane) {
-                    // Until this packet ends.
+                    // The permit ends with this packet.
                     lane.permits.add_new();
                 }
             }
@@ -191,8 +191,8 @@ impl Sender {
         chunks
     }
 
-    /// New chunks of one subflow: one of `first` bytes, which may leave, and where it is the only subflow all that follow.
-    /// The others must be asked between two chunks.
+    /// Writes new chunks of one subflow: one of `first` bytes, which may leave, and where it is the only subflow all that follow.
+    /// With other subflows these must be looked at between two chunks.
     // rfc9260:6.1-18 rfc9260:6.10-5
     #[inline(never)]
     fn write_run(
@@ -283,7 +283,7 @@ impl Sender {
             };
             into_flight(cx, lane, &mut space.flight, kept, chunk, established);
             space.allowance.take(len + header_charge);
-            // Bookkeeping counts as it comes: a flight of small messages is mostly that, and the next SACK would be too late.
+            // Bookkeeping counts at once: it is most of a flight of small messages, and the next SACK would be too late.
             left = left.saturating_sub(len + CHUNK);
             self.peer.charge_new(len + header_charge, left);
             let (at, association) = (cx.env.now(), cx.report.association());
@@ -326,7 +326,7 @@ impl Sender {
     }
 
     /// Payload bytes of the next new chunk, when it fits into `room` and may leave as far as windows go; where it is `roomy`,
-    /// the peer's was asked before.
+    /// the peer's window is known to be open.
     // rfc8260:2.2.2-4
     pub(super) fn next_new_payload(
         &mut self,
@@ -370,7 +370,7 @@ impl Cut {
 fn wants_sack_at_once(cx: &Context, last: bool, shutdown_at: Instant) -> bool {
     match cx.env.config().sack.immediate_bit {
         ImmediateBit::Shutdown => true,
-        // A kernel sends what it may before the user can close.
+        // A kernel has sent all it may before the user can close.
         ImmediateBit::ShutdownKept => cx.env.now() > shutdown_at,
         ImmediateBit::Last => last,
         ImmediateBit::Off => false,
@@ -391,7 +391,7 @@ fn count_run(cx: &mut Context, subflow: &mut Subflow, chunks: u64, bytes: u64, o
     cx.report.stats.payload_bytes_unique += bytes;
 }
 
-/// A new chunk joins what is in flight, under a number that was kept for it or the next one; `established`: T3-rtx runs for it.
+/// A new chunk joins the flight, under a number that was kept for it or the next one; `established`: T3-rtx runs for it.
 #[allow(clippy::inline_always, reason = "once for each chunk, in one place")]
 #[inline(always)]
 fn into_flight(

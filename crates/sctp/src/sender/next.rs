@@ -21,7 +21,7 @@ pub(crate) struct Next {
 pub(super) enum First {
     /// The chunk with this number is sent again.
     Lost(u64),
-    /// A new chunk. `roomy`: any chunk of a packet fits the peer's window, so that the window need not be asked
+    /// A new chunk. `roomy`: any chunk of a packet fits the peer's window, so that the window need not be looked at
     /// again.
     New { roomy: bool },
 }

@@ -1,4 +1,4 @@
-//! Messages that may be given up, those that were, and how the peer hears of it (RFC 3758, RFC 7496).
+//! Messages that may be given up, those that were, and the FORWARD-TSNs for them (RFC 3758, RFC 7496).
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use super::tickets::Ticket;
 use crate::ids::{Id, LaneId, PathId, SpaceId};
 use crate::options::{Abandonments, Policy, Reliability};
 
-/// The FORWARD-TSN of one space, which is due when something was given up there.
+/// The FORWARD-TSN of one space: state of the last one and of the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Forward {
-    /// A FORWARD-TSN must leave.
+    /// True if a FORWARD-TSN must leave.
     pub(super) due: bool,
-    /// One past the last number that one has named: "Advanced.Peer.Ack.Point" as the peer knows it.
+    /// One past the last number that a FORWARD-TSN has named: "Advanced.Peer.Ack.Point" as the peer knows it.
     pub(super) told: u64,
-    /// When it left.
+    /// Time at which the last FORWARD-TSN left.
     pub(super) told_at: Option<Instant>,
-    /// The path on which it leaves: that of the first chunk which it names.
+    /// The path on which the FORWARD-TSN leaves: that of the first chunk which it names.
     pub(super) path: Option<PathId>,
 }
 
-/// A chunk that was given up before anybody knew whether it was lost: "the appropriate congestion adjustment MUST be made ... if the
+/// A chunk that was given up before it was known whether it was lost: "the appropriate congestion adjustment MUST be made ... if the
 /// chunk would have been marked for retransmission later" (RFC 3758, 3.5, F5).
 #[derive(Clone, Copy, Debug)]
 struct Watched {
@@ -40,9 +40,9 @@ pub(super) struct PartialReliability {
     forwards: Vec<Forward>,
     /// True if the SACK that is being read passes a chunk that was given up.
     passes_abandoned: bool,
-    /// Chunks that were given up in flight.
+    /// Chunks that were given up in flight, until they are found lost or acknowledged.
     watched: Vec<Watched>,
-    /// Tickets of messages that were in flight when their lifetime ended, and may be still.
+    /// Tickets of messages that were in flight when their lifetime ended, and may still be in flight.
     overdue: Vec<u32>,
     /// Policies of streams, and of those that have none of their own.
     streams: BTreeMap<u16, Reliability>,
@@ -51,7 +51,7 @@ pub(super) struct PartialReliability {
     counts_of: BTreeMap<u16, Counts>,
 }
 
-/// By policy.
+/// Numbers of abandoned messages, by policy.
 type Counts = [Abandonments; 3];
 
 fn row(policy: Policy) -> usize {
@@ -71,7 +71,7 @@ fn read(counts: &Counts, policy: Option<Policy>) -> Abandonments {
 }
 
 impl PartialReliability {
-    /// A stream has a policy from now on, or all have that have none of their own.
+    /// Sets the policy of a stream, or of all streams that have none of their own.
     pub(super) fn set_policy(&mut self, stream: Option<u16>, reliability: Reliability) {
         match stream {
             Some(stream) => {
@@ -86,7 +86,7 @@ impl PartialReliability {
         self.passes_abandoned = false;
     }
 
-    /// It passes something that was given up.
+    /// The SACK passes a chunk that was given up.
     pub(super) fn pass_abandoned(&mut self) {
         self.passes_abandoned = true;
     }
@@ -101,12 +101,12 @@ impl PartialReliability {
         self.overdue.push(number);
     }
 
-    /// Those that were in flight when their lifetime ended, to be looked at.
+    /// Takes the tickets of messages that were in flight when their lifetime ended, to look at them.
     pub(super) fn take_overdue(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.overdue)
     }
 
-    /// Those of them that are in flight still.
+    /// Puts back the tickets of overdue messages that are still in flight.
     pub(super) fn keep_overdue(&mut self, mut overdue: Vec<u32>) {
         self.overdue.append(&mut overdue);
     }
@@ -129,18 +129,18 @@ impl PartialReliability {
         }
     }
 
-    /// Numbers begin anew.
+    /// Numbers begin anew: FORWARD-TSNs and watched chunks are forgotten.
     pub(super) fn forget_forwards(&mut self) {
         self.forwards.clear();
         self.watched.clear();
     }
 
-    /// A chunk was given up in flight that so many reports had said was missing.
+    /// Watches a chunk that was given up in flight after `missing` reports.
     pub(super) fn watch(&mut self, at: SpaceId, lane: LaneId, seq: u64, missing: u8) {
         self.watched.push(Watched { at, lane, seq, missing });
     }
 
-    /// A SACK for a space has come: the chunks given up in flight that so many reports say are missing.
+    /// A SACK for a space has come: the chunks given up in flight that now have `reports` missing reports.
     pub(super) fn watched_lost(
         &mut self,
         at: SpaceId,
@@ -172,12 +172,12 @@ impl PartialReliability {
         self.forwards.iter().any(|forward| forward.due)
     }
 
-    /// The path of the first that must.
+    /// The path of the first FORWARD-TSN that must leave.
     pub(super) fn forward_path(&self) -> Option<PathId> {
         self.forwards.iter().find(|forward| forward.due).and_then(|forward| forward.path)
     }
 
-    /// A message was given up.
+    /// Counts a message that was given up.
     pub(super) fn count(&mut self, ticket: &Ticket) {
         let Some(policy) = ticket.limit.policy() else { return };
         let of_stream = self.counts_of.entry(ticket.stream).or_default();
@@ -189,7 +189,7 @@ impl PartialReliability {
         }
     }
 
-    /// Number of messages given up, under a policy or any, on a stream or any.
+    /// Number of messages given up, under one policy or all, on one stream or all.
     pub(super) fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
         match stream {
             None => read(&self.counts, policy),

@@ -45,7 +45,7 @@ pub(in crate::sender) struct Circumstances<'a> {
 
 impl Marked {
     /// Packets were marked. True when the window has come down for it: "TCP should not react to congestion indications more than once
-    /// every window of data\" (RFC 3168, 6.1.2), lost packets and timeouts included. `known`: a loss has reduced the window already.
+    /// every window of data" (RFC 3168, 6.1.2), lost packets and timeouts included. `known`: a loss has reduced the window already.
     /// A full packet has `unit` bytes.
     pub(in crate::sender) fn on_report(
         &mut self,

@@ -1,8 +1,8 @@
 //! Loss detection by time: RACK (RFC 8985, section 6) carried over to SCTP, for each lane on its own.
 //!
 //! Gap blocks and the cumulative TSN take the place of SACK blocks, duplicate TSNs that of DSACK. The suspects of [`Loss`] are in
-//! the order of time, which as a rule is that of their numbers; those sent again have a list of their own. Each is looked at when
-//! it is the oldest: a constant number of times, whatever the window.
+//! the order of sending, which as a rule is that of their numbers; those sent again have a list of their own. Each is looked at when
+//! it is the oldest: a constant number of times, however large the window.
 
 use std::collections::VecDeque;
 
@@ -18,12 +18,12 @@ const DUP_THRESHOLD: u64 = 3;
 #[derive(Debug)]
 pub(crate) struct Rack {
     core: Core,
-    /// Transmissions other than the first, in the order of time.
+    /// Retransmissions, in the order of sending.
     resent: VecDeque<(Instant, u64)>,
     probe: Option<Probe>,
 }
 
-/// State of a lane besides.
+/// State of a lane that RACK needs besides its own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Circumstances {
     pub(crate) now: Instant,
@@ -32,7 +32,7 @@ pub(crate) struct Circumstances {
     /// The last sample of the round trip.
     pub(crate) newest_rtt: Duration,
     pub(crate) in_recovery: bool,
-    /// Chunks acknowledged above the earliest one that is not.
+    /// Number of chunks acknowledged above the earliest unacknowledged one.
     pub(crate) acked_above: u64,
 }
 
@@ -46,37 +46,37 @@ impl Rack {
         self.resent.push_back((now, seq));
     }
 
-    /// Transmissions other than the first, for another lane.
+    /// Takes the list of retransmissions, for another lane.
     pub(crate) fn take_resent(&mut self) -> VecDeque<(Instant, u64)> {
         std::mem::take(&mut self.resent)
     }
 
-    /// Chunks that another lane had sent again are this one's: "RACK_sent_after" goes by the time of each (RFC 8985, 6.2, step 5).
+    /// Takes over the retransmissions of another lane: "RACK_sent_after" goes by the time of each (RFC 8985, 6.2, step 5).
     pub(crate) fn adopt(&mut self, resent: VecDeque<(Instant, u64)>) {
         self.resent.extend(resent);
         self.resent.make_contiguous().sort_unstable();
     }
 
-    /// Forgets transmissions and probe: T3-rtx has expired, or the chunks have gone to another lane.
+    /// Forgets retransmissions and probe: T3-rtx has expired, or the chunks have gone to another lane.
     pub(crate) fn forget(&mut self) {
         self.resent.clear();
         self.probe = None;
     }
 
-    /// Numbers begin anew: the end of the probe and that of the round trip to which duplicates belong are none of them.
+    /// Numbers begin anew: forgets the old ones that end the probe and the round trip to which duplicates belong.
     pub(crate) fn forget_numbers(&mut self) {
         self.forget();
         self.core.end_round();
     }
 
-    /// A duplicate was reported: something was sent again for nothing. Once a round trip the reordering window grows: "RACK.
+    /// A duplicate was reported: a retransmission was needless. Once a round trip the reordering window grows: "RACK.
     /// reo_wnd_mult += 1" (RFC 8985, 6.2, step 4).
     pub(crate) fn duplicate(&mut self, flight: &Flight, seq: u64) {
         if self.probe.is_some_and(|probe| probe.resent == Some(seq)) {
             self.probe = None; // the original had arrived
             return;
         }
-        // The original came after all. RFC 8985 takes this for reordering only where nothing was sent again.
+        // The original came after all. RFC 8985 takes this for reordering only if the chunk was not retransmitted.
         self.core.note_reordering();
         self.core.duplicate(flight.first(), flight.next());
     }
@@ -86,7 +86,7 @@ impl Rack {
         self.core.recovered();
     }
 
-    /// Reordering window: time by which a chunk may arrive later than its followers (RFC 8985, 6.2, step 4).
+    /// Reordering window: the time by which a chunk may arrive later than chunks sent after it (RFC 8985, 6.2, step 4).
     fn window(&self, c: &Circumstances) -> Duration {
         let hurry = c.in_recovery || c.acked_above >= DUP_THRESHOLD;
         // A quarter of it is a whole number of nanoseconds.
@@ -96,10 +96,10 @@ impl Rack {
 
     /// The chunks that a SACK delivered (RFC 8985, 6.2, steps 2 and 3). The newest transmission counts.
     ///
-    /// "If the RTT is less than the minimum" it is that of the original: that minimum may be of long ago, before a
-    /// queue stood in the way. The answer to an original that comes shortly after its retransmission would make
-    /// RACK.rtt as short, and everything in flight lost. So an answer in less than half of the last round trip that
-    /// was no answer to a retransmission, or of the smoothed one where that is shorter, is ambiguous as well.
+    /// "If the RTT is less than the minimum" the answer is to the original: that minimum may be from long ago, before a
+    /// queue stood on the path. The answer to an original that comes shortly after its retransmission would make
+    /// RACK.rtt as short, and all chunks in flight lost. So an answer in less than half of the last round trip that
+    /// was measured without a retransmission, or of the smoothed one where that is shorter, is ambiguous as well.
     pub(crate) fn delivered(&mut self, c: &Circumstances, ack: &LaneAck) {
         let once = ack.newest_once.map(|(seq, sent)| (sent, seq));
         let least = c.min_rtt.max(c.srtt.map(|srtt| srtt.min(c.newest_rtt) / 2));
@@ -109,7 +109,7 @@ impl Rack {
         }
     }
 
-    /// Marks lost chunks (RFC 8985, 6.2, step 5), and returns the time of the next look.
+    /// Marks lost chunks (RFC 8985, 6.2, step 5), and returns the time at which to look again.
     pub(crate) fn detect(
         &mut self,
         flight: &mut Flight,
@@ -123,7 +123,7 @@ impl Rack {
         if late {
             self.core.note_reordering();
         }
-        // One that was acknowledged after all came late.
+        // A suspect that was acknowledged after all came late: that is reordering.
         while let Some(&seq) = suspects.front() {
             if flight.get(seq).is_some_and(|chunk| chunk.state == ChunkState::InFlight) {
                 break;
@@ -166,7 +166,7 @@ impl Rack {
         if let Some((sent, _)) = older.checked_sub(1).and_then(|last| self.resent.get(last)) {
             look_again = look_again.max(Some(*sent + wait));
         }
-        // A chunk that is due already has just been judged: a timer of the past would expire again and again.
+        // A chunk that is due already has just been judged: a timer in the past would expire again and again.
         look_again = look_again.filter(|at| *at > c.now);
         lost.sort_unstable();
         for seq in lost {
@@ -186,8 +186,8 @@ impl Rack {
         self.probe = Some(Probe { end: flight.next(), resent });
     }
 
-    /// The answer of an acknowledgement to the probe (RFC 8985, 7.4.2). As duplicates are reported, one that says nothing of a duplicate
-    /// and acknowledges more than had been sent by then shows that the probe was needed.
+    /// Compares an acknowledgement with the probe (RFC 8985, 7.4.2). As duplicates are reported, an acknowledgement without a duplicate
+    /// that passes all numbers sent before the probe shows that the probe was needed.
     pub(crate) fn probe_answered(&mut self, flight: &Flight) -> ProbeAnswer {
         let Some(probe) = self.probe else { return ProbeAnswer::Open };
         let answer = probe.answer(flight.first(), false);
@@ -234,7 +234,7 @@ mod tests {
             }
         }
 
-        /// A SACK at so many milliseconds: what is lost now, and when to look again.
+        /// A SACK at so many milliseconds: returns the chunks found lost, and the time of the next look.
         fn sack(&mut self, ms: u64, next: u64, above: &[u64]) -> (Vec<u64>, Option<u64>) {
             let mut out = AckOutcome::default();
             let gaps = blocks(next, above.iter().copied());
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(run.detect(100, None), (vec![0], None));
     }
 
-    /// Three chunks above it, and no reordering so far: at once.
+    /// With three chunks acknowledged above a hole, and no reordering so far, the hole is lost at once.
     #[test]
     fn three_chunks_above_a_hole_make_it_lost_at_once() {
         let mut run = Run::new(10);
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(run.sack(83, 0, &[1, 2, 3]), (vec![0], None));
     }
 
-    /// One that came late makes the window stay; duplicates make it grow, once a round trip.
+    /// A late chunk makes the reordering window stay; duplicates make it grow, once a round trip.
     #[test]
     fn reordering_and_duplicates_widen_the_window() {
         let mut run = Run::new(40);
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(run.detect(88, None).1, Some(6 + 78 + 20));
     }
 
-    /// The shortest round trip is of long ago, before a queue stood in the way: an answer long before the usual time is that of the original.
+    /// The shortest round trip is from long ago, before a queue stood on the path: an answer long before the usual time is to the original.
     #[test]
     fn an_answer_soon_after_a_retransmission_is_none_to_it() {
         for (srtt, lost) in [(1000, vec![]), (100, vec![0])] {
@@ -326,9 +326,9 @@ mod tests {
         let chunk = run.flight.get_mut(0).unwrap();
         (chunk.state, chunk.sent_at, chunk.transmissions) = (ChunkState::InFlight, at, 2);
         run.rack.resent(at, 0);
-        // Older deliveries say nothing of it.
+        // Deliveries of chunks sent earlier do not show the retransmission lost.
         assert_eq!(run.sack(89, 0, &[1, 2, 3, 4, 5, 6, 7, 8]).0, []);
-        // Sent at 90 ms, after the retransmission, and delivered.
+        // Chunk 9 was sent at 90 ms, after the retransmission, and is delivered.
         run.flight.get_mut(9).unwrap().sent_at = Instant::ZERO + Duration::from_millis(90);
         assert_eq!(run.sack(170, 0, &[1, 2, 3, 4, 5, 6, 7, 8, 9]).0, [0]);
     }

@@ -1,4 +1,4 @@
-//! Losses found by time, and the timer besides T3-rtx.
+//! RACK and its timer, which runs besides T3-rtx: losses found by time, and tail loss probes.
 
 use anabranch_base::Instant;
 
@@ -18,10 +18,10 @@ pub(in crate::sender) enum LossTimer {
     Burst,
 }
 
-/// RACK where it finds losses, and a timer, which KAME has as well.
+/// RACK where it is in use, and a timer, which the emulation of KAME uses as well.
 #[derive(Debug)]
 pub(in crate::sender) struct RackTlp {
-    /// The state of RACK, where it finds losses.
+    /// The state of RACK, where it is in use.
     rack: Option<Box<Rack>>,
     /// The timer besides T3-rtx, and its purpose.
     timer: Option<(Instant, LossTimer)>,
@@ -44,12 +44,12 @@ impl RackTlp {
         self.rack.as_deref()
     }
 
-    /// RACK, to be told of something.
+    /// RACK, to be changed, where it is in use.
     pub(in crate::sender) fn rack_mut(&mut self) -> Option<&mut Rack> {
         self.rack.as_deref_mut()
     }
 
-    /// When the timer expires.
+    /// Time at which the timer expires.
     #[inline]
     pub(in crate::sender) fn expires_at(&self) -> Option<Instant> {
         self.timer.map(|(at, _)| at)
@@ -65,12 +65,12 @@ impl RackTlp {
         self.timer.take().map(|(_, kind)| kind)
     }
 
-    /// RACK wants to look again then, or has nothing to wait for.
+    /// RACK looks for losses again at that time, or has no suspects.
     pub(in crate::sender) fn look_again(&mut self, at: Option<Instant>) {
         self.timer = at.map(|at| (at, LossTimer::Reordering));
     }
 
-    /// KAME: while something is `suspected` the timer runs as it was started first.
+    /// KAME: while chunks are `suspected` a running timer is not started anew.
     pub(in crate::sender) fn retransmit_early(&mut self, at: Instant, suspected: bool) {
         let running = self.timer.unwrap_or((at, LossTimer::EarlyRetransmit));
         self.timer = suspected.then_some(running);
@@ -86,7 +86,7 @@ impl RackTlp {
         self.timer = None;
     }
 
-    /// T3-rtx has expired, or the chunks have gone to another lane: the timer stops, transmissions and probe are forgotten.
+    /// T3-rtx has expired, or the chunks have gone to another lane: the timer stops, retransmissions and probe are forgotten.
     pub(in crate::sender) fn forget(&mut self) {
         self.timer = None;
         if let Some(rack) = &mut self.rack {
@@ -94,7 +94,7 @@ impl RackTlp {
         }
     }
 
-    /// Numbers begin anew.
+    /// Numbers begin anew: forgets the old ones.
     pub(super) fn forget_numbers(&mut self) {
         if let Some(rack) = &mut self.rack {
             rack.forget_numbers();

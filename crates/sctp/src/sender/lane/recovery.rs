@@ -13,7 +13,7 @@ use crate::sender::flight::LaneAck;
 #[derive(Debug, Default)]
 pub(in crate::sender) struct Recovery {
     exit: Option<Exit>,
-    /// A recovery's particulars, where more is asked for than an exit point.
+    /// State that is kept only if the configuration needs more than an exit point.
     episode: Option<Box<Episode>>,
 }
 
@@ -21,8 +21,8 @@ pub(in crate::sender) struct Recovery {
 #[derive(Clone, Copy, Debug)]
 struct Exit {
     last: u64,
-    /// The exit point is the last number sent before T3-rtx expired: the window grows below it, but losses there are
-    /// no news.
+    /// The exit point is the last number sent before T3-rtx expired: the window grows below it, and losses there
+    /// cause no second cut.
     by_timeout: bool,
 }
 
@@ -31,7 +31,7 @@ struct Exit {
 pub(in crate::sender) struct Fall {
     /// In flight before the loss was found, bytes (RecoverFS of RFC 9937).
     pub(in crate::sender) prior: u64,
-    /// Bytes of that which a window had let leave, or the window itself where that was more.
+    /// Bytes of `prior` that a window had let leave, or the window itself where that was more.
     pub(in crate::sender) most: u64,
 }
 
@@ -46,7 +46,7 @@ struct Episode {
     doubt: Option<Doubt>,
 }
 
-/// RFC 3708, 2: "if all retransmitted segments ... are reported as duplicates" nothing was lost, and the window comes back.
+/// RFC 3708, 2: "if all retransmitted segments ... are reported as duplicates" no chunk was lost, and the window is restored.
 #[derive(Debug)]
 struct Doubt {
     /// The last number that had been sent when the window was cut.
@@ -55,7 +55,7 @@ struct Doubt {
     /// come from the network: they do not concern retransmissions.
     unreported: BTreeMap<u64, u32>,
     resent: bool,
-    /// The recovery is over; reports may come until this is acknowledged.
+    /// The recovery is over; duplicates may still be reported until this number is acknowledged.
     until: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Doubt {
 }
 
 impl Episode {
-    /// A chunk is being sent, so many bytes of the flight; `again`: under this number, that has been sent before.
+    /// A chunk is being sent, of so many bytes in flight; `again`: its number, where it is a retransmission.
     fn on_sent(&mut self, bytes: u64, again: Option<u64>) {
         if let Some(reducing) = &mut self.reducing {
             reducing.on_sent(bytes);
@@ -79,7 +79,7 @@ impl Episode {
         }
     }
 
-    /// The peer has a chunk twice. True when that is so of everything that was sent again.
+    /// The peer has received a chunk twice. True when it has received every retransmitted chunk twice.
     fn on_duplicate(&mut self, seq: u64) -> bool {
         let Some(doubt) = &mut self.doubt else { return false };
         let Some(times) = doubt.unreported.get_mut(&seq) else { return false };
@@ -90,8 +90,8 @@ impl Episode {
         doubt.unreported.is_empty()
     }
 
-    /// Everything up to `first` is acknowledged, and with it the exit point; `next` is the first number not sent. True when nothing
-    /// is left to wait for.
+    /// All numbers up to `first` are acknowledged, and with them the exit point; `next` is the first number not sent. True when no
+    /// report of duplicates is waited for any more.
     fn over(&mut self, first: u64, next: u64) -> bool {
         self.reducing = None;
         let Some(doubt) = &mut self.doubt else { return true };
@@ -106,30 +106,30 @@ impl Recovery {
         self.exit.is_some_and(|exit| !exit.by_timeout && cumulative <= exit.last)
     }
 
-    /// True if it is at or below the exit point, or at or below the last number sent before T3-rtx expired: a loss
-    /// there is no news.
+    /// True if `cumulative` is at or below the exit point, be it of a recovery or of a timeout: a loss
+    /// there causes no second cut.
     #[inline]
     pub(in crate::sender) fn is_below_exit(&self, cumulative: u64) -> bool {
         self.exit.is_some_and(|exit| cumulative <= exit.last)
     }
 
-    /// True if the point is that of a timeout.
+    /// True if the exit point is that of a timeout.
     pub(in crate::sender) fn is_after_timeout(&self) -> bool {
         self.exit.is_some_and(|exit| exit.by_timeout)
     }
 
-    /// True if there is a point, passed or not.
+    /// True if there is an exit point, passed or not.
     pub(in crate::sender) fn has_exit(&self) -> bool {
         self.exit.is_some()
     }
 
-    /// True if there is more than an exit point.
+    /// True if there is more state than an exit point.
     #[inline]
     pub(in crate::sender) fn has_more(&self) -> bool {
         self.episode.is_some()
     }
 
-    /// When the window was reduced last, while that is remembered.
+    /// Time at which the window was reduced last, while that is remembered.
     pub(in crate::sender) fn since(&self) -> Option<Instant> {
         self.episode.as_ref().map(|episode| episode.since)
     }
@@ -140,7 +140,7 @@ impl Recovery {
         self.episode.as_ref().and_then(|episode| episode.reducing.as_ref())
     }
 
-    /// Nothing is left of it.
+    /// Forgets the recovery.
     pub(in crate::sender) fn end(&mut self) {
         *self = Self::default();
     }
@@ -150,8 +150,8 @@ impl Recovery {
         self.exit = None;
     }
 
-    /// It begins, or without `fall` T3-rtx has expired: what had been sent is below `last`. `prr`: from where the window comes down in
-    /// proportion, if it does, in units of `mss` bytes.
+    /// A recovery begins, or without `fall` T3-rtx has expired; `last` is the last number sent so far. PRR, where configured, reduces
+    /// the window in proportion, from `fall` on, in units of `mss` bytes.
     pub(super) fn begin(
         &mut self,
         now: Instant,
@@ -160,7 +160,7 @@ impl Recovery {
         fall: Option<Fall>,
         (is_model, mss): (bool, u64),
     ) {
-        // A model says what may be in flight during recovery, too.
+        // A model sets the bytes that may be in flight during recovery, too.
         let prr = fall.filter(|_| !is_model && config.reduction == Reduction::Prr);
         self.exit = Some(Exit { last, by_timeout: fall.is_none() });
         let remembers = prr.is_some() || config.undo || config.lost_again_cuts;
@@ -173,7 +173,7 @@ impl Recovery {
         });
     }
 
-    /// A chunk is being sent, so many bytes of the flight; `again`: under this number, that has been sent before.
+    /// A chunk is being sent, of so many bytes in flight; `again`: its number, where it is a retransmission.
     #[inline]
     pub(super) fn sent(&mut self, bytes: u64, again: Option<u64>) {
         if let Some(episode) = &mut self.episode {
@@ -183,7 +183,7 @@ impl Recovery {
     }
 
     /// A SACK; `first` is the first number not acknowledged, `next` the first not sent. `safe`: the cumulative point moved, nothing more
-    /// was found lost, and nothing taken back. So much is in flight, and that is ssthresh.
+    /// was found lost, and nothing taken back. `pipe` bytes are in flight.
     pub(super) fn step(
         &mut self,
         ack: &LaneAck,
@@ -203,14 +203,14 @@ impl Recovery {
         }
     }
 
-    /// Time has shown the loss, and no SACK tells what may leave: the retransmission may, and no more until one comes.
+    /// Recovery begins at a timer, without a SACK: PRR lets the retransmission leave, and no more until a SACK comes.
     pub(super) fn begin_reduction(&mut self, pipe: u64, ssthresh: u64) {
         if let Some(reducing) = self.episode.as_mut().and_then(|episode| episode.reducing.as_mut()) {
             reducing.on_ack(0, 0, false, pipe, ssthresh);
         }
     }
 
-    /// The peer has a chunk twice. True when that is so of everything that was sent again.
+    /// The peer has received a chunk twice. True when it has received every retransmitted chunk twice.
     pub(in crate::sender) fn on_duplicate(&mut self, seq: u64) -> bool {
         self.episode.as_mut().is_some_and(|episode| episode.on_duplicate(seq))
     }

@@ -11,20 +11,20 @@ use crate::sender::flight::{ChunkState, Flight};
 struct TimedChunk {
     seq: u64,
     sent_at: Instant,
-    /// It was still unacknowledged, and sent once, before the SACK that is being read.
+    /// The chunk was still unacknowledged, and sent once, before the SACK that is being read.
     open: bool,
 }
 
 /// Estimates and samples.
 #[derive(Debug)]
 pub(in crate::sender) struct RoundTrip {
-    /// Its estimate, where it is not the first subflow on its path: that one goes by the path's.
+    /// The lane's own estimate; `None` for the first subflow on a path, which uses the path's.
     own: Option<Box<RttEstimator>>,
     /// The chunk being timed.
     timed: Option<TimedChunk>,
     /// Shortest round trip so far.
     min: Option<Duration>,
-    /// The last sample of the round trip, where there is a shortest.
+    /// The last sample of the round trip; zero before the first.
     newest: Duration,
     /// The last one-way delay that the peer's timestamps gave (level 1), in microseconds less the difference of the clocks.
     one_way_delay_us: Option<i32>,
@@ -42,7 +42,7 @@ impl RoundTrip {
         }
     }
 
-    /// Its own estimate, where it does not go by that of the path.
+    /// The lane's own estimate, where it does not use that of the path.
     #[inline]
     pub(super) fn own(&self) -> Option<&RttEstimator> {
         self.own.as_deref()
@@ -80,7 +80,7 @@ impl RoundTrip {
         }
     }
 
-    /// Takes the estimate of the lane whose place it takes.
+    /// Takes over the estimate of the old lane whose place this one takes.
     pub(super) fn inherit(&mut self, old: &mut Self) {
         self.own = old.own.take();
     }
@@ -93,7 +93,7 @@ impl RoundTrip {
         }
     }
 
-    /// A chunk leaves again. 6.3.1, C5: a chunk sent before this retransmission is not timed any more, but where samples are taken
+    /// A chunk leaves again. 6.3.1, C5: a chunk sent before this retransmission is not timed any more, unless samples are taken
     /// `through` losses.
     pub(super) fn sent_again(&mut self, seq: u64, through: bool) {
         if self.timed.is_some_and(|t| t.seq >= seq && (t.seq == seq || !through)) {
@@ -108,7 +108,7 @@ impl RoundTrip {
         }
     }
 
-    /// Nothing sent so far is timed any more.
+    /// No chunk sent so far is timed any more.
     pub(in crate::sender) fn stop_timing(&mut self) {
         self.timed = None;
     }
@@ -122,7 +122,7 @@ impl RoundTrip {
         }
     }
 
-    /// When the chunk left that was timed, if the SACK that was just applied has acknowledged it.
+    /// Time at which the timed chunk left, if the SACK that was just applied has acknowledged it.
     #[inline]
     pub(in crate::sender) fn take_timed(&mut self, flight: &Flight) -> Option<Instant> {
         let timed = self.timed?;
@@ -142,7 +142,7 @@ impl RoundTrip {
         self.min = Some(self.min.map_or(sample, |least| least.min(sample)));
     }
 
-    /// The peer has said when it had a chunk.
+    /// A timestamp of the peer has given a one-way delay.
     pub(in crate::sender) fn note_one_way(&mut self, microseconds: i32) {
         self.one_way_delay_us = Some(microseconds);
     }

@@ -1,4 +1,4 @@
-//! The congestion window of a lane: its controller, and what is kept beside it.
+//! The congestion window of a lane: its controller, its peak, the end of the round trip and the time of the last data.
 
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::congestion::{Acked, Congestion, Controller, Growth, Timing};
@@ -11,7 +11,7 @@ pub(in crate::sender) struct Window {
     controller: Controller,
     /// The largest window so far, bytes.
     peak: u64,
-    /// The number that the next round trip must acknowledge to have ended.
+    /// The number whose acknowledgement ends the round trip.
     round_end: u64,
     /// Time of the last DATA sent that was no window probe.
     last_sent: Option<Instant>,
@@ -55,25 +55,25 @@ impl Window {
         self.peak = self.controller.window();
     }
 
-    /// The window has become what it is: it may be the largest.
+    /// The window has changed: it may be the largest so far.
     #[inline]
     pub(in crate::sender) fn note_peak(&mut self) {
         self.peak = self.peak.max(self.controller.window());
     }
 
-    /// When data was sent last that was no window probe.
+    /// Time at which the last data left that was no window probe.
     #[inline]
     pub(in crate::sender) fn last_sent(&self) -> Option<Instant> {
         self.last_sent
     }
 
-    /// Data leaves.
+    /// A chunk leaves at `now`.
     #[inline]
     pub(super) fn sent(&mut self, now: Instant) {
         self.last_sent = Some(now);
     }
 
-    /// The data that left last was a window probe: the window is as idle as it was, since then.
+    /// The last chunk was a window probe. Probes do not end the idleness of the window: it counts from `last_sent`, as before.
     pub(super) fn sent_probe(&mut self, last_sent: Option<Instant>) {
         self.last_sent = last_sent;
     }
@@ -117,7 +117,7 @@ impl Window {
         self.controller.on_lost(now, sent_at, bytes);
     }
 
-    /// Packets were marked, as `marked` is told. True when the window has come down for it.
+    /// Packets were marked, as `report` says. True when the window has come down for it.
     pub(super) fn packets_marked(
         &mut self,
         marked: &mut Marked,
@@ -175,7 +175,7 @@ impl Window {
         self.controller.on_pause(pause);
     }
 
-    /// So many RTOs have passed without a transmission, and are over now.
+    /// So many RTOs have passed without a transmission, and are over now: the controller adapts to each.
     pub(super) fn idled(&mut self, now: Instant, times: u64) {
         for _ in 0..times {
             self.controller.on_idle();
