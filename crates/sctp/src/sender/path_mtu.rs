@@ -1,7 +1,7 @@
 //! Chunks that are sent again when the MTU of a path has changed.
 //!
 //! Fragments that have left keep their size: "Once a user message is fragmented, it cannot be re-fragmented. Instead, if the PMTU
-//! has been reduced, then IP fragmentation MUST be used" (RFC 9260, 6.9). The rest of a message is cut to the new size, but where
+//! has been reduced, then IP fragmentation MUST be used" (RFC 9260, 6.9). The rest of a message is cut to the new size, unless
 //! TSNs are kept for it (`contiguity`): those were counted for fragments of one size.
 
 use anabranch_base::Instant;
@@ -16,18 +16,18 @@ use crate::ids::PathId;
 use crate::path::{Path, Paths};
 use crate::stats::count_lost;
 
-/// Packets that were lost again. Short chunks were bundled in them: those that left at the same time filled one after the other.
+/// Packets that were lost again. Packets of several short chunks are rebuilt: chunks that left at the same time filled one after the other.
 #[derive(Debug, Default)]
 pub(super) struct LostAgain {
-    /// When the last one left, and the bytes of its chunks.
+    /// Time at which the last packet left, and the bytes of its chunks.
     at: Option<Instant>,
     chunks: usize,
-    /// The most that was in one, bytes of chunks.
+    /// The most bytes of chunks in one packet.
     longest: usize,
 }
 
 impl LostAgain {
-    /// A chunk was lost once more, in a packet with `room` bytes for chunks. One that fits none left alone, and IP may have fragmented it.
+    /// A chunk was lost once more, in a packet with `room` bytes for chunks. A longer one left alone, and IP may have fragmented it.
     #[cold]
     pub(super) fn add(&mut self, chunk: &SentChunk, header: usize, room: usize) {
         let len = padded(header + chunk.fragment.payload.len());
@@ -41,7 +41,7 @@ impl LostAgain {
         self.longest = self.longest.max(self.chunks);
     }
 
-    /// The most that was in one, bytes of chunks; 0 where none was lost.
+    /// The most bytes of chunks in one packet; 0 where none was lost again.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
@@ -57,9 +57,9 @@ impl Losses<'_> {
     /// packets leave again at once, except for messages that must not leave again. That is no sign of congestion: no
     /// more may leave than cwnd has room for once those chunks are out of the flight (RFC 9260, 6.1 B).
     ///
-    /// An attacker that sees packets of ours can forge such messages, a smaller size with each. So a chunk leaves again for a size once a round trip:
+    /// An attacker that sees packets of ours can forge such messages, a smaller size with each. So a chunk leaves again at most once a round trip:
     /// by then it was acknowledged if it has arrived. It may be fragmented on its way by now (6.9), and as a rule needs no
-    /// other size; where routers do not fragment, and a hop behind the first has said less, missing reports and T3-rtx find it, too.
+    /// other size; where routers do not fragment, and a later hop needs a smaller size, missing reports and T3-rtx find the loss.
     pub(crate) fn resend_too_long(&mut self, cx: &mut Context, id: PathId) {
         for lane in self.tables.lanes.ids() {
             if self.tables.lanes.get(lane).is_some_and(|lane| lane.path() == id) {
@@ -90,7 +90,7 @@ impl Scope<'_> {
             if !leaves_again {
                 continue;
             }
-            // As if a window had opened: the fast retransmit that a chunk has once is not used up.
+            // As after a window has opened: this is not the one fast retransmit of the chunk.
             if let Some(chunk) = lane.loss.mark(&mut space.flight, seq) {
                 chunk.fast_retransmitted = false;
                 chunk.too_long = true;
@@ -107,7 +107,7 @@ impl Scope<'_> {
         let (header, room) = (cx.env.agreed().header_len(), room_of(&cx.paths, self.lane.path()));
         let mut lost = LostAgain::default();
         for chunk in self.space.flight.of_lane(self.id).filter_map(|seq| self.space.flight.get(seq)) {
-            // T3-rtx expired before it was sent again, and now once more.
+            // T3-rtx expired for the chunk before its last transmission, and now once more.
             if chunk.state == ChunkState::InFlight && chunk.lost_by_timeout {
                 lost.add(chunk, header, room);
             }
@@ -116,7 +116,7 @@ impl Scope<'_> {
     }
 }
 
-/// Data of a lane on a path was acknowledged, and the search for the MTU of that path waits for packets of some size.
+/// Data of a lane was acknowledged, and the search for the MTU of its path waits for the arrival of packets of some size.
 #[cold]
 pub(super) fn note_sizes_that_arrived(cx: &mut Context, path: PathId, ack: Option<&LaneAck>) {
     let Some(ack) = ack.filter(|ack| ack.acked_chunks > 0) else { return };

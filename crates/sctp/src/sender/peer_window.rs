@@ -15,25 +15,25 @@ pub(super) const WINDOW_HEADER: u64 = 16;
 /// Our view of the peer's buffer.
 #[derive(Debug, Default)]
 pub(crate) struct PeerWindow {
-    /// Free bytes, less those that are under way.
+    /// Free bytes, less those in flight.
     rwnd: u64,
     /// FIDs under which we send, where subflows have spaces of their own, and the credit that the peer grants them.
     credit: Option<Box<Credit>>,
 }
 
 impl PeerWindow {
-    /// Room in the peer's buffer, less the bytes that are under way.
+    /// Room in the peer's buffer, less the bytes in flight.
     #[inline]
     pub(super) fn bytes(&self) -> u64 {
         self.rwnd
     }
 
-    /// The same as windows of the wire have it.
+    /// Room in the peer's buffer, in the 32 bits of an a_rwnd.
     pub(super) fn on_wire(&self) -> u32 {
         u32::try_from(self.rwnd).unwrap_or(u32::MAX)
     }
 
-    /// The peer's INIT or INIT ACK has announced so much; `left` more may be kept of what is sent.
+    /// The peer's INIT or INIT ACK has announced `a_rwnd`; `left` bytes more may be kept of sent data.
     pub(super) fn learn(&mut self, a_rwnd: u32, left: u64) {
         self.rwnd = u64::from(a_rwnd).min(left);
     }
@@ -54,19 +54,19 @@ impl PeerWindow {
         }
     }
 
-    /// A chunk leaves that is charged so much.
+    /// A chunk leaves that is charged `bytes`.
     #[inline]
     pub(super) fn charge(&mut self, bytes: u64) {
         self.rwnd = self.rwnd.saturating_sub(bytes);
     }
 
-    /// A new chunk leaves that is charged so much; `left` bytes may be kept of sent data from then on.
+    /// A new chunk leaves that is charged `bytes`; `left` bytes may be kept of sent data from then on.
     #[inline]
     pub(super) fn charge_new(&mut self, bytes: u64, left: u64) {
         self.rwnd = self.rwnd.saturating_sub(bytes).min(left);
     }
 
-    /// Chunks that were charged so much are to leave again: 6.2.1 C, "add the data size of those chunks to the rwnd".
+    /// Chunks that were charged `bytes` are to leave again: 6.2.1 C, "add the data size of those chunks to the rwnd".
     pub(super) fn give_back(&mut self, bytes: u64, left: u64) {
         self.rwnd = self.rwnd.saturating_add(bytes).min(left);
     }
@@ -114,7 +114,7 @@ impl PeerWindow {
         }
     }
 
-    /// The space of what the peer says of a FID, if it is open in that incarnation.
+    /// The verdict on a FID and incarnation that the peer names, and the space of that FID; `None` where FIDs are not in use.
     pub(crate) fn judge(&self, tables: &Tables, fid: u8, epoch: u8) -> Option<(Judged, Option<SpaceId>)> {
         let judged = self.credit.as_ref()?.fids.judge(fid, epoch);
         Some((judged, tables.space_of(fid)))
@@ -141,7 +141,7 @@ impl PeerWindow {
         self.has_room_in(tables, self.rwnd, at, bytes)
     }
 
-    /// The same if `rwnd` bytes were free in the peer's buffer.
+    /// True if the peer would have room for so many bytes of this space with `rwnd` free bytes in its buffer.
     #[inline]
     pub(super) fn has_room_in(&self, tables: &Tables, rwnd: u64, at: SpaceId, bytes: u64) -> bool {
         if tables.spaces.len() == 1 { bytes <= rwnd } else { self.has_room_beside(tables, rwnd, at, bytes) }
@@ -153,7 +153,7 @@ impl PeerWindow {
         if tables.spaces.get(at).is_some_and(|space| bytes > space.allowance.window) {
             return false;
         }
-        // A wide open window has room for every floor, and they need not be looked at one by one.
+        // In a large window there is room for every floor, and they need not be looked at one by one.
         bytes.saturating_add(self.floors_at_most(tables)) <= rwnd
             || bytes.saturating_add(self.floors_of_others(tables, at)) <= rwnd
             || (bytes <= rwnd && self.within_own_floor(tables, at, bytes))

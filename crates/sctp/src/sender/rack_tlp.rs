@@ -1,4 +1,4 @@
-//! Losses found by time, and the timer besides T3-rtx: RACK-TLP (RFC 8985), and what KAME had of that kind.
+//! Losses found by time, and the timer besides T3-rtx: RACK-TLP (RFC 8985), and the early fast retransmit and bursts of KAME.
 
 use anabranch_base::Duration;
 use anabranch_transport::congestion::{Base, Congestion};
@@ -23,11 +23,11 @@ const FIRST_PTO: Duration = Duration::from_secs(1);
 /// Packets that KAME sent without a SACK (Hurtig et al. 2006, 6.4.1).
 const KAME_BURST: u8 = 3;
 
-/// A chunk that has left so often and is lost all the same may be too long for its path.
+/// A chunk sent so often and lost all the same may be too long for its path.
 const LOST_AGAIN: u16 = 3;
 
 impl Scope<'_> {
-    /// RACK, with a SACK or when its timer has expired.
+    /// Detects losses with RACK, after a SACK or when its timer has expired.
     pub(super) fn detect_by_time(
         &mut self,
         cx: &mut Context,
@@ -86,7 +86,7 @@ impl Scope<'_> {
         effect
     }
 
-    /// The probe repaired a loss that nothing else has shown: the window shrinks as if it had been seen.
+    /// The probe repaired a loss that no SACK has shown: the window is reduced as for any other loss.
     fn cut_after_probe(&mut self, cx: &mut Context) {
         let lane = &mut *self.lane;
         lane.window.cut(Congestion::FastRetransmit(Base::CWND));
@@ -139,7 +139,7 @@ impl Scope<'_> {
         }
     }
 
-    /// TLP_send_probe (RFC 8985, 7.3): new data if there is some (`with_new`), else the last chunk once more.
+    /// TLP_send_probe (RFC 8985, 7.3): new data if there is any (`with_new`), else the last chunk once more.
     pub(super) fn probe_tail(&mut self, cx: &Context, with_new: bool, special: Option<&Special>) -> Effect {
         let Self { lane, space, .. } = self;
         let Some(rack) = lane.rack_tlp.rack_mut() else { return Effect::default() };
@@ -148,7 +148,7 @@ impl Scope<'_> {
             lane.permits.probe_with_new(1);
         } else {
             let Some(seq) = lane.loss.newest_in_flight(&space.flight) else { return Effect::default() };
-            // A chunk that must not be sent again probes nothing. T3-rtx runs on as it was: nothing has left.
+            // A chunk that must not be sent again cannot be the probe. T3-rtx runs on as it was: nothing has left.
             let forbidden = |chunk: &SentChunk| {
                 special.is_some_and(|all| {
                     all.fates.forbids(chunk.fragment.ticket, cx.env.now(), chunk.transmissions)
@@ -170,7 +170,7 @@ impl Scope<'_> {
         Effect::default()
     }
 
-    /// KAME: what was reported missing and is old enough goes again.
+    /// KAME: chunks that were reported missing and are old enough leave again.
     pub(super) fn retransmit_early(&mut self, cx: &mut Context, ecn: &EcnSender) -> Option<Effect> {
         let least = cx.env.config().emulation.early_fast_retransmit?;
         let Self { lane, space, .. } = self;

@@ -1,9 +1,9 @@
-//! The choice of a path for data: the lane that a subflow uses, and the one on which chunks leave again whose path does not answer.
+//! The choice of a path for data: the lane of a subflow, and the lane for retransmissions when a path does not answer.
 //!
 //! "an endpoint SHOULD try to retransmit a chunk that timed out to an active destination transport address that is different from the last
 //! destination address to which the chunk was sent" (RFC 9260, 6.4). A chunk that was only lost leaves again on the path on which it left
-//! first, and new data goes on by the path that its subflow uses, until that path is down: then both go by another one (6.4.1), and come
-//! back when it works again.
+//! first, and new data uses the path of its subflow, until that path is down: then both use another one (6.4.1), and return
+//! when it works again.
 
 use super::flight::ChunkState;
 use super::lane::Lane;
@@ -24,7 +24,7 @@ impl Tables {
         let moved = old.hand_over();
         let Some(space) = self.spaces.get_mut(old.space()) else { return };
         for (_, chunk) in space.flight.iter_mut().filter(|(_, chunk)| chunk.lane == from) {
-            // The FORWARD-TSN that names one that was given up leaves on the path of its lane.
+            // The FORWARD-TSN for an abandoned chunk leaves on the path of the chunk's lane.
             if chunk.is_outstanding() || chunk.state == ChunkState::Abandoned {
                 chunk.lane = to;
             }
@@ -46,7 +46,7 @@ impl Tables {
         }
     }
 
-    /// A lost chunk that a subflow has to send again on another path than the one that its new data takes, and may send now.
+    /// A lost chunk of a subflow that leaves again on another path than the subflow's new data, and may leave now.
     #[inline(never)]
     pub(super) fn lost_elsewhere(&mut self, cx: &Context, id: SubflowId) -> Option<Next> {
         let subflow = self.subflows.get(id)?;
@@ -75,7 +75,7 @@ impl Tables {
 }
 
 impl Scope<'_> {
-    /// The earliest number of all was given up, and was the lane's: the peer is told on its path.
+    /// True if the earliest number of the space is an abandoned chunk of this lane: its FORWARD-TSN leaves on the lane's path.
     pub(super) fn is_to_be_skipped(&self) -> bool {
         let earliest = self.space.flight.get(self.space.flight.first());
         earliest.is_some_and(|chunk| chunk.state == ChunkState::Abandoned && chunk.lane == self.id)
@@ -91,8 +91,8 @@ pub(crate) struct Routes<'a> {
 }
 
 impl Routes<'_> {
-    /// T3-rtx of a lane has expired: its chunks in flight leave again on another path, where there is one. A window probe does not: that it
-    /// was lost says nothing of the path while the peer's window is closed. `skips`: T3-rtx ran for a FORWARD-TSN, which does, too.
+    /// T3-rtx of a lane has expired: its chunks in flight leave again on another path, where there is one. A window probe does not: its
+    /// loss says nothing of the path while the peer's window is closed. `skips`: T3-rtx ran for a FORWARD-TSN, which moves, too.
     // rfc9260:6.4-4
     pub(super) fn timed_out(&mut self, cx: &mut Context, id: LaneId, skips: bool) {
         if cx.paths.len() == 1 {
@@ -107,7 +107,7 @@ impl Routes<'_> {
         }
     }
 
-    /// Every subflow uses the path that is its own where that works, or one that does, and nothing waits for an answer on a path that is down.
+    /// Every subflow uses its own path where that works, else another one that works; no chunk waits for an answer on a path that is down.
     // rfc9260:6.4-1 rfc9260:6.4.1-1
     pub(super) fn follow(&mut self, cx: &mut Context) {
         for id in self.tables.subflows.ids() {
@@ -147,7 +147,7 @@ impl Routes<'_> {
         }
     }
 
-    /// Subflows whose path is one have another one for their own, and use it when they [`follow`](Self::follow).
+    /// Path `own` takes the place of path `before` as the own path of subflows, which use it when they [`follow`](Self::follow).
     pub(super) fn claim(&mut self, before: PathId, own: PathId) {
         let lanes = &self.tables.lanes;
         for subflow in self.tables.subflows.rows_mut() {
@@ -158,9 +158,9 @@ impl Routes<'_> {
         }
     }
 
-    /// New data of a subflow leaves on another path from now on. What is in flight stays where it is: "fast retransmissions" go "to the same
-    /// destination transport address to which the original data was sent" (6.4). False where there is no such path, or what is under way
-    /// there still has other numbers.
+    /// New data of a subflow leaves on another path from now on. Chunks in flight stay on their lane: "fast retransmissions" go "to the same
+    /// destination transport address to which the original data was sent" (6.4). False where there is no such path, or chunks in flight
+    /// there still have numbers of another space.
     // rfc9260:6.4-5
     pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: PathId) -> bool {
         let Some(from) = self.tables.subflows.get(id).map(|subflow| subflow.lane) else { return false };
@@ -178,7 +178,7 @@ impl Routes<'_> {
         }
     }
 
-    /// The lane on another path of what one carries, which sends under the same numbers. It is made when it is needed first.
+    /// The lane on another path for the subflow of a lane, which sends under the same numbers. It is made when it is needed first.
     fn lane_towards(&mut self, cx: &mut Context, from: LaneId, path: PathId) -> Option<LaneId> {
         let lane = self.tables.lanes.get(from)?;
         let (subflow, space) = (lane.subflow(), lane.space());
@@ -203,7 +203,7 @@ impl Routes<'_> {
             if !cx.env.state().sends_data() {
                 return Some(id);
             }
-            // HEARTBEATs tell when it works again. A path that was only confirmed, and carries nothing, has none.
+            // HEARTBEATs show when the path works again. A path that was only confirmed, and carries nothing, has no timer for them.
             if let Some(path) =
                 cx.paths.get_mut(path).filter(|path| path.heartbeat_timer(cx.env.config()).is_none())
             {

@@ -9,8 +9,8 @@ use crate::config::{Config, LimitConfig};
 /// TSNs, can be told apart from older ones.
 pub(super) const MOST_IN_FLIGHT: u64 = (1 << 31) - 1;
 
-/// The most that may be kept of what was sent, bytes. Every chunk counts [`CHUNK`] and its payload, so the buffers of a user who has 180 GB for them
-/// are the limit, and the numbers are for who has more.
+/// The most bytes that may be kept of sent data. Every chunk counts [`CHUNK`] and its payload, so the buffers of a user who has 180 GB for them
+/// are the limit; larger buffers are limited by the numbers.
 // rfc8260:2.1-4 rfc8260:2.1-6
 pub(super) fn most_retained(config: &Config) -> u64 {
     let limits = &config.limits;
@@ -18,7 +18,7 @@ pub(super) fn most_retained(config: &Config) -> u64 {
     send.saturating_add(receive).min(MOST_IN_FLIGHT * CHUNK)
 }
 
-/// The most bookkeeping that there may be where the receive window is below 32 KiB, bytes: small windows have a least room ("Bounds on memory",
+/// The most bytes of bookkeeping where the receive window is below 32 KiB: small windows have a least room ("Bounds on memory",
 /// docs/explanation/engines.md), and a send buffer beside one takes as many messages as beside any other.
 pub(super) fn least_room(config: &Config) -> u64 {
     (32_u64 << 10).saturating_sub(config.limits.largest_receive_window().into())
@@ -31,7 +31,7 @@ pub(super) fn least_room(config: &Config) -> u64 {
 pub(super) fn beyond_buffer(subflow: &Subflow, limits: &LimitConfig) -> u64 {
     let besides = subflow.out.bookkeeping();
     let is_plain = limits.stream_send_minimum == 0;
-    // Of a few long messages that is less than the packet that may be under way whatever the limits.
+    // The bookkeeping of a few long messages is less than one packet, which may be in flight whatever the limits.
     if is_plain && besides < 1500 {
         return 0;
     }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     /// "MUST NOT have more than 2**31 - 1 ordered messages", nor unordered ones, nor fragments "in flight" (RFC 8260, 2.1), however large the
-    /// buffers are; where they are not, they are the limit.
+    /// buffers are; smaller buffers are the limit themselves.
     // rfc8260:2.1-4 rfc8260:2.1-6
     #[test]
     fn so_many_messages_are_in_flight_at_most() {

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::state::State;
 
 impl Tables {
-    /// Chunks marked for retransmission, while they fit and may leave: how many, and what the peer's window is charged for them.
+    /// Writes chunks marked for retransmission, while they fit and may leave; returns their number, and the bytes charged to rwnd.
     #[inline(never)]
     pub(super) fn write_lost(
         &mut self,
@@ -24,12 +24,12 @@ impl Tables {
         next: &Next,
     ) -> (u32, u64) {
         let (mut chunks, mut charged) = (0, 0);
-        // The first was decided on when the packet's data was chosen.
+        // The first chunk was decided on when the packet's data was chosen.
         let mut decided = match next.first {
             First::Lost(seq) => Some(seq),
             First::New { .. } => None,
         };
-        // Of the path, whatever fragments are to be from now on (`max_fragment`).
+        // Room of an empty packet of the path: `max_fragment` limits only new fragments.
         let empty = cx.env.agreed().header_len() + cx.packet_room(next.path);
         loop {
             let room = limit.saturating_sub(packet.len());
@@ -50,7 +50,7 @@ impl Tables {
         (chunks, charged)
     }
 
-    /// Sends a chunk again; what the peer's window is charged for it.
+    /// Sends a chunk again; returns the bytes charged to the peer's window.
     // rfc9260:6.1-19 rfc9260:6.1-20 rfc9260:6.3.1-5
     fn retransmit(
         &mut self,
@@ -69,7 +69,7 @@ impl Tables {
         let first = if space.shared { lane.loss.earliest(&space.flight) } else { space.flight.first() };
         let earliest = seq == first;
         let Some(chunk) = space.flight.get_mut(seq) else { return 0 };
-        // When it was marked it was asked whether it may leave again (`Messages::after_marking`).
+        // The question whether a chunk may leave again was asked when it was marked (`Messages::after_marking`).
         debug_assert!(
             special.is_none_or(|special| special.fates.may_leave_again(
                 chunk.fragment.ticket,

@@ -1,5 +1,5 @@
-//! Choice of the subflow that sends next when several may. Windows have been asked before: a subflow that its own
-//! window stops is not among the candidates, so it stops nobody else.
+//! Choice of the subflow that sends next when several may. Windows have been looked at before: a subflow that its own
+//! window stops is not among the candidates, so it does not stop other subflows.
 
 use super::next::Next;
 use crate::config::SubflowScheduler as Rule;
@@ -10,7 +10,7 @@ use crate::ids::{Id, SubflowId};
 pub(super) struct Candidate {
     pub(super) next: Next,
     pub(super) priority: u8,
-    /// When its earliest message came; 0 for a retransmission, which has waited longest.
+    /// Time at which its earliest message came; 0 for a retransmission, which has waited longest.
     pub(super) since: u64,
 }
 
@@ -21,7 +21,7 @@ pub(super) struct SubflowScheduler {
     /// The subflow whose turn it was last, and the packets of that turn that are left.
     last: Option<SubflowId>,
     left: u16,
-    /// Made when it is needed first.
+    /// State for several subflows, made when it is needed first.
     several: Option<Box<Several>>,
 }
 
@@ -31,7 +31,7 @@ struct Several {
     /// Bytes sent over weight, for each subflow; the virtual time of fair queueing.
     served: Vec<u64>,
     now: u64,
-    /// Kept for its memory.
+    /// List of candidates, kept to use its memory again.
     candidates: Vec<Candidate>,
 }
 
@@ -62,7 +62,7 @@ impl SubflowScheduler {
             Rule::Priority => list.iter().min_by_key(|c| (c.priority, c.since)),
             Rule::WeightedRoundRobin => {
                 let goes_on = list.iter().find(|c| Some(c.next.subflow) == self.last && self.left > 0);
-                // The next one after the last in the circle, or the first.
+                // The next candidate after the last subflow in the circle, or the first.
                 let after = || self.last.and_then(|last| list.iter().find(|c| c.next.subflow > last));
                 goes_on.or_else(after).or_else(|| list.first())
             }

@@ -1,6 +1,6 @@
 //! The send buffer: messages that wait beside the queues of subflows, and limits on the memory for sent data. It
 //! reports to the user the bytes in it, of each stream and in all, a stream that is full, and a fall to a threshold.
-//! A user who does not ask for reports pays a branch for them.
+//! Without a request for reports a message pays one branch for them.
 
 use std::collections::BTreeMap;
 
@@ -33,19 +33,19 @@ pub(super) fn send_buffer(cx: &Context, lane: Option<&Lane>) -> usize {
     {
         return limits.send_buffer;
     }
-    // Whether sent bytes count or not, a window of data waits.
+    // Whether sent bytes count or not, there is room for a window of waiting data.
     let unacknowledged = limits.send_buffer_counts == SendBufferCounts::Unacknowledged;
     let windows = if unacknowledged { 2 } else { 1 };
     let wanted = windows * lane.map_or(0, |lane| lane.window.cwnd());
     usize::try_from(wanted).unwrap_or(usize::MAX).clamp(limits.send_buffer, limits.max_send_buffer)
 }
 
-/// The send buffer without the queues, which are the subflows'.
+/// The send buffer without the queues, which belong to the subflows.
 #[derive(Debug)]
 pub(crate) struct SendBuffer {
     /// `send` said Full: Writable is owed.
     writable_owed: bool,
-    /// The memory for what was sent has nearly reached its limit.
+    /// The memory for sent data has nearly reached its limit.
     near_retention_limit: bool,
     /// All memory of messages counts against the send buffer: where the memory for sent data is near its limit, and
     /// where streams have a least part of a full buffer. Otherwise the larger of payload and bookkeeping counts.
@@ -129,7 +129,7 @@ impl SendBuffer {
         }
     }
 
-    /// No message waits for the answer to a stream reset any more; those that did.
+    /// No message waits for the answer to a stream reset any more; returns those that did.
     pub(super) fn take_deferred(&mut self) -> impl Iterator<Item = Queued> {
         self.deferred.take().into_iter().flat_map(|deferred| deferred.into_messages())
     }
@@ -139,7 +139,7 @@ impl SendBuffer {
         self.deferred = None;
     }
 
-    /// Tickets of what is deferred: for tests.
+    /// Tickets of the deferred messages: for tests.
     pub(super) fn deferred_tickets(&self) -> impl Iterator<Item = u32> + '_ {
         self.deferred.iter().flat_map(|deferred| deferred.tickets())
     }
@@ -185,7 +185,7 @@ impl SendBuffer {
         removed.map(|(message, _)| message).or_else(|| self.deferred.as_mut()?.remove(number))
     }
 
-    /// Memory of what was accepted and has not left, payload and bookkeeping, bytes.
+    /// Memory of messages accepted and not yet sent, payload and bookkeeping, bytes.
     pub(crate) fn waiting_memory(&self, tables: &Tables) -> usize {
         let queued: usize = tables.subflows.rows().iter().map(|subflow| subflow.out.memory()).sum();
         queued + self.deferred.as_ref().map_or(0, |deferred| deferred.memory())
@@ -241,7 +241,7 @@ impl SendBuffer {
             || tables.spaces.rows().iter().any(|space| space.flight.bytes_of(stream) > 0)
     }
 
-    /// The configuration may ask for more than a limit on what waits.
+    /// The configuration may need the count by stream, or a look at thresholds.
     pub(super) fn follow_buffers(&mut self, tables: &mut Tables, cx: &Context) {
         let limits = &cx.env.config().limits;
         self.weighs_all = self.near_retention_limit || limits.stream_send_minimum != 0;
@@ -280,7 +280,7 @@ impl SendBuffer {
         self.backpressure.get_or_insert_default().busy.insert(stream, dscp);
     }
 
-    /// Tells of streams that wait for nothing to be under way, where that has come, or where they have another code point meanwhile.
+    /// Tells of streams that waited until none of their data is in flight, and of those whose code point has changed meanwhile.
     #[inline(never)]
     fn tell_idle_streams(
         &mut self,
@@ -299,7 +299,7 @@ impl SendBuffer {
         });
     }
 
-    /// The user wants to learn when what is buffered of a stream, or of all, has fallen to `threshold` or below; or not any more.
+    /// The user wants an event when the buffered bytes of a stream, or of all, have fallen to `threshold` or below; `None` ends it.
     ///
     /// # Errors
     /// When there is no such stream.
@@ -330,20 +330,20 @@ impl SendBuffer {
         Ok(())
     }
 
-    /// Bytes that have left and are not acknowledged are counted for each stream from now on, also in spaces that were opened since this was
-    /// said last.
+    /// Bytes that have left and are not acknowledged are counted for each stream from now on, also in spaces opened since the last
+    /// call.
     pub(super) fn count_by_stream(&mut self, tables: &mut Tables) {
         let mut anew = false;
         for space in tables.spaces.rows_mut() {
             anew |= space.flight.count_by_stream();
         }
-        // Bytes that were acknowledged before are not known stream by stream.
+        // Acknowledgements before this call were not counted by stream.
         if anew {
             self.note_gone();
         }
     }
 
-    /// A message was accepted: what is buffered may have risen above a threshold.
+    /// A message was accepted: the buffered bytes may have risen above a threshold.
     #[inline(never)]
     pub(super) fn note_accepted(&mut self, tables: &Tables, cx: &Context, stream: u16) {
         for which in [None, Some(stream)] {
@@ -356,7 +356,7 @@ impl SendBuffer {
         }
     }
 
-    /// Messages have gone in another way than by leaving: all thresholds are looked at.
+    /// Messages have gone in another way than by leaving: all thresholds are to be looked at.
     pub(crate) fn note_gone(&mut self) {
         if let Some(backpressure) = &mut self.backpressure {
             backpressure.all_touched = true;
@@ -374,7 +374,7 @@ impl SendBuffer {
         }
     }
 
-    /// True if the only subflow has more than half of any send buffer that there may be now: the question asked with
+    /// True if the only subflow has more than half of the largest possible send buffer waiting: the question asked with
     /// every packet.
     #[inline]
     fn is_full_for_sure(&self, tables: &Tables, cx: &Context) -> bool {
@@ -387,7 +387,7 @@ impl SendBuffer {
         limits.max_send_buffer <= limits.send_buffer || weight > self.largest_now(tables, limits) / 2
     }
 
-    /// A send buffer that grows with the window, as large as it may be now.
+    /// The present size of a send buffer that grows with the window.
     #[inline]
     fn largest_now(&self, tables: &Tables, limits: &LimitConfig) -> usize {
         let [lane] = tables.lanes.rows() else { return usize::MAX };
@@ -438,7 +438,7 @@ impl SendBuffer {
         }
         touched.sort_unstable();
         touched.dedup();
-        // With no limit on streams any more whoever waits for one may go on.
+        // With no limit on streams any more, every stream that waits has room.
         let room = match cx.env.config().limits.stream_send_buffer {
             0 => usize::MAX,
             most => most / 2,
@@ -522,7 +522,7 @@ impl SendBuffer {
     ///
     /// A peer may take back an acknowledgement by gap blocks (6.2.1), so that data is kept. An honest peer has a
     /// buffer for it, and its a_rwnd is the room left. One that lies, with a huge a_rwnd and gap blocks for
-    /// everything but one TSN, could make us keep any amount: therefore a send buffer and a receive buffer together
+    /// all but one TSN, could make us keep any amount: therefore a send buffer and a receive buffer together
     /// are the limit, bookkeeping included. Both halves of an association share that memory ("Bounds on memory",
     /// docs/explanation/engines.md): the receiver's data beyond one window is taken off here, and so are the messages
     /// that wait beyond the send buffers.
@@ -586,7 +586,7 @@ impl SendBuffer {
         self.receiver_reservation = bytes;
     }
 
-    /// The most that can be undelivered at a time, and is kept of messages handed back, bytes: messages that wait,
+    /// The most bytes of undelivered messages at a time, which may be handed back: messages that wait,
     /// and those that are not acknowledged.
     pub(crate) fn most_undelivered(&self, tables: &Tables, cx: &Context) -> u64 {
         self.send_buffers(tables, cx).saturating_add(most_retained(cx.env.config()))

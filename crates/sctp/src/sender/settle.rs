@@ -1,4 +1,4 @@
-//! Effects of a reaction on one lane are handed on: to the peer's window, to other lanes and to the path.
+//! Settlement of the effect of a reaction on one lane: on the peer's window, on other lanes and on the path.
 
 use anabranch_base::TraceEvent;
 
@@ -31,7 +31,7 @@ impl Losses<'_> {
         }
     }
 
-    /// Marks everything unacknowledged of a lane for retransmission. What must not leave again is given up by who asks for it
+    /// Marks all unacknowledged chunks of a lane for retransmission. The caller gives up messages that must not leave again
     /// ([`Messages::after_marking`](super::messages::Messages::after_marking)).
     pub(super) fn mark_all_lost(&mut self, cx: &mut Context, id: LaneId) {
         let Some(mut scope) = self.tables.scope(id) else { return };
@@ -54,7 +54,7 @@ impl Losses<'_> {
             if let Some(chunk) = self.tables.spaces.get(at).and_then(|space| space.flight.get(seq)) {
                 count_lost(&mut cx.report.streams, chunk.fragment.stream);
             }
-            // Those of one SACK are one loss to the window.
+            // Chunks found lost by one SACK are one loss to the window.
             if cut.contains(&id) {
                 continue;
             }

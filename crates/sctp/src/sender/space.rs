@@ -18,7 +18,7 @@ pub(crate) struct SendSpace {
     pub(super) base: Tsn,
     /// Several lanes send under this numbering: each must know which of its chunks are its own.
     pub(super) shared: bool,
-    /// The subflow whose message has begun to leave and keeps the numbering to itself, where all share one window.
+    /// The subflow whose message has begun to leave and that alone may use the numbering, where all share one window.
     pub(super) exclusive_subflow: Option<SubflowId>,
     /// Its subflow identifier on the wire; 0 is the TSN space of the association.
     pub(super) fid: u8,
@@ -33,7 +33,7 @@ pub(super) struct WindowProbe {
     pub(super) at: Option<Instant>,
     /// One chunk may leave although the window is closed.
     pub(super) due: bool,
-    /// The flight, from its earliest chunk on, left into a closed window: its timeouts say nothing about the path while
+    /// The flight, from its earliest chunk on, left into a closed window: its timeouts do not concern the path while
     /// SACKs arrive.
     pub(super) in_flight: bool,
     /// The last SACK left no room for the earliest chunk, which is not acknowledged: its next transmission is a
@@ -41,12 +41,12 @@ pub(super) struct WindowProbe {
     pub(super) closed: bool,
     /// A SACK arrived since the probe, or its last retransmission, was sent.
     pub(super) answered: bool,
-    /// Doublings of the interval of probes that are answered. They do not concern the path, whose RTO stays.
+    /// Doublings of the interval of probes that are answered. The path works, and its RTO stays.
     pub(super) backoff: u8,
 }
 
 impl WindowProbe {
-    /// The next probe is waited for, or may leave.
+    /// True if the next probe waits for its time, or may leave.
     #[inline]
     pub(super) fn waits(&self) -> bool {
         self.at.is_some() || self.due

@@ -12,12 +12,12 @@ use crate::encoding::Encoding;
 use crate::ids::{SpaceId, SubflowId};
 
 impl Tables {
-    /// The first number of a FID.
+    /// The first TSN of a space.
     pub(crate) fn initial_of(&self, at: SpaceId) -> Tsn {
         self.spaces.get(at).map_or(Tsn::new(0), |space| space.base)
     }
 
-    /// The last number of a space that is acknowledged cumulatively.
+    /// The last TSN of a space that is acknowledged cumulatively.
     pub(crate) fn acknowledged_tsn(&self, at: SpaceId) -> Tsn {
         self.spaces.get(at).map_or(Tsn::new(0), |space| space.tsn_of(space.flight.first()).sub(1))
     }
@@ -41,11 +41,11 @@ impl Tables {
             [] => !subflow.out.is_empty(),
             _ => streams.iter().any(|stream| subflow.out.waits(*stream)),
         });
-        // The last TSN, which the request names, says nothing of other sequence spaces: what went there must be acknowledged.
+        // The request names only the last TSN: chunks in other sequence spaces must be acknowledged.
         !queued && !self.spaces.rows().iter().skip(1).any(|space| space.flight.carries(streams))
     }
 
-    /// Nothing of ours that may have a number waits or is under way.
+    /// True if no message of ours that may have a number waits or is in flight.
     pub(crate) fn is_quiet(&self) -> bool {
         self.have_left(&[]) && self.spaces.rows().iter().all(|space| space.flight.is_empty())
     }

@@ -10,14 +10,14 @@ use crate::ids::PathId;
 use crate::message::Message;
 use crate::options::{Abandonments, MessageId, MessageOptions, Policy, Reliability};
 
-/// State that most associations do without, in one place: it is made when it is needed first.
+/// State that most associations do without, in one place; made when it is needed first.
 #[derive(Debug, Default)]
 pub(crate) struct SpecialMessages {
-    /// State that only messages with options need, and events that are told only where they are asked for.
+    /// State that only messages with options need, and events that the user has to ask for.
     special: Option<Box<Special>>,
     /// The peer lets us skip messages that we give up (RFC 3758).
     partial_reliability: bool,
-    /// Resets that FORWARD-TSN must mind.
+    /// Resets that limit FORWARD-TSN.
     reset_bounds: Option<Box<ResetBounds>>,
 }
 
@@ -34,13 +34,13 @@ impl SpecialMessages {
         self.special.as_deref()
     }
 
-    /// The same, to be told of something.
+    /// The state of messages that are not plain, to be changed, if there are any.
     #[inline]
     pub(super) fn get_mut(&mut self) -> Option<&mut Special> {
         self.special.as_deref_mut()
     }
 
-    /// The same, with the resets that FORWARD-TSN must mind.
+    /// The state of messages that are not plain, with the resets that limit FORWARD-TSN.
     pub(super) fn with_bounds(&mut self) -> Option<(&mut Special, Option<&ResetBounds>)> {
         Some((self.special.as_deref_mut()?, self.reset_bounds.as_deref()))
     }
@@ -50,12 +50,12 @@ impl SpecialMessages {
         self.partial_reliability
     }
 
-    /// From now on the peer lets us skip what we give up, or not.
+    /// Sets whether the peer lets us skip messages that we give up.
     pub(super) fn adopt(&mut self, partial_reliability: bool) {
         self.partial_reliability = partial_reliability;
     }
 
-    /// The user is told when nothing is left to send, or not any more. Returns true if there is state in which to
+    /// Turns the event on or off that tells that nothing is left to send. Returns true if there is state in which to
     /// note that.
     pub(super) fn tell_when_dry(&mut self, on: bool) -> bool {
         let tells = on || self.special.is_some();
@@ -65,10 +65,10 @@ impl SpecialMessages {
         tells
     }
 
-    /// Messages of a stream, or of all that have no policy of their own, are to be so reliable, if they do not say so.
+    /// Sets the reliability of messages that do not choose one: of one stream, or of all that have no policy of their own.
     ///
     /// # Errors
-    /// When nothing may be given up.
+    /// When no message may be given up.
     pub(super) fn set_reliability(
         &mut self,
         cx: &Context,
@@ -82,7 +82,7 @@ impl SpecialMessages {
         Ok(())
     }
 
-    /// The peer is asked to reset streams of ours, after all numbers below `end`.
+    /// The peer is asked to reset streams of ours, whose messages so far have numbers below `end`.
     pub(super) fn asks_for_reset(&mut self, end: u64) {
         if self.partial_reliability {
             self.reset_bounds.get_or_insert_default().unanswered = Some(end);
@@ -90,7 +90,7 @@ impl SpecialMessages {
     }
 
     /// The peer has answered the request for a reset, and performed it or not; `first` is not acknowledged yet.
-    /// Returns true if FORWARD-TSN had to mind the reset.
+    /// Returns true if a reset limited FORWARD-TSN.
     pub(super) fn reset_is_answered(&mut self, first: u64, streams: &[u16], performed: bool) -> bool {
         let Some(bounds) = &mut self.reset_bounds else { return false };
         bounds.performed.retain(|(end, _)| *end > first);
@@ -114,13 +114,13 @@ impl SpecialMessages {
         }
         match self.why_reliable(cx) {
             None => Ok(reliability),
-            // The policy of a stream is a wish; that of the message is one, too, only if it says so.
+            // The policy of a stream is a wish; that of a message is a wish only with `or_reliable`.
             Some(_) if options.reliability.is_none() || options.or_reliable => Ok(Reliability::Full),
             Some(why) => Err(SendError::Reliable { why }),
         }
     }
 
-    /// Reason why nothing may be given up; `None` where it may, or the handshake has yet to tell.
+    /// Reason why no message may be given up; `None` where messages may be, or the handshake has yet to tell.
     fn why_reliable(&self, cx: &Context) -> Option<&'static str> {
         if self.partial_reliability {
             None
@@ -159,7 +159,7 @@ impl SpecialMessages {
     /// Reliability that a message is to have.
     ///
     /// # Errors
-    /// When it cannot have what it asks for.
+    /// When the message's options cannot be met.
     pub(super) fn reliability_of(&self, cx: &Context, message: &Message) -> Result<Reliability, SendError> {
         let asks = message.options.is_some() || self.special.is_some();
         if asks { self.check_options(cx, message) } else { Ok(Reliability::Full) }
@@ -172,14 +172,14 @@ impl SpecialMessages {
         }
     }
 
-    /// Number of messages given up, under a policy or any, on a stream or any.
+    /// Number of messages given up, under one policy or all, on one stream or all.
     pub(crate) fn abandoned(&self, stream: Option<u16>, policy: Option<Policy>) -> Abandonments {
         self.special
             .as_ref()
             .map_or(Abandonments::default(), |special| special.reliability.abandoned(stream, policy))
     }
 
-    /// Numbers are gone, and with them what was to be skipped.
+    /// Numbers begin anew: FORWARD-TSNs and resets by number are forgotten.
     pub(super) fn forget_numbers(&mut self) {
         self.reset_bounds = None;
         if let Some(special) = &mut self.special {
@@ -208,7 +208,7 @@ impl SpecialMessages {
         self.special.as_ref()?.reliability.forward_path()
     }
 
-    /// The peer does not skip what we would give up, though its INIT or INIT ACK said so: from now on nothing may be.
+    /// The peer does not support FORWARD-TSN, though its INIT or INIT ACK said so: from now on no message may be given up.
     pub(crate) fn forget_partial_reliability(&mut self) {
         self.partial_reliability = false;
     }

@@ -15,7 +15,7 @@ pub(crate) struct StreamMap {
     streams: u16,
     /// The subflow of each stream; streams beyond the end belong to `unmapped`.
     subflows: Box<[SubflowId]>,
-    /// The subflow of streams that nobody has named: the first, or the one that took its streams when it was removed.
+    /// The subflow of streams that are not in the table: the first, or the one that took its streams when it was removed.
     unmapped: SubflowId,
     /// Streams that move to a subflow as soon as the message that has begun to leave has left whole.
     moves: Vec<(u16, SubflowId)>,
@@ -73,7 +73,7 @@ impl StreamMap {
         self.subflows.get(usize::from(stream)).copied().unwrap_or(self.unmapped)
     }
 
-    /// Makes the table of streams so long at least: streams that it does not name belong to `unmapped`.
+    /// Makes the table at least so long: streams that it did not name belong to `unmapped`.
     fn name_streams_below(&mut self, count: usize) {
         if count > self.subflows.len() {
             let mut longer = std::mem::take(&mut self.subflows).into_vec();
@@ -91,8 +91,8 @@ impl StreamMap {
         }
     }
 
-    /// Messages that wait move along. One that has begun to leave ends where it began, and the others follow when it has
-    /// left whole: later messages in the peer's buffer could not be read before it, and might take the room that it needs.
+    /// Moves a stream and its waiting messages to a subflow. A message that has begun to leave ends on the old one; others follow once it
+    /// has left whole: later messages in the peer's buffer could not be read before it, and might take the room that it needs.
     pub(crate) fn move_stream(&mut self, tables: &mut Tables, cx: &Context, stream: u16, to: SubflowId) {
         self.moves.retain(|(moving, _)| *moving != stream);
         let from = self.subflow_of(stream);
@@ -116,7 +116,7 @@ impl StreamMap {
         }
     }
 
-    /// A message has left whole: its stream may be waiting to move. A subflow that is drained by it is not gone before its last
+    /// A message has left whole: its stream may be waiting to move. A drained subflow is not gone before its last
     /// chunk is acknowledged.
     #[inline(never)]
     pub(super) fn move_waiting_stream(&mut self, tables: &mut Tables, cx: &Context, stream: u16) {
@@ -125,7 +125,7 @@ impl StreamMap {
         }
     }
 
-    /// All streams of a subflow move to another, those that were about to move there and those that nobody has named included.
+    /// All streams of a subflow move to another, with those that were about to move there and those that are not in the table.
     pub(super) fn move_all_streams(
         &mut self,
         tables: &mut Tables,
@@ -141,7 +141,7 @@ impl StreamMap {
             .get(from)
             .map_or_else(Vec::new, |subflow| subflow.out.waiting_streams().collect());
         if from == self.unmapped {
-            // Streams that nobody has named, those that are added later among them.
+            // Streams that are not in the table, and those that are added later.
             self.name_streams_below(self.streams.into());
             self.unmapped = to;
         }

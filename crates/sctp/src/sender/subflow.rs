@@ -18,9 +18,9 @@ pub(super) enum Life {
     Open,
     /// The subflow takes no streams any more; what it has in flight is still acknowledged.
     Closing,
-    /// Everything was acknowledged cumulatively; the peer is being told that its FID is free (level 1).
+    /// All chunks were acknowledged cumulatively; the peer is being told that the FID is free (level 1).
     Deleting,
-    /// Nothing of it is left; its place may be taken.
+    /// The subflow is gone; its place may be taken.
     Free,
 }
 
@@ -28,9 +28,9 @@ pub(super) enum Life {
 #[derive(Debug)]
 pub(super) struct Subflow {
     pub(super) out: Outbound,
-    /// Its lane on the path in use.
+    /// The lane of the subflow on the path in use.
     pub(super) lane: LaneId,
-    /// The path that is its own, while that is down and another one is used.
+    /// The subflow's own path, while that is down and another one is used.
     pub(super) left_path: Option<PathId>,
     /// Its sequence space.
     pub(super) space: SpaceId,
@@ -44,9 +44,9 @@ pub(super) struct Subflow {
     /// `send` said Full on one of its streams: Writable is owed.
     pub(super) writable_owed: bool,
     pub(super) dscp: Dscp,
-    /// The smaller, the sooner (strict priority).
+    /// Smaller values are served first (strict priority).
     pub(super) priority: u8,
-    /// Share of what the scheduler gives out (weighted schedulers).
+    /// Share of the bytes that the scheduler lets leave (weighted schedulers).
     pub(super) weight: u16,
     /// Sequence numbers kept for the rest of the message that is leaving.
     pub(super) reserved: Range<u64>,
@@ -56,8 +56,8 @@ pub(super) struct Subflow {
 }
 
 impl Subflow {
-    /// Most payload of its next chunk, when `most` bytes fit a packet: the rest of a message whose numbers are kept is cut as it
-    /// was when they were counted.
+    /// Most payload of the next chunk, when `most` bytes fit a packet: the rest of a message whose numbers are kept is cut to the size
+    /// for which they were counted.
     #[inline]
     pub(super) fn cut_at(&self, most: usize) -> usize {
         if self.reserved.is_empty() { most } else { usize::from(self.reserved_size) }

@@ -15,9 +15,9 @@ use crate::error::SubflowError;
 use crate::ids::{SpaceId, SubflowId};
 
 impl Tables {
-    /// Joins what subflow `id`, which has just been removed, has in flight and its window to those of `into`: windows add up,
-    /// and what is in the network stays the same (Zou 2007, 3.2, "combines subflows with the similar congestion state
-    /// parameters"). False where there is nothing to join.
+    /// Joins the chunks in flight and the window of subflow `id`, which has just been removed, to those of `into`: windows add up,
+    /// and the data in flight stays the same (Zou 2007, 3.2, "combines subflows with the similar congestion state
+    /// parameters"). False where both use one lane already.
     pub(crate) fn absorb_subflow(&mut self, cx: &Context, id: SubflowId, into: SubflowId) -> bool {
         let lane_of = |subflow| self.subflows.get(subflow).map(|s| s.lane);
         let (Some(from), Some(to)) = (lane_of(id), lane_of(into)) else { return false };
@@ -58,7 +58,7 @@ impl Tables {
         open.filter(|(_, s)| s.space == SpaceId::FIRST).map(|(id, _)| id).collect()
     }
 
-    /// Code point and weight of a subflow, which a peer is told that opens a FID for it.
+    /// Code point and weight of a subflow, which the request for its FID tells the peer.
     pub(crate) fn treatment(&self, id: SubflowId) -> (u8, u16) {
         self.subflows.get(id).map_or((0, 1), |subflow| (subflow.dscp.get(), subflow.weight))
     }
@@ -93,7 +93,7 @@ impl SubflowChanges<'_> {
     /// Closes a subflow; its streams move to `to`. Its chunks in flight are acknowledged or sent again as before.
     ///
     /// # Errors
-    /// When one of them is not open, or they are the same.
+    /// When one of the two subflows is not open, or they are the same.
     pub(crate) fn remove_subflow(
         &mut self,
         cx: &mut Context,
@@ -117,8 +117,8 @@ impl SubflowChanges<'_> {
         Ok(())
     }
 
-    /// Subflows that were removed are gone once all of theirs is acknowledged cumulatively. `give_back` tells the peer of a FID that is
-    /// free again; false when there is nobody to tell.
+    /// Removed subflows are gone once all their chunks are acknowledged cumulatively. `give_back` tells the peer that a FID is
+    /// free again; false when the peer cannot be told.
     pub(crate) fn close_drained_subflows(
         &mut self,
         cx: &mut Context,
@@ -180,7 +180,7 @@ impl SubflowChanges<'_> {
         false
     }
 
-    /// The peer knows that a FID is free. One that denies has lost count; the FID is not used in this incarnation any more
+    /// The peer knows that a FID is free, or denies that it was open; the FID is not used in this incarnation any more
     /// either way.
     pub(crate) fn fid_closed(&mut self, cx: &mut Context, id: SubflowId, epoch: u8, last: Tsn) {
         self.peer.fid_closed(id.get(), epoch, last);
@@ -190,7 +190,7 @@ impl SubflowChanges<'_> {
                 subflow.space = SpaceId::FIRST;
             }
         }
-        // The lane of a subflow that is gone belongs to space 0 until somebody needs it.
+        // The lane of a subflow that is gone belongs to space 0 until a new subflow needs it.
         let lane = self.tables.subflows.get(id).map(|s| s.lane).unwrap_or_default();
         if let Some(lane) = self.tables.lanes.get_mut(lane) {
             if lane.in_flight.unacked() == 0 && lane.space() != SpaceId::FIRST {

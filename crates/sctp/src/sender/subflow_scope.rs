@@ -1,4 +1,4 @@
-//! Owners that change when subflows come and go.
+//! Owners of state that changes when subflows come and go.
 
 use super::ecn::EcnSender;
 use super::lane_coupling::LaneCoupling;
@@ -7,7 +7,7 @@ use super::scheduler::SubflowScheduler;
 use super::stream_map::StreamMap;
 use super::tables::Tables;
 
-/// Subflows as they are opened, moved into spaces of their own and closed: their rows, which streams they have, how they share, and the
+/// The owners for opening, moving and closing subflows: their rows, their streams, their scheduling, and the
 /// FIDs under which they send. The sender lends it for one call.
 pub(crate) struct SubflowChanges<'a> {
     pub(super) tables: &'a mut Tables,

@@ -30,7 +30,7 @@ pub(crate) struct Tables {
     pub(super) spaces: Table<SpaceId, SendSpace>,
 }
 
-/// A lane with everything that an event on it may change: the space under which it sends, and the counters of its
+/// A lane with all state that an event on it may change: the space under which it sends, and the counters of its
 /// subflow.
 pub(super) struct Scope<'a> {
     pub(super) id: LaneId,
@@ -40,7 +40,7 @@ pub(super) struct Scope<'a> {
 }
 
 impl Tables {
-    /// One space, no subflow yet.
+    /// Tables with one space, and no subflow yet.
     pub(super) fn new(base: Tsn) -> Self {
         Self {
             subflows: Table::default(),
@@ -95,14 +95,14 @@ impl Tables {
         mine.map(|subflow| subflow.out.queued_bytes() as u64).sum()
     }
 
-    /// True if anything of a subflow is not acknowledged cumulatively: the peer may still take back an
+    /// True if a chunk of a subflow is not acknowledged cumulatively: the peer may still take back an
     /// acknowledgement by gap blocks (6.2.1), and a SACK that was overtaken looks the same. It looks at every chunk:
     /// for rare events only.
     pub(super) fn has_in_flight(&self, id: SubflowId) -> bool {
         self.spaces.rows().iter().any(|space| space.flight.iter().any(|chunk| chunk.subflow == id))
     }
 
-    /// The lane that sends under a space, where it is the only one, and about the time at which it sent the data
+    /// The lane that sends under a space, where it is the only one, and the approximate time at which it sent the data
     /// acknowledged now.
     pub(super) fn only_lane(&self, cx: &Context, at: SpaceId) -> Option<(LaneId, Instant)> {
         // A lane on another path may have been used for a while.
@@ -122,7 +122,7 @@ impl Tables {
         self.lanes.rows().iter().filter(counts).map(bytes).sum()
     }
 
-    /// Memory for what was sent and is not acknowledged cumulatively, bytes. Numbers that are kept for the rest of a message count with
+    /// Memory for sent data that is not acknowledged cumulatively, bytes. Numbers that are kept for the rest of a message count with
     /// that message, which is the user's: counted here they would close the window of a long message for itself.
     #[inline]
     pub(crate) fn retained(&self) -> u64 {
@@ -138,7 +138,7 @@ impl Tables {
         self.spaces.rows().iter().position(|space| space.fid == fid).map(SpaceId::at)
     }
 
-    /// Number of chunks that other lanes of a space have to send again: the room in the peer's buffer is theirs
+    /// Number of chunks that other lanes of a space have to send again: the room in the peer's buffer is for them
     /// first, for data behind them stays there until they come.
     pub(super) fn lost_of_others(&self, lane: LaneId, space: SpaceId) -> u64 {
         let others = self.lanes.iter().filter(|(other, l)| *other != lane && l.space() == space);
@@ -169,7 +169,7 @@ impl Tables {
         self.lanes.iter().find(|(_, lane)| mine(lane)).map(|(id, _)| id)
     }
 
-    /// Lets each of several lanes that send under one numbering know its own chunks; where only one sends, nothing is
+    /// Where several lanes send under one numbering, lets each know its own chunks; where only one sends, no list is
     /// kept.
     pub(super) fn share_spaces(&mut self) {
         for (at, space) in self.spaces.iter_mut() {
@@ -214,7 +214,7 @@ impl Tables {
         })
     }
 
-    /// Begins a lane anew, but for its round-trip estimate and what it has sent.
+    /// Begins a lane anew, except for its round-trip estimate, its space and its record of sent chunks.
     pub(super) fn renew_lane(&mut self, cx: &Context, id: LaneId, peer_rwnd: u32) {
         if let Some(lane) = self.lanes.get_mut(id) {
             if let Some(mut new) = Lane::new(cx, lane.subflow(), lane.path(), peer_rwnd) {
@@ -335,7 +335,7 @@ impl Tables {
         }
     }
 
-    /// Any packet has arrived: where a timeout lets one packet be in flight until then, more may follow.
+    /// A packet of the peer has arrived: where a timeout allows only one packet in flight until then, more may follow.
     #[inline]
     pub(crate) fn heard(&mut self, cx: &Context) {
         if !cx.env.config().emulation.timeout_waits_for_ack {
@@ -347,8 +347,8 @@ impl Tables {
 
     /// Messages have identifiers from now on, and data that left as DATA leaves again with them. DATA has none for
     /// unordered messages; with I-DATA the unordered messages of a stream count for themselves, from 0, and every
-    /// fragment has the identifier of its message (RFC 8260, 2.1): they are numbered in the order in which they left
-    /// first, and messages that leave later go on behind.
+    /// fragment has the identifier of its message (RFC 8260, 2.1): those in the flight are numbered in the order in which they left
+    /// first, and messages that leave later get the next numbers.
     pub(super) fn number_unordered(&mut self, numbering: &mut Numbering) {
         let mut of_streams: BTreeMap<u16, Mid> = BTreeMap::new();
         for space in self.spaces.rows_mut() {
@@ -410,7 +410,7 @@ impl Tables {
         );
         let mut subflow = Subflow::new(cx.env.config(), spec, lane);
         subflow.left_path = left_path;
-        // A user who was told that the subflow before it here was full still waits.
+        // The user may still wait since the former subflow in this place was full.
         subflow.writable_owed = self.subflows.get(id).is_some_and(|before| before.writable_owed);
         self.subflows.set(id, subflow);
         self.share_spaces();

@@ -1,4 +1,4 @@
-//! Records of messages that were given more than stream, order and payload. Each of them has a ticket, which its place
+//! Records of messages with options. Each of them has a ticket, which its place
 //! in a queue and its chunks in flight carry; most messages have none (0), and cost nothing here.
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::ids::SpaceId;
 use crate::options::{MessageId, Policy, Reliability};
 use crate::undelivered::{Returned, Undelivered};
 
-/// Condition under which a message is given up.
+/// Condition under which a message is abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     /// Never.
@@ -22,7 +22,7 @@ pub(super) enum Limit {
     Until(Instant),
     /// When a chunk would be sent again more often.
     Retransmissions(u16),
-    /// When there is no room for a smaller value.
+    /// When a message of a smaller value needs its room.
     Priority(u32),
 }
 
@@ -30,7 +30,7 @@ impl Limit {
     pub(super) fn of(reliability: Reliability, now: Instant) -> Self {
         match reliability {
             Reliability::Full => Self::None,
-            // At its end it may still leave; so one of zero leaves at once, or never.
+            // The message may still leave at the end of its lifetime; so one with a lifetime of zero leaves at once, or never.
             Reliability::Lifetime(lifetime) => Self::Until(now + lifetime + Duration::from_nanos(1)),
             Reliability::Retransmissions(most) => Self::Retransmissions(most),
             Reliability::Priority(value) => Self::Priority(value),
@@ -63,7 +63,7 @@ impl Limit {
     }
 }
 
-/// One message.
+/// The record of one message.
 #[derive(Clone, Debug)]
 pub(super) struct Ticket {
     pub(super) id: MessageId,
@@ -74,17 +74,17 @@ pub(super) struct Ticket {
     /// True if the message may be sent reliably.
     pub(super) or_reliable: bool,
     pub(super) limit: Limit,
-    /// It, or the rest of it, waits in a queue.
+    /// The message, or its rest, waits in a queue.
     pub(super) queued: bool,
-    /// A part of it has left.
+    /// A part of the message has left.
     pub(super) sent: bool,
-    /// Chunks of it that have left and are not acknowledged cumulatively.
+    /// Chunks of the message that have left and are not acknowledged cumulatively.
     pub(super) chunks: u32,
-    /// Numbers of its chunks, from the first to the last, if they are all in one space.
+    /// Space and numbers of the chunks, from the first to the last, if they are all in one space.
     pub(super) at: Option<(SpaceId, u64, u64)>,
-    /// Its number.
+    /// The number of the message.
     pub(super) mid: Mid,
-    /// Bytes of it.
+    /// Payload of the message, bytes.
     pub(super) len: usize,
 }
 
@@ -95,12 +95,12 @@ pub(super) struct MessageFates {
     free: Vec<u32>,
     /// Ends of the lifetimes of waiting messages.
     ends: BTreeSet<(Instant, u32)>,
-    /// Tickets of the chunks that the SACK which is being read acknowledges cumulatively.
+    /// Tickets of the chunks that the current SACK acknowledges cumulatively.
     passed: Vec<u32>,
     /// The fate of every message is told.
     tells_all: bool,
     tells_dry: bool,
-    /// Something was sent since the user was told that nothing is left.
+    /// A message was sent since the user was last told that nothing is left to send.
     wet: bool,
 }
 
@@ -122,7 +122,7 @@ impl Ticket {
         }
     }
 
-    /// Numbers among which all chunks of it in a space are; none where there cannot be any.
+    /// A range of numbers that contains all chunks of the message in a space; empty where there cannot be any.
     pub(super) fn numbers_in(&self, at: SpaceId, flight: &Flight) -> std::ops::Range<u64> {
         let all = flight.first()..flight.next();
         match self.at {
@@ -134,7 +134,7 @@ impl Ticket {
 }
 
 impl MessageFates {
-    /// A ticket for a message that waits now.
+    /// Opens a ticket for a message that waits now.
     pub(super) fn open(&mut self, ticket: Ticket) -> u32 {
         let limit = ticket.limit;
         let number = match self.free.pop() {
@@ -165,13 +165,13 @@ impl MessageFates {
         self.slot(ticket)?.as_mut()
     }
 
-    /// The message is done with.
+    /// Closes the ticket of a message with a known fate.
     pub(super) fn close(&mut self, ticket: u32) -> Option<Ticket> {
         let closed = self.slot(ticket)?.take()?;
         self.free.push(ticket);
         self.forget_end(ticket, closed.limit);
         if self.free.len() == self.tickets.len() {
-            // None is in use: what a burst of messages needed is not kept for ever.
+            // No ticket is in use: the memory for a burst of messages is not kept for ever.
             self.tickets.clear();
             self.free.clear();
             if self.tickets.capacity() > KEPT {
@@ -243,19 +243,19 @@ impl MessageFates {
         }
     }
 
-    /// Nothing happens at the end of a lifetime any more.
+    /// The end of a lifetime is not waited for any more.
     pub(super) fn forget_end(&mut self, ticket: u32, limit: Limit) {
         if let Limit::Until(end) = limit {
             self.ends.remove(&(end, ticket));
         }
     }
 
-    /// When the next lifetime ends.
+    /// The time at which the next lifetime ends.
     pub(super) fn next_end(&self) -> Option<Instant> {
         self.ends.first().map(|(end, _)| *end)
     }
 
-    /// One whose lifetime is over. It is named once.
+    /// Takes out a message whose lifetime is over; each is returned once.
     pub(super) fn next_ended(&mut self, now: Instant) -> Option<u32> {
         self.ends.first().filter(|(end, _)| *end <= now)?;
         self.ends.pop_first().map(|(_, ticket)| ticket)
@@ -266,14 +266,14 @@ impl MessageFates {
         self.passed.clear();
     }
 
-    /// A chunk with that ticket, or none, is acknowledged cumulatively.
+    /// The current SACK acknowledges a chunk with that ticket cumulatively; 0: a chunk without one.
     pub(super) fn pass(&mut self, ticket: u32) {
         if ticket != 0 {
             self.passed.push(ticket);
         }
     }
 
-    /// Something is sent.
+    /// A message was accepted: the event that nothing is left to send may be told again.
     pub(super) fn note_wet(&mut self) {
         self.wet = true;
     }
@@ -288,13 +288,13 @@ impl MessageFates {
         self.tells_all = on;
     }
 
-    /// The user is told when nothing is left to send, or not.
+    /// Sets whether the user is told when nothing is left to send.
     pub(super) fn tell_when_dry(&mut self, on: bool) {
         self.tells_dry = on;
         self.wet = true;
     }
 
-    /// Nothing is left to send: tells the user once, where it wants to know.
+    /// Nothing is left to send: tells the user once, if it wants that event.
     pub(super) fn dry(&mut self, cx: &mut Context) {
         if self.tells_dry && self.wet {
             self.wet = false;
@@ -302,7 +302,7 @@ impl MessageFates {
         }
     }
 
-    /// A SACK was read: messages of which nothing is missing any more were delivered.
+    /// A SACK was read: messages whose chunks are all acknowledged were delivered.
     pub(super) fn tell_delivered(&mut self, cx: &mut Context) {
         let passed = std::mem::take(&mut self.passed);
         for &number in &passed {
@@ -323,7 +323,7 @@ impl MessageFates {
         }
     }
 
-    /// Messages that are handed back are named, and their fate told.
+    /// Messages that are handed back get their identifiers, and their fate is told.
     pub(super) fn name_returned<'a>(
         &mut self,
         cx: &mut Context,
@@ -339,7 +339,7 @@ impl MessageFates {
         }
     }
 
-    /// Every message that is left is named, and its fate told.
+    /// Handed-back messages with tickets get their identifiers, and the fate of each is told.
     pub(super) fn name_all_returned(&mut self, cx: &mut Context, returned: &mut Returned) {
         let all = returned.unsent.iter_mut().chain(&mut returned.unacknowledged);
         self.name_returned(cx, all);
@@ -352,7 +352,7 @@ impl MessageFates {
         }
     }
 
-    /// A message is not given up any more.
+    /// A message becomes fully reliable.
     pub(super) fn make_reliable(&mut self, number: u32) {
         let Some(ticket) = self.get(number).cloned() else { return };
         self.forget_end(number, ticket.limit);
@@ -361,7 +361,7 @@ impl MessageFates {
         }
     }
 
-    /// The chunks that a SACK acknowledges are forgotten: numbers are gone.
+    /// Numbers begin anew: the chunks passed by the current SACK are forgotten.
     pub(super) fn forget_numbers(&mut self) {
         self.passed = Vec::new();
     }

@@ -7,22 +7,22 @@ use super::tables::Scope;
 use crate::config::FastRecovery;
 use crate::context::Context;
 
-/// The result of a timeout, before anything is marked.
+/// The result of a timeout, before chunks are marked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimedOut {
     /// The chunk in flight is a window probe.
     pub(super) probe: bool,
-    /// And SACKs arrive: nothing is wrong with the path.
+    /// The probe is answered by SACKs: nothing is wrong with the path.
     pub(super) probing: bool,
     /// The RTO that has passed, and the next one.
     pub(super) waited: Duration,
     pub(super) rto: Duration,
-    /// When the lane's earliest chunk left.
+    /// Time at which the lane's earliest chunk left.
     pub(super) sent_at: Instant,
 }
 
 impl Scope<'_> {
-    /// T3-rtx expired: the window shrinks, and the RTO grows, unless a closed window was probed.
+    /// T3-rtx expired: the window is reduced, and the RTO grows, unless a closed window was probed.
     // rfc9260:6.1-6 rfc9260:6.1-8 rfc9260:7.2.1-2 rfc9260:7.2.3-2
     pub(super) fn time_out(&mut self, cx: &mut Context) -> TimedOut {
         let Self { id, lane, space, counters } = self;
@@ -51,7 +51,7 @@ impl Scope<'_> {
             lane.window.cut(Congestion::Timeout(Some(Base::CWND)));
         }
         let waited = lane.rto(cx);
-        // A probe that is answered says that the path is well: its interval grows, not the RTO.
+        // A probe that is answered shows that the path works: its interval grows, not the RTO.
         if !probing && !cx.env.config().emulation.quirks.faulty_recovery {
             if let Some(rtt) = lane.rtt_mut(&mut cx.paths) {
                 rtt.back_off();
@@ -63,8 +63,8 @@ impl Scope<'_> {
         if cx.env.config().congestion.fast_recovery == FastRecovery::UntilExit {
             lane.recovery.end();
             if cx.env.config().congestion.timeout_keeps_exit && !probe {
-                // "After a retransmit timeout, record the highest sequence number transmitted" (RFC 6582, 3.2, step 4): what is
-                // found lost below it was lost with the rest, and makes no second cut.
+                // "After a retransmit timeout, record the highest sequence number transmitted" (RFC 6582, 3.2, step 4): chunks
+                // found lost below it were lost with the others, and cause no second cut.
                 let exit = lane.loss.newest(&space.flight);
                 lane.begin_recovery(cx, exit, None);
             }

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::ids::{LaneId, PathId};
 
 impl Losses<'_> {
-    /// A timer has expired. A path on which that is an error is given back.
+    /// A timer has expired. Returns the path if that is an error of it.
     pub(crate) fn on_timer(&mut self, cx: &mut Context, timer: SenderTimer) -> Option<PathId> {
         let skips = match timer {
             SenderTimer::T3(lane) if cx.paths.len() > 1 => {
@@ -53,7 +53,7 @@ impl Losses<'_> {
         None
     }
 
-    /// Everything unacknowledged leaves again, but for what must not.
+    /// Marks all unacknowledged chunks for retransmission, and gives up messages that must not be sent again.
     pub(crate) fn mark_every_lane_lost(&mut self, cx: &mut Context) {
         for id in self.tables.lanes.ids() {
             self.mark_all_lost(cx, id);
@@ -61,7 +61,7 @@ impl Losses<'_> {
         self.messages().after_marking(cx);
     }
 
-    /// T3-rtx expired (6.3.3, 7.2.3). The path, where it is another error of it.
+    /// T3-rtx expired (6.3.3, 7.2.3). Returns the path, where that is another error of it.
     fn on_t3(&mut self, cx: &mut Context, id: LaneId) -> Option<PathId> {
         let several = self.tables.lanes.len() > 1;
         let mut scope = self.tables.scope(id)?;
@@ -101,7 +101,7 @@ impl Losses<'_> {
         }
     }
 
-    /// A probe of the tail is due: new data if there is some that the peer has room for, else the last chunk once more.
+    /// A tail loss probe is due: new data if there is any that the peer has room for, else the last chunk once more.
     fn probe_tail(&mut self, cx: &mut Context, id: LaneId) {
         let waits = self.tables.has_queued_on(id);
         let Some(mut scope) = self.tables.scope(id) else { return };
@@ -111,7 +111,7 @@ impl Losses<'_> {
         self.settle(cx, id, &effect);
     }
 
-    /// A COOKIE ECHO is sent once more, or comes once more, and what was sent beside it may be lost. One probe for each lane at a time.
+    /// A COOKIE ECHO is sent again, or received again, and chunks sent with it may be lost: sends one probe for each lane, if none is out.
     pub(crate) fn probe_every_lane(&mut self, cx: &mut Context) {
         if !cx.env.config().congestion.tail_loss_probe {
             return;

@@ -1,5 +1,5 @@
-//! Messages that are handed back to the user: what is left when an association ends or its peer has forgotten it, and what cannot be
-//! sent as it was asked for.
+//! Messages that are handed back to the user: those left when an association ends or its peer has forgotten it, and those that cannot be
+//! sent with the reliability or on the stream that they ask for.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::event::Event;
 use crate::undelivered::{Returned, Undelivered};
 
 impl Messages<'_> {
-    /// Takes every message that is not acknowledged for good out of the queues, and copies (by reference) what is in flight:
-    /// what was sent in the order of its numbers, then what was not, stream by stream.
+    /// Takes every message that is not acknowledged for good out of the queues, and copies (by reference) those in flight:
+    /// sent messages in the order of their numbers, then unsent ones, stream by stream.
     pub(crate) fn take_undelivered(&mut self, cx: &mut Context, returned: &mut Returned) {
-        // The end of a message that has begun to leave waits in its queue, and the whole of it is there.
+        // The rest of a message that has begun to leave waits in its queue, which keeps the whole message.
         let mut begun = BTreeMap::new();
         for subflow in self.tables.subflows.rows_mut() {
             for (message, number) in subflow.out.take_all() {
@@ -33,7 +33,7 @@ impl Messages<'_> {
             take_flight(&space.flight, &mut begun, returned);
         }
         self.buffer.note_gone();
-        // All chunks of these messages that were sent have been acknowledged.
+        // All sent chunks of these messages have been acknowledged.
         returned.unacknowledged.extend(begun.into_values());
         if let Some(special) = self.special.get_mut() {
             special.fates.name_all_returned(cx, returned);
@@ -59,8 +59,8 @@ impl Messages<'_> {
         dropped
     }
 
-    /// The peer does not skip what is given up after all: messages that were to be sent partially reliably or not at all are handed
-    /// back; the others are reliable.
+    /// If the peer turns out not to support FORWARD-TSN, unsent messages that accept only partial reliability are handed
+    /// back; the others become reliable.
     #[cold]
     pub(crate) fn settle_reliability(&mut self, cx: &mut Context) -> Vec<Undelivered> {
         if self.special.is_partially_reliable() {
@@ -96,7 +96,7 @@ impl Messages<'_> {
 }
 
 fn take_flight(flight: &Flight, begun: &mut BTreeMap<u16, Undelivered>, returned: &mut Returned) {
-    // By stream, the message of which more may come: fragments of a stream are in order, those of several may be mixed.
+    // By stream, the message whose next fragments may follow: fragments of a stream are in order, those of several may be mixed.
     let mut open: BTreeMap<u16, usize> = BTreeMap::new();
     for chunk in
         flight.iter().filter(|chunk| !matches!(chunk.state, ChunkState::Reserved | ChunkState::Abandoned))

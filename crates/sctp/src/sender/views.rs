@@ -1,4 +1,4 @@
-//! The sender as statistics, traces and tests see it.
+//! Readings of the sender for statistics, traces and tests.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl Sender {
         }
     }
 
-    /// Code point of a packet that acknowledges what came in a space, or nothing: that of the subflow which sends in the space,
+    /// Code point of a packet that acknowledges data of a space, or `None`, no data: that of the subflow which sends in the space,
     /// or of the first.
     #[inline]
     pub(crate) fn dscp_of_space(&self, at: Option<SpaceId>) -> Dscp {
@@ -58,7 +58,7 @@ impl Sender {
         self.tables.subflows.rows().iter().find(|subflow| subflow.space == at)
     }
 
-    /// Code point of the subflow that is so many behind the first, in turn.
+    /// Code point of the subflow `turn` places behind the first, in a circle.
     pub(crate) fn dscp_in_turn(&self, turn: u32) -> Dscp {
         let rows = self.tables.subflows.rows();
         let at = (turn as usize).checked_rem(rows.len()).and_then(|at| rows.get(at));
@@ -115,7 +115,7 @@ impl Sender {
         a.open && b.open && near(x, y) && near(a.cwnd as f64, b.cwnd as f64)
     }
 
-    /// The sequence space of a subflow; that of several belongs to the first of them.
+    /// The sequence space of a subflow; a space of several subflows belongs to the first of them.
     pub(crate) fn space_of_its_own(&self, id: SubflowId) -> Option<SpaceId> {
         let space = self.tables.subflows.get(id)?.space;
         let first = self.tables.subflows.rows().iter().position(|subflow| subflow.space == space);
@@ -169,9 +169,9 @@ impl Sender {
     /// # Errors
     /// The first lane whose numbers differ from a fresh count, in words.
     pub(crate) fn audit(&self, cx: &Context) -> Result<(), String> {
-        // Each space may have one packet under way whatever the windows say: "A zero window probe is a DATA chunk sent when the
+        // Each space may have one packet in flight whatever the windows say: "A zero window probe is a DATA chunk sent when the
         // receiver has no buffer space" (RFC 9260, 6.1 A). The packet may have left when the MTU of its path was the configured one; the user may have said since that a
-        // path carries more. Twice the limit is what the whole association may have.
+        // path carries more. The whole association may have twice the limit.
         let packet = cx.paths.rows().iter().map(Path::mtu).fold(cx.env.config().mtu, u16::max);
         let most = 2 * most_retained(cx.env.config()) + u64::from(packet) * self.tables.spaces.len() as u64;
         let retained = self.tables.retained() - self.numbers_of_the_last_given_up() * CHUNK;
@@ -204,7 +204,7 @@ impl Sender {
     }
 
     /// Numbers that were kept for a message which was given up before it had left: they count against the limit from then on, and may
-    /// exceed it by that message. Each subflow has one that is half sent; its longest is taken for the last.
+    /// exceed it by that message. Each subflow has one half-sent message; the longest abandoned one is counted for it.
     fn numbers_of_the_last_given_up(&self) -> u64 {
         let mut messages: BTreeMap<_, u64> = BTreeMap::new();
         for chunk in self.tables.spaces.rows().iter().flat_map(|space| space.flight.iter()) {
@@ -221,7 +221,7 @@ impl Sender {
         longest.into_values().sum()
     }
 
-    /// Checks that every ticket belongs to a message that is there, as a whole, and that every number given up is
+    /// Checks that the chunks of every ticket's message are all there, and that every abandoned number is
     /// counted.
     fn audit_tickets(&self) -> Result<(), String> {
         let mut chunks: BTreeMap<u32, (u32, bool)> = BTreeMap::new();
@@ -269,7 +269,7 @@ impl Sender {
         Ok((unacked, flight))
     }
 
-    /// Memory of what was accepted and has not left, payload and bookkeeping, bytes.
+    /// Memory of messages accepted and not yet sent, payload and bookkeeping, bytes.
     pub(crate) fn waiting_memory(&self) -> usize {
         self.buffer.waiting_memory(&self.tables)
     }
@@ -299,12 +299,12 @@ impl Sender {
         self.buffer.send_buffers(&self.tables, cx)
     }
 
-    /// The most that can be undelivered at a time, and is kept of messages handed back, bytes.
+    /// The most bytes of undelivered messages at a time, which may be handed back.
     pub(crate) fn most_undelivered(&self, cx: &Context) -> u64 {
         self.buffer.most_undelivered(&self.tables, cx)
     }
 
-    /// Bytes that are kept beyond the send buffers of all subflows: that much less may the receiver hold.
+    /// Bytes that are kept beyond the send buffers of all subflows: the receiver may hold that much less.
     pub(crate) fn kept_beyond_buffers(&self, cx: &Context) -> u64 {
         self.buffer.kept_beyond_buffers(&self.tables, cx)
     }

@@ -1,7 +1,7 @@
 //! Windows of the peer that close and open: zero-window probes (RFC 9260, 6.1 A).
 //!
 //! A closed window says nothing about the path, and nothing about congestion. A probe that the peer had no room for was dropped:
-//! the SACK that opens the window says so, and what was dropped leaves again with it.
+//! the SACK that opens the window shows that, and the dropped chunk leaves again with it.
 
 use anabranch_base::Instant;
 
@@ -30,9 +30,9 @@ impl Tables {
         let Some(space) = self.spaces.get_mut(next.space) else { return false };
         let quiet = match space.flight.first_reserved() {
             None => space.flight.is_empty(),
-            // Only what comes next for the peer can make it move. If that is the earliest number of all, whatever else is under way
-            // waits for it, and no probe of another subflow finds room before. Behind a number that is given up it does not come
-            // next: FORWARD-TSN goes first.
+            // Only the earliest missing chunk can move the cumulative point. If that is the earliest number of all, all chunks in flight
+            // wait for it, and no probe of another subflow finds room before. Behind an abandoned number it is not the earliest missing
+            // one: FORWARD-TSN goes first.
             Some(first) => {
                 let earliest = space.flight.get(space.flight.first());
                 let given_up = earliest.is_some_and(|chunk| chunk.state == ChunkState::Abandoned);
@@ -63,7 +63,7 @@ impl Tables {
         cx.report.stats.window_probes = cx.report.stats.window_probes.saturating_add(1);
     }
 
-    /// The chunk has left. As to cwnd its lane is as idle as it was: data was last sent at that time.
+    /// The probe has left. Probes do not end the idleness of cwnd: it counts from `last_sent`, as before.
     pub(super) fn probe_has_left(&mut self, cx: &Context, next: &Next, last_sent: Option<Instant>) {
         let (Some(lane), Some(space)) = (self.lanes.get_mut(next.lane), self.spaces.get(next.space)) else {
             return;
@@ -74,7 +74,7 @@ impl Tables {
         }
     }
 
-    /// The window is open again: meanwhile nothing was sent but probes.
+    /// The window is open again: only probes were sent meanwhile.
     fn end_of_idleness(&mut self, cx: &Context, at: SpaceId) {
         for lane in self.lanes.rows_mut().iter_mut().filter(|lane| lane.space() == at) {
             lane.decay(cx);
@@ -105,7 +105,7 @@ impl PeerWindow {
         }
         let header = if cx.env.config().emulation.rwnd_counts_headers { WINDOW_HEADER } else { 0 };
         let bytes = chunk.fragment.payload.len() as u64 + header;
-        // It counts as outstanding, but the room that it needs is not taken.
+        // The chunk counts as outstanding, but does not occupy the room that it needs.
         let counted = if chunk.state == ChunkState::InFlight { bytes } else { 0 };
         let known = space.allowance;
         let a_rwnd = windows.a_rwnd.or(only);
@@ -126,10 +126,10 @@ impl Losses<'_> {
     #[inline(never)]
     pub(super) fn look_at_probes(&mut self, cx: &mut Context, at: SpaceId, windows: Windows, advanced: bool) {
         if windows.a_rwnd.is_none() && windows.a_fwnd.is_none() {
-            return; // SHUTDOWN speaks of no window
+            return; // SHUTDOWN has no window
         }
         for id in self.tables.spaces.ids() {
-            // A window below the chunk that waits is closed. SACKs that say so again, or speak of other subflows, do not put
+            // A window below the waiting chunk is closed. SACKs that say so again, or concern other subflows, do not put
             // the probe off.
             let opened = self.tables.spaces.get(id).is_some_and(|space| space.probe.waits())
                 && self.peer.fits_next(self.tables, cx, id);
@@ -148,7 +148,7 @@ impl Losses<'_> {
         }
         let room = self.peer.fits_earliest(self.tables, cx, at, windows);
         let Some(space) = self.tables.spaces.get_mut(at) else { return };
-        // Beside a hole the window may be closed by what waits behind it: what fills it finds room.
+        // Beside a hole the window may be closed by the chunks that wait behind it: the chunk that fills the hole finds room.
         space.probe.closed = !room && space.flight.highest_gap_acked().is_none();
         if !room || !space.probe.in_flight {
             return;
@@ -157,7 +157,7 @@ impl Losses<'_> {
         let lane = earliest.filter(|chunk| chunk.state == ChunkState::InFlight).map(|chunk| chunk.lane);
         space.probe = WindowProbe::default();
         self.tables.end_of_idleness(cx, at);
-        // If it moved the cumulative point the probe has arrived.
+        // A probe that moved the cumulative point has arrived.
         let Some(id) = lane.filter(|_| !advanced) else { return };
         self.mark_all_lost(cx, id);
         if let Some(lane) = self.tables.lanes.get_mut(id) {

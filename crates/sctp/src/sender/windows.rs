@@ -1,16 +1,16 @@
-//! The windows of the peer, as one acknowledgement has them.
+//! The windows of the peer in one acknowledgement.
 
-/// Windows that an acknowledgement speaks of.
+/// Windows in an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Windows {
-    /// Of the association; a SHUTDOWN chunk has none.
+    /// The window of the association; a SHUTDOWN chunk has none.
     pub(crate) a_rwnd: Option<u32>,
-    /// Of the subflow.
+    /// The window of the subflow.
     pub(crate) a_fwnd: Option<u32>,
 }
 
 impl Windows {
-    /// True if the acknowledgement has any, as all but a SHUTDOWN chunk do.
+    /// True if the acknowledgement has a window, as all but a SHUTDOWN chunk do.
     pub(super) fn is_any(self) -> bool {
         self.a_rwnd.is_some() || self.a_fwnd.is_some()
     }
