@@ -182,7 +182,7 @@ impl Special {
     }
 
     /// Gives messages up. The consequences for lanes, and for the FORWARD-TSN, are found once for all of them: a
-    /// timeout may give up everything in flight.
+    /// timeout may give up all chunks in flight.
     #[cold]
     #[inline(never)]
     pub(super) fn abandon(&mut self, queues: &mut Queues<'_>, cx: &mut Context, numbers: &[u32]) {
@@ -235,7 +235,7 @@ impl Special {
         }
     }
 
-    /// Gives up its sent chunks: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
+    /// Abandons the sent chunks: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
     // rfc3758:3.5-2
     fn abandon_chunks(
         &mut self,

@@ -270,7 +270,7 @@ impl Messages<'_> {
         self.buffer.tell_writable(self.tables, self.stream_map, cx);
     }
 
-    /// `send` has refused a message because others of its stream are under way with another code point: Writable is owed.
+    /// `send` has refused a message because others of its stream wait or are in flight with another code point: Writable is owed.
     pub(crate) fn owe_idle(&mut self, stream: u16) {
         self.buffer.owe_idle(self.tables, self.stream_map, stream);
     }

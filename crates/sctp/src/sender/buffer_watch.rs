@@ -11,7 +11,7 @@ pub(super) struct Backpressure {
     pub(super) low: BTreeMap<Option<u16>, Low>,
     /// Streams on which `send` said StreamFull: Writable is owed.
     pub(super) full: BTreeSet<u16>,
-    /// Streams on which `send` said OtherSubflow, and the code point that they had: Writable is owed once no data of theirs is under way,
+    /// Streams on which `send` said OtherSubflow, and the code point that they had: Writable is owed once no data of theirs is in flight,
     /// or they have another code point.
     pub(super) busy: BTreeMap<u16, Dscp>,
     /// Streams that have had data sent or acknowledged since the last look at them.

@@ -3,8 +3,8 @@
 //! number in the middle of a message.
 //!
 //! With a window for each subflow, the numbers of the whole message are kept when its first fragment leaves: the others go on
-//! with later numbers, whether the message is held up or not, as long as the peer's buffer has room for all of it. With one window for all, a held-up subflow holds up all: a
-//! message that has begun ends first. I-DATA and SF-DATA number fragments themselves and need neither.
+//! with later numbers, whether the message is held up or not, as long as the peer's buffer has room for all of it. With one window for all,
+//! a held-up subflow holds up all: a message that has begun ends first. I-DATA and SF-DATA number fragments themselves and need neither.
 
 use super::lane::Lane;
 use super::subflow::Subflow;
@@ -93,7 +93,7 @@ impl Tables {
 
     /// The encoding has changed, and with it the header of a chunk: "When determining when to fragment, the SCTP implementation
     /// MUST take into account the SCTP packet header as well as the DATA chunk header(s)" (RFC 9260, 6.9). The rest of a
-    /// message that has not left is cut to the new size where fragments number themselves. The rest uses up the numbers kept for it first, and
+    /// message that has not left is cut to the new size where fragments number themselves. It uses up the numbers kept for it first, and
     /// may use more.
     // rfc9260:6.9-7
     pub(super) fn cut_rests_anew(&mut self, cx: &Context) {

@@ -151,7 +151,7 @@ impl LaneCoupling {
     pub(super) fn share_window(&mut self, tables: &mut Tables) {
         let Some(coupler) = self.coupler.as_mut().filter(|coupler| coupler.may_be_one()) else { return };
         for (id, lane) in tables.lanes.iter_mut() {
-            // After T3-rtx a lane has a packet until something is acknowledged.
+            // After T3-rtx a lane may send one packet until a chunk is acknowledged.
             if let Some(bytes) = coupler.window_of(id).filter(|_| !lane.permits.is_single_packet()) {
                 lane.window.share(bytes);
             }

@@ -169,8 +169,8 @@ impl Sender {
         self.messages().advance_forwards(cx);
     }
 
-    /// Chunks in flight under other FIDs are to leave again: they are marked before they get new numbers, so that one that must not leave again
-    /// is given up under its old number.
+    /// Chunks in flight under other FIDs are to leave again: they are marked before they get new numbers, so that one that must not
+    /// leave again is given up under its old number.
     fn mark_folded_lost(&mut self, cx: &mut Context) {
         for id in self.tables.lanes.ids() {
             if self.tables.lanes.get(id).is_some_and(|lane| lane.space() != SpaceId::FIRST) {

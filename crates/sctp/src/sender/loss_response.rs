@@ -54,8 +54,8 @@ impl Scope<'_> {
         if let Some(counters) = counters {
             counters.fast_retransmits = counters.fast_retransmits.saturating_add(1);
         }
-        // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): a lost chunk sent after T3-rtx,
-        // while the window grows from one packet, is news of the network since then. In Fast Recovery the window does not grow.
+        // "The loss of a retransmission ... should be taken as two indications of congestion" (RFC 5681, 4.3): the loss of a chunk sent
+        // after T3-rtx, while the window grows from one packet, is news of the network. In Fast Recovery the window does not grow.
         let lost_again = cx.env.config().congestion.lost_again_cuts
             && lane.recovery.is_after_timeout()
             && !lane.window.is_model()
@@ -98,7 +98,7 @@ impl Scope<'_> {
             if newly.is_none() {
                 lane.begin_reduction();
             }
-            // 6.3.1, C5: nothing sent before a retransmission is timed any more.
+            // 6.3.1, C5: no chunk sent before a retransmission is timed any more.
             if cx.env.config().timers.rtt_sampling != RttSampling::ThroughLoss {
                 lane.round_trip.stop_timing();
             }
@@ -154,8 +154,8 @@ impl Scope<'_> {
         Some(self.after_losses(cx, ecn, &lost, in_recovery))
     }
 
-    /// Chunks that were acknowledged and that the peer has dropped leave again at once; T3-rtx runs ([`Scope::acknowledge`]). No later SACK may
-    /// show them lost, as a peer in SHUTDOWN-SENT has little to acknowledge. It is no sign of congestion: the network
+    /// Chunks that were acknowledged and that the peer has dropped leave again at once; T3-rtx runs ([`Scope::acknowledge`]). No later
+    /// SACK may show them lost, as a peer in SHUTDOWN-SENT has little to acknowledge. It is no sign of congestion: the network
     /// has delivered them. As a fast retransmission that happens once to each chunk, so a peer gets no more by taking back again and again.
     #[cold]
     #[inline(never)]

@@ -57,8 +57,8 @@ impl Losses<'_> {
     /// packets leave again at once, except for messages that must not leave again. That is no sign of congestion: no
     /// more may leave than cwnd has room for once those chunks are out of the flight (RFC 9260, 6.1 B).
     ///
-    /// An attacker that sees packets of ours can forge such messages, a smaller size with each. So a chunk leaves again at most once a round trip:
-    /// by then it was acknowledged if it has arrived. It may be fragmented on its way by now (6.9), and as a rule needs no
+    /// An attacker that sees packets of ours can forge such messages, a smaller size with each. So a chunk leaves again at most once a
+    /// round trip: by then it was acknowledged if it has arrived. It may be fragmented on its way by now (6.9), and as a rule needs no
     /// other size; where routers do not fragment, and a later hop needs a smaller size, missing reports and T3-rtx find the loss.
     pub(crate) fn resend_too_long(&mut self, cx: &mut Context, id: PathId) {
         for lane in self.tables.lanes.ids() {

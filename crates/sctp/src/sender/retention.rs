@@ -9,8 +9,8 @@ use crate::config::{Config, LimitConfig};
 /// TSNs, can be told apart from older ones.
 pub(super) const MOST_IN_FLIGHT: u64 = (1 << 31) - 1;
 
-/// The most bytes that may be kept of sent data. Every chunk counts [`CHUNK`] and its payload, so the buffers of a user who has 180 GB for them
-/// are the limit; larger buffers are limited by the numbers.
+/// The most bytes that may be kept of sent data. Every chunk counts [`CHUNK`] and its payload, so buffers of up to 180 GB are the
+/// limit themselves; larger ones are limited by the numbers.
 // rfc8260:2.1-4 rfc8260:2.1-6
 pub(super) fn most_retained(config: &Config) -> u64 {
     let limits = &config.limits;

@@ -273,7 +273,7 @@ impl SendBuffer {
         queued.saturating_add(usize::try_from(sent).unwrap_or(usize::MAX))
     }
 
-    /// `send` has refused a message because others of its stream are under way with another code point: Writable is owed.
+    /// `send` has refused a message because others of its stream wait or are in flight with another code point: Writable is owed.
     pub(crate) fn owe_idle(&mut self, tables: &mut Tables, map: &StreamMap, stream: u16) {
         self.count_by_stream(tables);
         let dscp = map.dscp_of_stream(tables, stream);
@@ -574,7 +574,7 @@ impl SendBuffer {
     }
 
     /// Bytes that are kept beyond the send buffers of all subflows, sent or waiting: that much less may the receiver hold. A packet of
-    /// each sequence space, which may be under way whatever the limits, is not counted.
+    /// each sequence space, which may be in flight whatever the limits, is not counted.
     pub(crate) fn kept_beyond_buffers(&self, tables: &Tables, cx: &Context) -> u64 {
         let packets = u64::from(cx.env.config().mtu) * tables.spaces.len() as u64;
         let kept = tables.retained() + self.waits_beyond(tables, cx);

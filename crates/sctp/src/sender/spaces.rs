@@ -52,7 +52,7 @@ impl Tables {
 }
 
 impl SubflowChanges<'_> {
-    /// Moves a subflow into the space of its FID, if it has one, and nothing of it is under way elsewhere.
+    /// Moves a subflow into the space of its FID, if it has one, and none of its chunks is in flight elsewhere.
     pub(crate) fn settle_subflow(&mut self, cx: &Context, id: SubflowId) {
         if cx.env.config().subflows.coupling == Coupling::Shared {
             return;

@@ -16,7 +16,7 @@ use crate::stream::outbound::Outbound;
 pub(super) enum Life {
     /// In use.
     Open,
-    /// The subflow takes no streams any more; what it has in flight is still acknowledged.
+    /// The subflow takes no streams any more; its chunks in flight are still acknowledged.
     Closing,
     /// All chunks were acknowledged cumulatively; the peer is being told that the FID is free (level 1).
     Deleting,

@@ -191,7 +191,7 @@ impl Adaptive {
         Some(class)
     }
 
-    /// Classes that share a bottleneck are one flow, that of the first of them; a class without lanes leads nobody.
+    /// Classes that share a bottleneck are one flow, that of the first of them; a class without lanes is not the first of any.
     fn find_leaders(&mut self) {
         let inhabited = |class: usize| self.lanes.iter().flatten().any(|&(of, _)| of == class);
         let inhabited: Vec<bool> = (0..self.classes.len()).map(inhabited).collect();

@@ -3,7 +3,7 @@
 //! A coupling sees all lanes and answers the growth of each in congestion avoidance; reductions after a loss, and
 //! slow start, stay the controller's own business, except where lanes act as one flow: then the coupling has that
 //! flow's controller, and answers the bytes that all of them may have in flight. With one lane, or when Phi is a
-//! constant, there is nothing here to do and [`Coupler::new`] gives nothing.
+//! constant, no coupling is needed and [`Coupler::new`] returns `None`.
 
 mod adaptive;
 mod holding;

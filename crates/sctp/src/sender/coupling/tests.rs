@@ -285,7 +285,7 @@ fn a_model_has_phi_n_when_the_queue_overflows_and_1_when_room_has_come() {
     assert!(s.coupler.share(LaneId::at(0), LaneId::at(2)));
     s.coupler.cut = AdaptiveCut::Lane;
     assert_eq!(s.coupler.growth(LaneId::at(0)), Growth::Phi(9.0));
-    // Nothing for 60 round trips of 60 packets: the bottleneck has room.
+    // No loss for 60 round trips of 60 packets: the bottleneck has room.
     for _ in 0..800 {
         s.delay(100);
     }

@@ -1,4 +1,4 @@
-//! Response of a lane to marked packets: once in a round trip its window comes down, and nothing is sent again.
+//! Response of a lane to marked packets: once in a round trip its window is reduced, and no chunk is sent again.
 
 use anabranch_base::{Duration, Ecn, Instant};
 use anabranch_transport::congestion::{Base, Congestion, Controller};

@@ -279,7 +279,7 @@ impl Lane {
         self.open_burst();
     }
 
-    /// The association has ended: no timer is left, and nothing is under way.
+    /// The association has ended: no timer is left, and no chunk is in flight.
     pub(super) fn stop(&mut self) {
         self.in_flight.clear();
         self.t3 = None;

@@ -315,7 +315,7 @@ mod tests {
         }
     }
 
-    /// A chunk that was sent again is lost again when something sent later was delivered and a round trip has passed.
+    /// A retransmission is lost when a chunk sent later was delivered and a round trip has passed.
     #[test]
     fn a_lost_retransmission_is_found() {
         let mut run = Run::new(10);

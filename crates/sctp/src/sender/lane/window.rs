@@ -94,13 +94,13 @@ impl Window {
         ended
     }
 
-    /// Something was acknowledged, and the controller wants no times ([`Controller::wants_times`]).
+    /// Chunks were acknowledged, and the controller wants no times ([`Controller::wants_times`]).
     #[inline]
     pub(in crate::sender) fn acknowledged(&mut self, acked: &Acked) {
         self.controller.on_ack(acked, Timing::default);
     }
 
-    /// Something was acknowledged, and the controller wants times.
+    /// Chunks were acknowledged, and the controller wants times.
     pub(in crate::sender) fn acknowledged_in_time(&mut self, acked: &Acked, timing: &Timing) {
         self.controller.on_timed_ack(acked, timing);
     }
@@ -170,7 +170,7 @@ impl Window {
         self.controller.end_round();
     }
 
-    /// Nothing was sent for so long.
+    /// No data was sent for `pause`.
     pub(super) fn paused(&mut self, pause: Duration) {
         self.controller.on_pause(pause);
     }
