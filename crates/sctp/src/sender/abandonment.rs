@@ -235,7 +235,7 @@ impl Special {
         }
     }
 
-    /// Abandons the sent chunks: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
+    /// Abandons sent chunks: "the sender MUST treat the data chunk as being finally acked and no longer outstanding" (RFC 3758, 3.5, A2).
     // rfc3758:3.5-2
     fn abandon_chunks(
         &mut self,

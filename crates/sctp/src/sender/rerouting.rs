@@ -159,8 +159,8 @@ impl Routes<'_> {
     }
 
     /// New data of a subflow leaves on another path from now on. Chunks in flight stay on their lane: "fast retransmissions" go "to the
-    /// same destination transport address to which the original data was sent" (6.4). False where there is no such path, or chunks in flight
-    /// there still have numbers of another space.
+    /// same destination transport address to which the original data was sent" (6.4). False where there is no such path, or chunks
+    /// in flight there still have numbers of another space.
     // rfc9260:6.4-5
     pub(crate) fn use_path(&mut self, cx: &mut Context, id: SubflowId, path: PathId) -> bool {
         let Some(from) = self.tables.subflows.get(id).map(|subflow| subflow.lane) else { return false };
