@@ -27,7 +27,7 @@ fn elided(bencher: Bencher<'_, '_>, (packet, batch): (u16, usize)) {
     bencher.counter(BytesCount::new(MESSAGES * SIZE as u64)).bench_local(|| pair.transfer(MESSAGES, SIZE));
 }
 
-/// Small messages: what a message costs.
+/// Small messages: the cost of each message.
 #[divan::bench(args = [32, 256, 1024])]
 fn small_messages(bencher: Bencher<'_, '_>, size: usize) {
     let mut pair = Pair::new(bulk_config(1452, Checksums::Crc32c), 16);

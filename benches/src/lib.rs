@@ -1,4 +1,4 @@
-//! What the benchmarks drive: two endpoints in one process, with no link model between them.
+//! Two endpoints in one process for the benchmarks, with no link model between them.
 #![forbid(unsafe_code)]
 
 use std::net::SocketAddr;
@@ -80,7 +80,7 @@ impl Pair {
         pair
     }
 
-    /// Lets everything that wants to leave arrive, once in each direction. False when nothing moved.
+    /// Delivers the waiting packets, once in each direction. False when there were none.
     fn exchange(&mut self) -> bool {
         let mut moved = false;
         let forward = meta(SENDER.into(), RECEIVER.into());
@@ -113,7 +113,7 @@ impl Pair {
         moved
     }
 
-    /// What the sender has counted so far.
+    /// The counts of the sender so far.
     ///
     /// # Panics
     /// When the association is gone: the stack is broken.

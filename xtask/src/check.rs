@@ -1,4 +1,4 @@
-//! What the structure of the source code must keep to, and what is allowed until it does: `structure.toml`.
+//! The rules for the structure of the source code, and the exceptions allowed by `structure.toml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -50,7 +50,7 @@ struct Circle {
     reason: String,
 }
 
-/// What needs each other in a circle.
+/// The nodes of a circle.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Nodes {
@@ -95,7 +95,7 @@ struct Found {
     /// The crate.
     name: String,
     nodes: Nodes,
-    /// What ties it.
+    /// The needs that tie it.
     words: String,
 }
 

@@ -47,14 +47,14 @@ impl Crate {
         self.by_path.get(path).into_iter().flatten().copied()
     }
 
-    /// Every path that the code of a module needs: those it names, and those it imports. What it only hands on (`pub use`) is left out, as
-    /// whoever takes it needs the module that defines it.
+    /// Every path that the code of a module needs: those it names, and those it imports. An item that it only hands on (`pub use`) is left
+    /// out, as its users need the module that defines it.
     pub(crate) fn taken(&self, module: usize) -> Vec<Where> {
         let names = &self.modules[module].names;
         let mut found: Vec<Where> = names.paths.iter().cloned().collect();
         for import in &names.imports {
             match &import.name {
-                // Of everything, what is named.
+                // Of an import of all items (`*`), those that the code names.
                 None if !import.handed_on => {
                     found.extend(names.names.iter().map(|name| joined(&import.path, name)));
                 }
@@ -83,7 +83,7 @@ impl Crate {
     }
 
     /// The items that a path in a module names, in the modules that it names: one that hands an item on counts as the item's. The root of
-    /// a crate is no such module: what it hands on is the face of the crate, and is taken from where the root has it.
+    /// a crate is no such module: the items that it hands on are the face of the crate, and are taken from where the root has them.
     pub(crate) fn named(&self, module: usize, path: &[String]) -> BTreeSet<Item> {
         let mut found = BTreeSet::new();
         for start in self.absolute(module, path, &mut BTreeSet::new()) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a file.
+/// A fault of a file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("{}: {why}", file.display())]

@@ -150,7 +150,7 @@ pub(crate) fn circles(needs: &Needs) -> Vec<Vec<String>> {
     found
 }
 
-/// A circle in words: each node, and what it takes from the others.
+/// A circle in words: each node, and the names that it takes from the others.
 pub(crate) fn describe(circle: &[String], needs: &Needs) -> String {
     let mut text = String::new();
     for node in circle {

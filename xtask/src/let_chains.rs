@@ -1,5 +1,5 @@
-//! `if let ... && let ...`: syntax that compilers learned after the oldest one that `rust-version` promises. Clippy looks at what the
-//! standard library has, and not at this; compiling everything with that compiler (`make msrv`) takes longer than a check may.
+//! `if let ... && let ...`: syntax that compilers learned after the oldest one that `rust-version` promises. Clippy looks at the
+//! items of the standard library, and not at this; compiling everything with that compiler (`make msrv`) takes longer than a check may.
 
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, ExprBinary};

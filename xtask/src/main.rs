@@ -1,7 +1,7 @@
 //! Checks of the structure of the source code, which `make lint` runs, and the measures behind them.
 //!
 //! ```text
-//! cargo run -p xtask -- check             what is wrong, and exit status 1 if anything is
+//! cargo run -p xtask -- check             all faults, and exit status 1 if there are any
 //! cargo run -p xtask -- measure CRATE     its widest types, and its circles of folders with their causes
 //! cargo run -p xtask -- needs CRATE       every need of a file, and every need of a folder, a line each
 //! ```
@@ -10,9 +10,9 @@
 //! name that it takes by `use` or by a path such as `crate::a::b`; a module that only hands the name on (`pub use`) is passed through.
 //! Methods of one type may stand in several files and call each other without any import: where an `impl` block says `self.name()`,
 //! `Self::name` or `Type::name`, its file needs the one with that method; so with a variable that plainly is of the type. Between folders,
-//! handing on counts as a need as well. What is compiled for tests only counts nowhere.
+//! handing on counts as a need as well. Code for tests only counts nowhere.
 //!
-//! What may be, until it is mended, and the order of the crates stand in `xtask/structure.toml`.
+//! Exceptions that are allowed until they are mended, and the order of the crates stand in `xtask/structure.toml`.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints what it finds")]
 

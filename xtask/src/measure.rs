@@ -1,4 +1,4 @@
-//! Tables for a reader: how wide the types of a crate are, what holds its circles of folders together, who needs whom.
+//! Tables for a reader: the width of the types of a crate, the causes of its circles of folders, the needs of each file and folder.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ fn read(root: &Path, name: &str) -> Result<Crate, Error> {
     Crate::read(&folder.ok_or_else(|| Error::NoMember { name: name.to_owned() })?)
 }
 
-/// The 20 widest types of a crate, and its circles of folders with what holds them together.
+/// The 20 widest types of a crate, and its circles of folders with their causes.
 pub(crate) fn measure(root: &Path, name: &str) -> Result<String, Error> {
     let found = read(root, name)?;
     let mut widest: Vec<_> = types::widths(&found).into_iter().collect();
@@ -42,7 +42,7 @@ pub(crate) fn measure(root: &Path, name: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Every need of a file and of a folder of a crate: who, whom, what, a line each.
+/// Every need of a file and of a folder of a crate, a line each: the file or folder, the one that it needs, the name that it takes.
 pub(crate) fn needs(root: &Path, name: &str) -> Result<String, Error> {
     let found = read(root, name)?;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Which names a piece of code has: what it imports, and the paths and single names that it uses.
+//! The names in a piece of code: its imports, and the paths and single names that it uses.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(crate) struct Import {
     pub(crate) handed_on: bool,
 }
 
-/// What a piece of code imports and names; what is compiled for tests only is left out.
+/// The imports and names of a piece of code; code for tests only is left out.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     pub(crate) imports: Vec<Import>,
@@ -35,7 +35,7 @@ pub(crate) fn plain(name: &proc_macro2::Ident) -> String {
     name.to_string().trim_start_matches("r#").to_owned()
 }
 
-/// The names of a path, without what stands in angle brackets.
+/// The names of a path, without its arguments in angle brackets.
 pub(crate) fn segments(path: &syn::Path) -> Where {
     path.segments.iter().map(|segment| plain(&segment.ident)).collect()
 }

@@ -1,4 +1,4 @@
-//! From the files of a crate to its modules: what each defines, imports, names and implements.
+//! From the files of a crate to its modules: the definitions, imports, names and implementations of each.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -43,16 +43,16 @@ pub(crate) struct Module {
     /// Names of its items.
     pub(crate) defined: BTreeSet<String>,
     pub(crate) types: Vec<Definition>,
-    /// What its code imports and names.
+    /// The imports and names of its code.
     pub(crate) names: Names,
-    /// Names in what it hands to macros where items stand: a macro may define an item of that name.
+    /// Names in the arguments of macros that stand in the place of items: a macro may define an item of that name.
     pub(crate) made_by_macros: BTreeSet<String>,
     pub(crate) implementations: Vec<Implementation>,
     /// Lines with a `let` in a chain of conditions.
     pub(crate) let_chains: Vec<usize>,
 }
 
-/// Reads the modules of a crate from the file of its root. What is compiled for tests only is left out.
+/// Reads the modules of a crate from the file of its root. Code for tests only is left out.
 pub(crate) fn read(root: &Path) -> Result<Vec<Module>, Error> {
     let mut modules = Vec::new();
     let folder = root.parent().unwrap_or(Path::new("")).to_owned();
@@ -171,7 +171,7 @@ fn implementation(block: &syn::ItemImpl) -> Option<Implementation> {
     Some(found)
 }
 
-/// Whether a method with this first argument can change what it is called for: `&mut self`.
+/// Whether a method with this first argument can change its object: `&mut self`.
 fn changes(first: &FnArg) -> bool {
     let FnArg::Receiver(receiver) = first else { return false };
     match &receiver.kind {

@@ -1,4 +1,4 @@
-//! Made-up workspaces, and what the checks say of them.
+//! Made-up workspaces, and the findings of the checks in them.
 
 mod circles;
 mod folders;

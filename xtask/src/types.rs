@@ -23,7 +23,7 @@ impl Width {
         [("fields", self.fields), ("changing methods", self.changing), ("files", self.files)]
     }
 
-    /// Whether it is more than `most`. Fields count where a method changes them: what is only read is a record, however long.
+    /// Whether it is more than `most`. Fields count where a method changes them: a type that is only read is a record, however long.
     pub(crate) fn exceeds(self, most: Self) -> bool {
         let fields = self.changing > 0 && self.fields > most.fields;
         fields || self.changing > most.changing || self.files > most.files

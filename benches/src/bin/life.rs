@@ -13,12 +13,12 @@ use anabranch_sctp::{
 const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 9899);
 const SERVER: ([u8; 4], u16) = ([10, 0, 0, 2], 9899);
 
-/// One end, with its address and what its users have seen.
+/// One end, with its address and its associations.
 struct End {
     endpoint: Endpoint,
     at: SocketAddr,
     up: Vec<AssociationId>,
-    /// Their last packet may be still to leave.
+    /// Ended associations, whose last packet may be still to leave.
     over: Vec<AssociationId>,
     ended: u64,
 }
@@ -31,7 +31,7 @@ impl End {
         Self { endpoint, at, up: Vec::new(), over: Vec::new(), ended: 0 }
     }
 
-    /// Gives what there is to send to the other end. False when there was nothing.
+    /// Hands packets to the other end. False when there was none.
     fn send(&mut self, now: Instant, other: &mut Self, buf: &mut Vec<u8>) -> bool {
         let meta = Meta { source: self.at, destination: other.at, dscp: Dscp::DEFAULT, ecn: Ecn::NotEct };
         let mut sent = false;
@@ -43,7 +43,7 @@ impl End {
         sent
     }
 
-    /// Hears what has happened, and lets in who asks.
+    /// Takes the events, and accepts requests for associations.
     fn hear(&mut self, now: Instant, config: &Arc<Config>) {
         while let Some(event) = self.endpoint.poll_endpoint_event() {
             if let EndpointEvent::Incoming(asks) = event {

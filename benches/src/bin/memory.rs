@@ -5,7 +5,7 @@
 //!
 //! Both ends live in this process, so the growth is divided by 2 n. Each client has an endpoint of its own, as it
 //! would on a machine of its own; its size is in the figure. Allocated bytes are the same in every run: a check counts them.
-//! The resident set adds what the allocator needs.
+//! The resident set adds the overhead of the allocator.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "the result of a command-line program")]
 

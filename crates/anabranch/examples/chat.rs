@@ -1,4 +1,4 @@
-//! A chat in which each room is a stream: who is slow to read one room still hears the others.
+//! A chat in which each room is a stream: a slow reader of one room still hears the others.
 //!
 //! ```text
 //! room 1: anybody here?

@@ -1,4 +1,4 @@
-//! What a capture says of the associations in it: of a file that is named, or of a run of the simulator.
+//! The associations in a capture: of a file that is named, or of a run of the simulator.
 //!
 //! ```text
 //! SCTP 1: 10.0.1.1:50000 to 10.0.2.1:61000

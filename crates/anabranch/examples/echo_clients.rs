@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends back what comes, on the stream that it came on, until the peer shuts down.
+/// Sends every received message back, on its own stream, until the peer shuts down.
 async fn echo(association: &Association) -> Result<(), Closed> {
     while let Some(message) = association.recv().await? {
         let (stream, ppid) = (message.stream, message.ppid);

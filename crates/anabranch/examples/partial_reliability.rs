@@ -1,4 +1,4 @@
-//! Reliability by stream: what is lost on a stream of positions is not sent again, a file on another stream arrives whole.
+//! Reliability by stream: lost messages on a stream of positions are not sent again, a file on another stream arrives whole.
 //!
 //! ```text
 //! positions received: 9 of 10

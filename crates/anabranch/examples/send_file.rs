@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (original, copy) = (folder.join("original"), folder.join("copy"));
     std::fs::write(&original, (0..300_000_u32).map(|i| (i % 251) as u8).collect::<Vec<u8>>())?;
 
-    // Who receives: SCTP port 9000, in a UDP port that the system chooses.
+    // The receiver: SCTP port 9000, in a UDP port that the system chooses.
     let receiver = Endpoint::bind(&["127.0.0.1:0".parse()?], EndpointConfig::on_port(9000))?;
     receiver.listen()?;
     let address = receiver.local_addresses()[0];

@@ -1,4 +1,4 @@
-//! What happens to an association, and what it has counted.
+//! The events of an association, and its counters.
 //!
 //! ```text
 //! event: the peer wants to end
@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             _ => {}
         }
     }
-    // A closed association keeps its counters as long as somebody holds it.
+    // A closed association keeps its counters as long as it has a handle.
     let snapshot = association.snapshot().ok_or("it is held")?;
     let stats = snapshot.stats;
     println!("messages {}, payload {} bytes", stats.messages_accepted, stats.payload_bytes_unique);

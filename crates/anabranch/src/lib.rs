@@ -1,7 +1,7 @@
 //! SCTP in user space (RFC 9260): messages instead of bytes, in order within streams that do not wait for each other, reliable
 //! for as long as each is worth sending.
 //!
-//! Nothing here encrypts or authenticates what is sent: use it within DTLS or a tunnel where that matters.
+//! Nothing here encrypts or authenticates sent data: use it within DTLS or a tunnel where that matters.
 //!
 //! ```
 //! # #[cfg(feature = "live")]
@@ -35,7 +35,7 @@
 //!
 //! # Three ways to use it
 //!
-//! | module | feature | what |
+//! | module | feature | contents |
 //! |---|---|---|
 //! | `live` | `live`, on by default | real sockets, driven by a task of tokio; `live::blocking` without tokio for the caller |
 //! | the root of this crate | always | the protocol without I/O: [`Endpoint`] takes packets and the time, and gives packets, events and when to wake it |

@@ -1,10 +1,10 @@
-//! Every program of `examples/` runs, and prints what its head says.
+//! Every program of `examples/` runs, and prints the text in its head.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed unwrap is a failed test")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a program says that it prints: the block of text in its head.
+/// The expected output of a program: the block of text in its head.
 fn promised(source: &str) -> String {
     let head = source.lines().map_while(|line| line.strip_prefix("//!"));
     let head = head.map(|line| line.strip_prefix(' ').unwrap_or(line));

@@ -377,7 +377,7 @@ pub unsafe extern "C" fn anabranch_endpoint_poll_event(endpoint: *mut Endpoint, 
             return Err(Failure::null("event"));
         }
         with(endpoint, |core| {
-            // Nobody is asked whether peers may come in; what is told of the endpoint itself concerns those who ask.
+            // Events of the endpoint itself are for users that decide on each peer; this interface accepts all.
             while core.endpoint.poll_endpoint_event().is_some() {}
             let Some((id, happened)) = core.endpoint.poll_event() else {
                 core.forget_ended();

@@ -8,8 +8,8 @@
 //! pointer is. A call may free an object that another thread's call still uses: the memory goes when that call has
 //! returned.
 //!
-//! Buffers and structures of the caller are real memory, and nothing here can check them: that is what `unsafe` blocks are about, all of
-//! which are in `memory.rs`.
+//! Buffers and structures of the caller are real memory, and nothing here can check them: all accesses to them are
+//! `unsafe` blocks in `memory.rs`.
 //!
 //! No panic leaves the library: where it is built to unwind, a fault of its own is answered with
 //! `ANABRANCH_STATUS_ERROR_INTERNAL`, and the object concerned answers nothing else from then on; in release builds of

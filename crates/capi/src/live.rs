@@ -59,7 +59,7 @@ struct Waiting {
 
 struct Driving {
     endpoint: Endpoint,
-    /// What associations begin with.
+    /// The initial configuration of associations.
     config: Arc<Values>,
     runtime: Option<Runtime>,
 }
@@ -85,8 +85,8 @@ impl Driving {
         done.map_err(|_| Failure::new(Status::ErrorTimeout, format!("not within {patience:?}")))
     }
 
-    /// Ends an association that has not come up in time. A peer that knows of it already is told before this returns: the driver may be
-    /// given back next, with what has not left.
+    /// Ends an association that has not come up in time. A peer that knows of it already gets the ABORT before this returns: the driver
+    /// may be given back next, and unsent packets with it.
     fn give_up(&self, association: &anabranch_live::Association) {
         let is_known = association.command(|core, now| {
             let is_known = core.state() == State::CookieEchoed;
@@ -96,7 +96,7 @@ impl Driving {
         if is_known != Some(true) {
             return;
         }
-        // What leaves wakes nobody, so it is looked for; sockets may take nothing.
+        // No task is woken when the ABORT leaves, so its counter is polled, for a time: sockets may take nothing.
         let told = async {
             while association.snapshot().is_some_and(|snapshot| snapshot.control.sent.abort == 0) {
                 tokio::time::sleep(Duration::from_millis(1)).await;

@@ -44,14 +44,14 @@ pub(crate) unsafe fn write_if_wanted<T>(to: *mut T, value: T, what: &str) -> Res
     if to.is_null() {
         return Ok(());
     }
-    // SAFETY: what this function asks of its caller is what `write` asks.
+    // SAFETY: this function and `write` have the same conditions.
     unsafe { write(to, value, what) }
 }
 
 /// Bytes of the caller; `from` may be null where `len` is 0.
 ///
 /// # Safety
-/// Where `from` is not null, `len` bytes can be read there as long as what is returned is used, and nobody changes them meanwhile.
+/// Where `from` is not null, `len` bytes can be read there as long as the result is used, and do not change meanwhile.
 pub(crate) unsafe fn bytes<'a>(from: *const u8, len: usize, what: &str) -> Result<&'a [u8], Failure> {
     if len == 0 {
         return Ok(&[]);
@@ -87,7 +87,7 @@ pub(crate) unsafe fn numbers<'a>(from: *const u16, len: usize, what: &str) -> Re
 /// A text of the caller.
 ///
 /// # Safety
-/// Where `from` is not null, a text that ends with a zero byte is there as long as what is returned is used, and nobody changes it meanwhile.
+/// Where `from` is not null, a text that ends with a zero byte is there as long as the result is used, and does not change meanwhile.
 pub(crate) unsafe fn text<'a>(from: *const c_char, what: &str) -> Result<&'a str, Failure> {
     if from.is_null() {
         return Err(Failure::null(what));

@@ -72,7 +72,7 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Does what a call of C asks for. No panic leaves.
+/// Runs the body of a call from C. No panic leaves.
 pub(crate) fn guard(call: impl FnOnce() -> Answer) -> Status {
     // State that a panic left half changed is behind a lock that is poisoned then, and is not used again.
     let failure = match catch_unwind(AssertUnwindSafe(call)) {

@@ -76,7 +76,7 @@ impl<T> Table<T> {
         slot.and_then(|slot| slot.held.clone()).ok_or_else(|| self.wrong(name))
     }
 
-    /// Takes back what has that name: from now on nothing has.
+    /// Takes the object with that name out of the table: the name is invalid from now on.
     pub(crate) fn take(&self, name: usize) -> Result<Arc<T>, Failure> {
         let mut slots = self.slots.write().map_err(|_| Failure::internal())?;
         let place = Self::place(name);

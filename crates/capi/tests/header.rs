@@ -1,4 +1,4 @@
-//! `include/anabranch.h` is what cbindgen makes of the crate.
+//! `include/anabranch.h` is the header that cbindgen makes of the crate.
 
 use std::path::Path;
 

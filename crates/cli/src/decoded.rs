@@ -54,7 +54,7 @@ pub(crate) fn packets(lines: &[PacketLine]) -> String {
     out
 }
 
-/// Flows, a row for each direction; then what the bytes were for.
+/// Flows, a row for each direction; then the bytes by purpose.
 pub(crate) fn flows(flows: &[FlowReport]) -> String {
     if flows.is_empty() {
         return "no flows of SCTP or TCP\n".to_owned();

@@ -1,4 +1,4 @@
-//! How an association that was up has ended, in words, and what to do.
+//! The end of an established association in words, with advice to the user.
 
 use anabranch_live::CloseReason;
 

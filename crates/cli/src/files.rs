@@ -35,12 +35,12 @@ pub(crate) fn begin(path: &Path) -> Result<File, Failure> {
     create(path, path, File::options().write(true).create(true).truncate(true))
 }
 
-/// Opens a file to write behind what is there.
+/// Opens a file to append to it.
 pub(crate) fn append(path: &Path) -> Result<File, Failure> {
     create(path, path, File::options().append(true).create(true))
 }
 
-/// Opens `at` for what is called `path`. A folder that is not there is named, with the command that makes it: it may be a slip.
+/// Opens `at`, which errors call `path`. A missing folder is not made, as its name may be a slip: the error has the command to make it.
 fn create(path: &Path, at: &Path, how: &OpenOptions) -> Result<File, Failure> {
     has_folder(path)?;
     how.open(at).map_err(|error| Failure::writing(path, &error))
@@ -98,7 +98,7 @@ impl Drop for Part {
     }
 }
 
-/// Refuses a file that two outputs would go to; each is named by what asks for it.
+/// Refuses a file that two outputs would go to; each output comes with the name of its option.
 pub(crate) fn distinct<'a>(outputs: impl IntoIterator<Item = (&'a str, PathBuf)>) -> Result<(), Failure> {
     let mut known: BTreeMap<PathBuf, &str> = BTreeMap::new();
     for (what, path) in outputs {

@@ -20,7 +20,7 @@ pub(crate) const PPID: u32 = CODE_POINT;
 pub(crate) enum Mark {
     /// The input of its sender has ended: all of it was sent before.
     End = 0,
-    /// Its sender has written all that it was sent, up to the end.
+    /// The sender of the mark has written all received data, up to the mark of the end.
     Written = 1,
 }
 
@@ -45,13 +45,13 @@ pub(crate) fn mark(message: &Received) -> Option<Mark> {
     }
 }
 
-/// Sends the mark of the end behind all that was sent.
+/// Sends the mark of the end behind all data.
 pub(crate) async fn send_end(association: &Association, stream: u16) -> Result<(), SendError> {
     acknowledged(association).await;
     send(association, stream, Mark::End).await
 }
 
-/// Waits until the peer has all that was sent, or the association has ended.
+/// Waits until the peer has acknowledged all data, or the association has ended.
 async fn acknowledged(association: &Association) {
     // Messages on other streams, and unordered ones, could arrive after the mark: it waits until all are acknowledged.
     let dry = association.until(|core| {
@@ -78,18 +78,18 @@ async fn send(association: &Association, stream: u16, mark: Mark) -> Result<(), 
 pub(crate) struct HalfClose {
     ends: Mutex<Ends>,
     peers: Notify,
-    /// Marks that were sent, and that have come: of one byte each.
+    /// Numbers of marks sent and received; a mark has one byte.
     sent: AtomicU64,
     heard: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ends {
-    /// Nothing more comes from here.
+    /// Our input has ended.
     pub(crate) ours: bool,
-    /// And the peer has written it.
+    /// Our input has ended, and the peer has written all of it.
     written: bool,
-    /// Nothing more comes from there, and what has come is written.
+    /// The peer's input has ended, and all of it is written.
     pub(crate) peers: bool,
 }
 
@@ -98,7 +98,7 @@ impl HalfClose {
         *self.ends.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing more comes from here: tells the peer, behind all that was sent.
+    /// Our input has ended: tells the peer once it has acknowledged all data.
     pub(crate) async fn end_ours(&self, association: &Association, stream: u16) -> Result<(), SendError> {
         self.ends.lock().unwrap_or_else(PoisonError::into_inner).ours = true;
         acknowledged(association).await;
@@ -123,7 +123,7 @@ impl HalfClose {
         )
     }
 
-    /// The peer has said so. Where both have finished, and have what the other has sent, the association ends.
+    /// Takes a mark of the peer. Once the peer's input has ended, and the peer has written all of ours, the association ends.
     pub(crate) fn hear(&self, association: &Association, mark: Mark) {
         self.heard.fetch_add(1, Ordering::Relaxed);
         let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,7 +140,7 @@ impl HalfClose {
         self.peers.notify_one();
     }
 
-    /// Waits until nothing more comes from there; for one task.
+    /// Waits until the peer's input has ended; one task at a time may wait.
     pub(crate) async fn peers_ended(&self) {
         while !self.ends().peers {
             self.peers.notified().await;

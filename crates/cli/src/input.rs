@@ -8,9 +8,9 @@ use tokio::sync::mpsc;
 
 /// Pieces that are read before the first of them is taken.
 const AHEAD: usize = 4;
-/// Time that the thread has to hand over what it has read already.
+/// Time that the thread has to hand over the pieces it has read already.
 const HAND_OVER: Duration = Duration::from_millis(100);
-/// Time that the thread has to read what the system says is there.
+/// Time that the thread has to read the bytes that the system has announced.
 const READ: Duration = Duration::from_secs(10);
 
 /// Standard input, which a thread reads.

@@ -147,7 +147,7 @@ impl NetworkOptions {
         }
     }
 
-    /// Tells what happens to an association, until it has ended.
+    /// Prints the events of an association, until it has ended.
     pub(crate) fn watch(&self, association: &Association) -> Option<tokio::task::JoinHandle<()>> {
         if !self.verbose {
             return None;

@@ -1,7 +1,7 @@
 //! `anabranch VERB ...`: one thin file for each verb.
 //!
 //! The result of a verb goes to standard output; progress and errors go to standard error. Exit codes: 0 done, 1 a run
-//! failed or a result could not be written, 2 a wrong file or option (one line says what and where), 130 interrupted,
+//! failed or a result could not be written, 2 a wrong file or option (one line names the fault and its place), 130 interrupted,
 //! 143 terminated.
 #![forbid(unsafe_code)]
 
@@ -91,12 +91,12 @@ fn main() -> ExitCode {
                 Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                     report(&Failure::printing(&error))
                 }
-                // Who asks for help and reads a part of it has it.
+                // A reader that closes the pipe before the end of the help text is no error.
                 _ => ExitCode::SUCCESS,
             };
         }
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Without a verb: the whole help, for users who know none.
+            // Without a verb: the whole help, as the user may know no verb.
             let _ = error.print();
             return ExitCode::from(2);
         }
@@ -139,7 +139,7 @@ fn one_line(error: &clap::Error) -> String {
     let told = lines.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ");
     // An argument such as -1 was meant as the value of an option: to let it pass as an argument is no help.
     let told = told.split("; to pass '-").next().unwrap_or(&told).trim_end().to_owned();
-    // The standard library names what is wrong with a value; the user needs to read what is allowed instead.
+    // The standard library names the fault of a value; the user needs to read the allowed values instead.
     let allowed = [
         ("invalid digit found in string", "write a whole number"),
         ("cannot parse integer from empty string", "write a whole number"),

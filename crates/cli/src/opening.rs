@@ -28,7 +28,7 @@ pub(crate) struct OpeningOptions {
 }
 
 impl OpeningOptions {
-    /// The limit that is asked for, or what the verb has for one, or 20 s.
+    /// The limit given by the option, or else the default of the verb, or else 20 s.
     pub(crate) fn limit(&self, of_verb: Option<f64>) -> Duration {
         Duration::from_secs_f64(self.timeout.or(of_verb).unwrap_or(20.0))
     }

@@ -1,4 +1,4 @@
-//! One association as a pipe: standard input goes to the peer, what comes goes to standard output.
+//! One association as a pipe: standard input goes to the peer, received messages go to standard output.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -56,8 +56,8 @@ fn ppid(text: &str) -> Result<u32, String> {
 }
 
 impl PipeOptions {
-    /// Whether progress is shown: not to a user who types the input or reads the output on a terminal, and sees it
-    /// move.
+    /// Whether progress is shown: not where the input is typed or the output appears on a terminal, as the user sees it
+    /// move there.
     fn shows_progress(&self) -> bool {
         let read = self.recv_only || !std::io::stdin().is_terminal();
         let written = self.send_only || !std::io::stdout().is_terminal();
@@ -101,7 +101,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// Moves standard input to the peer and what comes from it to standard output, until the association has ended.
+/// Moves standard input to the peer and the peer's messages to standard output, until the association has ended.
 async fn pipe(
     association: &Association,
     options: &PipeOptions,
@@ -158,7 +158,7 @@ async fn pipe(
     if reason != CloseReason::Graceful {
         return Err(Failure::failed(ending::in_words(&reason)));
     }
-    // It ends with the association.
+    // The sending task ends with the association.
     match sending {
         Some(sending) => sending.await.map_err(Failure::failed)?,
         None => Ok(()),
@@ -168,8 +168,8 @@ async fn pipe(
 /// Time after the end of the peer's input after which the user is told that their own is still open.
 const OPEN_INPUT: Duration = Duration::from_secs(2);
 
-/// Tells the peer, which has sent all, that all is written: in a task of its own, as there may be no room for it before
-/// more was read. A user whose own input stays open is told so.
+/// Tells the peer, which has sent all, that all is written: in a task of its own, as the send buffer may have no room before
+/// more was read. If the user's own input stays open, the user is told so.
 async fn answer_end(association: Association, stream: u16, ends: Arc<HalfClose>) {
     // If it has ended meanwhile the pipe tells why.
     let _ = ends.answer(&association, stream).await;

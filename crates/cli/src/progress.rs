@@ -20,7 +20,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Draws what an association sends and receives until [`Progress::finish`], without the marks of a half-close.
+    /// Draws the bytes that an association sends and receives until [`Progress::finish`], without the marks of a half-close.
     pub(crate) fn of_pipe(
         association: &Association,
         half_close: Option<Arc<HalfClose>>,

@@ -48,7 +48,7 @@ pub(crate) fn write(columns: &Columns, summary: &Summary, directory: &Path) -> R
     Ok(())
 }
 
-/// The event in a row as the engine has reported it; `None` for what belongs to no end.
+/// The event in a row as the engine has reported it; `None` for rows that no endpoint has reported.
 fn record(columns: &Columns, row: usize) -> Option<TraceRecord> {
     let of = |column: &[u64]| column.get(row).copied().unwrap_or(0);
     let (seq, a, b, c) = (of(&columns.seq), of(&columns.a), of(&columns.b), of(&columns.c));

@@ -165,7 +165,7 @@ async fn serve(listener: TcpListener, recorder: PrometheusHandle, options: Recor
         };
         let (recorder, options) = (recorder.clone(), options.clone());
         let answered = async move { answer(stream, &recorder, &options).await };
-        // A slow client of the metrics server holds up nobody else, and is dropped after 10 s.
+        // A slow client of the metrics server does not hold up other clients, and is dropped after 10 s.
         tokio::spawn(tokio::time::timeout(std::time::Duration::from_secs(10), answered));
     }
 }

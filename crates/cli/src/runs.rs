@@ -1,5 +1,5 @@
 //! Runs a scenario for many seeds on several threads. Each run is alone in its thread and knows nothing of the
-//! others, so what comes out does not depend on how many there are.
+//! others, so the results do not depend on the number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -24,7 +24,7 @@ struct Shared {
     capture: Option<CapturePlan>,
     /// Place of the seed that is to be run next.
     next: AtomicUsize,
-    /// Nothing more is wanted.
+    /// No more runs are wanted.
     stop: AtomicBool,
     /// Virtual time that has passed in all runs together, nanoseconds.
     passed: AtomicU64,
@@ -61,7 +61,7 @@ impl Shared {
     }
 }
 
-/// Runs every seed and gives each result to `finished`, in whatever order they end; `index` is the place of the seed
+/// Runs every seed and gives each result to `finished`, in the order in which the runs end; `index` is the place of the seed
 /// in the scenario. Captures are written as runs go on.
 ///
 /// # Errors

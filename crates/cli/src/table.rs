@@ -19,7 +19,7 @@ fn plus_minus() -> &'static str {
 /// A flow, or one of its subflows.
 struct FlowRow<'r> {
     measures: &'r Measures,
-    /// Of a flow only.
+    /// The summary of the flow; `None` for a subflow.
     flow: Option<&'r FlowSummary>,
 }
 
@@ -106,7 +106,7 @@ const CLASS: [Column<ClassSummary>; 7] = [
     ("marks", |class| (class.marks > 0).then_some(class.marks as f64), 1),
 ];
 
-/// The tables, and a line that says over what they are; none wider than `width` characters if that is possible.
+/// The tables, behind a line that names the runs; none wider than `width` characters if that is possible.
 pub(crate) fn render(runs: &[&Summary], width: Option<usize>) -> String {
     let Some(first) = runs.first() else { return String::new() };
     let over = match runs.len() {
@@ -221,7 +221,7 @@ fn notes(runs: &[&FlowSummary]) -> String {
     words.chain(same).collect::<Vec<_>>().join(", ")
 }
 
-/// A row: what it is called, what it shows of each run, and words behind the figures.
+/// A row: its names, its figures of each run, and words behind them.
 struct Line<'r, T> {
     names: Vec<String>,
     runs: Vec<&'r T>,

@@ -32,7 +32,7 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("a device").into()
 }
 
-/// A standard output that nobody reads any more: as with a pipe, writing to it is EPIPE.
+/// A standard output whose reader is gone: as with a pipe, writing to it is EPIPE.
 fn closed() -> Stdio {
     let (reader, writer) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
     drop(reader);
@@ -60,12 +60,12 @@ fn a_reader_that_has_seen_enough_is_no_word_worth() {
         let output = place.command(verb).stdout(closed()).stderr(Stdio::piped()).output().expect("it starts");
         assert_eq!((said(&output).as_str(), output.status.code()), ("", Some(1)), "{verb:?}");
     }
-    // Nor is one of help; who asks for it has it.
+    // With help, a reader that is gone is no error.
     let output = place.command(&["simulate", "--help"]).stdout(closed()).output().expect("it starts");
     assert_eq!(output.status.code(), Some(0));
 }
 
-/// Files beside what is printed: the link leads to a full disk, and stays where it is.
+/// Output files on a full disk, behind a symbolic link, which stays where it is.
 #[test]
 fn a_full_disk_behind_a_file_is_named() {
     let place = Place::new();
@@ -147,7 +147,7 @@ fn on_terminal(mut command: Command, columns: u16) -> String {
     let mut screen = File::from(terminal.master);
     let mut seen = Vec::new();
     let mut piece = [0; 4096];
-    // Nobody has the other end any more: EIO.
+    // EIO: the program has closed its end of the terminal.
     while let Ok(read @ 1..) = screen.read(&mut piece) {
         seen.extend_from_slice(&piece[..read]);
     }
@@ -167,7 +167,7 @@ fn tables_fit_narrow_terminals_and_are_whole_where_there_is_none() {
     }
     let whole = place.prints(VERBS[0]);
     assert!(whole.lines().any(|line| line.chars().count() > 100), "{whole}");
-    // Of the doctor too, where nothing limits it: it is for people.
+    // The lines of the doctor are short also where the output has no width, as they are for people.
     assert!(place.prints(&["doctor"]).lines().all(|line| line.chars().count() <= 80));
     // A terminal that does not say how wide it is.
     assert!(on_terminal(place.command(VERBS[0]), 0).contains("| sctp "));

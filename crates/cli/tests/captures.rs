@@ -129,7 +129,7 @@ fn wireshark_finds_nothing_malformed_and_every_checksum_right() {
         let all = count("frame");
         assert!(all > 1000, "{file}: {all} packets");
         assert_eq!(count("_ws.malformed || _ws.expert.severity == error"), 0, "{file}");
-        // Nobody claims the ports: every packet is of a transport, and nothing above it is guessed.
+        // tshark knows no protocol for these ports: it shows SCTP, TCP or UDP for every packet, and guesses no application.
         let (protocols, _) =
             says("tshark", &["-r", file, "-T", "fields", "-e", "_ws.col.Protocol"], place.path());
         let known = ["SCTP", "TCP", "UDP"];

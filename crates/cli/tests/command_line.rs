@@ -1,4 +1,4 @@
-//! The program from outside: exit codes, what it prints where, the files it leaves.
+//! The program from outside: exit codes, standard output and standard error, the files it leaves.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -171,7 +171,7 @@ fn units_and_values_are_spoken_of_as_people_do() {
         2,
         "--set flow.sctp.options.rto_min: rto_min: \"100 s\" does not fit: `rto_min` is 100000 ms, longer than `rto_max`, 60000 ms",
     );
-    // Options that bound each other, in whatever order.
+    // Options that bound each other, in any order.
     place.prints(&[
         "check",
         "small.toml",
@@ -416,7 +416,7 @@ fn patterns_are_made_shown_converted_and_played() {
     std::fs::write(place.path("r.list"), &list).expect("a file");
     let back = text(place.run(&["pattern", "convert", "r.list", "--from", "list", "--to", "list"]));
     assert_eq!(back, list);
-    // A file that a scenario names lies beside the scenario; what it loses is what the run counts.
+    // A pattern file that a scenario names lies beside the scenario; the run counts the packets that it drops.
     std::fs::write(place.path("two.pattern"), made).expect("a file");
     let run = |set: &str| {
         let arguments = [

@@ -1,4 +1,4 @@
-//! `anabranch decode` on what `anabranch simulate` captures: what one says, the other must find.
+//! `anabranch decode` on captures of `anabranch simulate`: both must report the same figures.
 
 use std::path::Path;
 use std::process::Command;

@@ -34,7 +34,7 @@ fn receive(socket: &UdpSocket, packet: &mut [u8]) -> Option<(usize, SocketAddr, 
     Some((got.bytes, SocketAddr::from((from.ip(), from.port())), mark?))
 }
 
-/// Passes packets from one socket to where the other sends, and answers the code points of those that are large.
+/// Passes packets from one socket to where the other sends, and returns the code points of large packets.
 fn pass(
     from: UdpSocket,
     to: UdpSocket,
@@ -65,7 +65,7 @@ fn echoed(listening: &[&str], connecting: &[&str]) -> [Vec<u8>; 2] {
         command.args(arguments.concat()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("it starts")
     };
-    // Probes of the path MTU are large, and not what is asked for.
+    // No probes of the path MTU: they are large packets too, and would be counted.
     let plain = ["--set", "mtu_discovery=icmp"];
     let listen = ["listen", "9000", "--bind", "127.0.0.1", "--udp-port", "0", "-v", "--echo", "--count", "1"];
     let mut listener = anabranch(&[&listen, &plain, listening]);

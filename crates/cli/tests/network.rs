@@ -104,7 +104,7 @@ fn a_file_is_moved_right_on_ip() {
         .expect("it starts");
     let file = bytes(60_000);
     sender.stdin.take().expect("it is piped").write_all(&file).expect("it reads");
-    // Its sender ends when it is written, so somebody has to read it.
+    // The sender ends when the listener has written the file, so the output of the listener is read first.
     let got = listener.wait_with_output().expect("it ends");
     assert!(got.status.success() && got.stdout == file, "{} bytes", got.stdout.len());
     let sent = sender.wait_with_output().expect("it ends");

@@ -23,7 +23,7 @@ fn said(output: &Output) -> String {
 #[track_caller]
 fn says(output: &Output, code: i32, lines: &[&str]) {
     let all = String::from_utf8_lossy(&output.stderr).into_owned();
-    // Of tests of silence it is what they look at.
+    // Tests of a silent peer compare all of standard error.
     let said = if lines.iter().any(|line| line.contains(": no answer; ")) { all } else { said(output) };
     let lines: String = lines.iter().map(|line| format!("anabranch: {line}\n")).collect();
     assert_eq!((said.as_str(), output.status.code()), (lines.as_str(), Some(code)));
@@ -103,7 +103,7 @@ fn nobody_the_wrong_port_a_busy_listener_a_refusal_and_an_abort_are_told_apart()
         let target = format!("127.0.0.1:{port}");
         anabranch(&["connect", &target, "--peer-udp-port", udp]).output().expect("it starts")
     };
-    // Nobody has the UDP port.
+    // No process has the UDP port.
     let (socket, udp) = silent();
     drop(socket);
     says(
@@ -113,7 +113,7 @@ fn nobody_the_wrong_port_a_busy_listener_a_refusal_and_an_abort_are_told_apart()
             "127.0.0.1, SCTP port 9000 in UDP {udp}: no process has that UDP port (ICMP port unreachable): start the peer, or name its UDP port with --peer-udp-port"
         )],
     );
-    // Nobody has the SCTP port.
+    // No endpoint has the SCTP port.
     let (mut listener, mut stderr, udp) = listen(&[], Stdio::piped());
     let at = |port: u16| format!("127.0.0.1, SCTP port {port} in UDP {udp}");
     says(
@@ -124,7 +124,7 @@ fn nobody_the_wrong_port_a_busy_listener_a_refusal_and_an_abort_are_told_apart()
             at(9001)
         )],
     );
-    // Somebody else is served.
+    // The server serves another client.
     let mut first = anabranch(&["connect", "127.0.0.1:9000", "--peer-udp-port", &udp])
         .stdin(Stdio::piped())
         .spawn()
@@ -140,13 +140,13 @@ fn nobody_the_wrong_port_a_busy_listener_a_refusal_and_an_abort_are_told_apart()
             at(9000)
         )],
     );
-    // The one who is served is not disturbed by that.
+    // The refused client does not disturb the client that is served.
     first.stdin.take().expect("it is piped").write_all(b"served").expect("it reads");
     drop(listener.stdin.take());
     assert!(first.wait().expect("it ends").success());
     let ended = listener.wait_with_output().expect("it ends");
     assert!(ended.status.success() && ended.stdout == b"served");
-    // A program of somebody else: one that refuses, and one that aborts.
+    // Peers that are not this program: one that refuses, and one that aborts.
     tokio::runtime::Runtime::new().expect("a thread").block_on(async {
         let address = "127.0.0.1:0".parse().unwrap();
         let endpoint = Endpoint::bind(&[address], EndpointConfig::on_port(9000)).unwrap();
@@ -196,7 +196,7 @@ fn nobody_the_wrong_port_a_busy_listener_a_refusal_and_an_abort_are_told_apart()
                 .spawn()
                 .expect("it starts");
             let mut stdin = child.stdin.take().expect("it is piped");
-            // Until nobody reads it any more.
+            // Writes until the program has closed its input.
             let writer = std::thread::spawn(move || while stdin.write_all(&[7; 1000]).is_ok() {});
             let output = child.wait_with_output().expect("it ends");
             writer.join().expect("no panic");
@@ -280,7 +280,7 @@ fn names_ports_units_and_keys_that_are_wrong_say_what_is_allowed() {
     }
 }
 
-/// Both directions, each as long as it is, and nothing is cut: between two of this program.
+/// Between two of this program both directions carry all their data, though one is longer than the other.
 #[test]
 fn both_ways_at_once_ends_when_both_have_finished() {
     for (ours, theirs) in [(3_000_000, 200_000), (200_000, 3_000_000), (0, 400_000), (400_000, 0)] {
@@ -308,12 +308,12 @@ fn both_ways_at_once_ends_when_both_have_finished() {
             reader.join().expect("no panic") == to,
             "{ours} and {theirs}: the file that was sent differs"
         );
-        // The order of unordered messages may differ, not what is in them; over the loopback it does not.
+        // The order of unordered messages may differ, so only the length is compared.
         assert!(output.stdout.len() == back.len(), "{ours} and {theirs}: {} came back", output.stdout.len());
     }
 }
 
-/// A side that has sent all waits for the other, however long that takes; a user who forgets an open input is told.
+/// A side that has sent all waits for the other, however long that takes; the user is told of an input that is still open.
 #[test]
 fn a_side_that_goes_on_is_waited_for() {
     let (mut listener, mut stderr, udp) = listen(&[], Stdio::piped());
@@ -332,7 +332,7 @@ fn a_side_that_goes_on_is_waited_for() {
     assert!(listener.wait().expect("it ends").success());
 }
 
-/// A listener on a terminal where nobody types is the end of a transfer, and not of a talk.
+/// A listener whose input is an idle terminal ends with the peer's transfer: it does not wait for the terminal.
 #[test]
 fn a_terminal_where_nobody_types_is_not_waited_for() {
     let terminal = nix::pty::openpty(None, None).expect("a terminal");
@@ -404,7 +404,7 @@ fn perf_ends_in_order_and_tells_what_the_sender_has_counted() {
     assert!(sent["retransmits"].is_u64(), "{told:#}");
     // The congestion window is the server's: a client that sends probes alone has the first one.
     let windows = told["intervals"].as_array().expect("a list").iter();
-    // It is not known before the server's first report, which may be late, and a busy machine may make it small for a moment.
+    // The window is not known before the server's first report, which may be late, and a busy machine may make it small for a moment.
     let most = windows.filter_map(|each| each["associations"][0]["cwnd"].as_f64()).reduce(f64::max);
     assert!(most.is_none_or(|most| most > 30_000.0), "{told:#}");
     assert!(number(&told["end"]["servers"][0]["sender"]["bytes"]) > 0.0, "{told:#}");

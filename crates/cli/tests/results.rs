@@ -174,7 +174,7 @@ fn goodput_counts_the_time_in_which_a_flow_was_active() {
     let (printed, table) = results(EVERYTHING, &["--seeds", "1"]);
     let transfer = flow(&printed["runs"][0], "transfer");
     let number = |key: &str| transfer[key].as_f64().expect("a number");
-    // It starts after the warm-up and ends before the run: all its bytes, in the time from its first to its last.
+    // The flow starts after the warm-up and ends before the run: all its bytes count, over the time from its first to its last.
     let (active, from) = (number("active_s"), number("active_from_s"));
     assert!((2.0..2.2).contains(&from), "{from}");
     assert!((from + active - 2.0 - number("completion_s")).abs() < 1e-9);

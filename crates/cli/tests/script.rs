@@ -1,4 +1,4 @@
-//! `anabranch script` from outside: verdicts, exit codes, and what is said about mistakes.
+//! `anabranch script` from outside: verdicts, exit codes, and messages about mistakes.
 
 use std::process::{Command, Output};
 
@@ -109,7 +109,7 @@ fn early_and_late() -> [String; 2] {
     [early, late]
 }
 
-/// "How far a packet may be from its time": nothing without the option, so much with it, and with `script` what the script says.
+/// The tolerance of a packet's time: none without the option, its value with it, and with `script` the script's own.
 #[test]
 fn script_keeps_to_the_tolerance_that_it_is_given() {
     let place = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Standard input and output in place of files, versions, and what is seen on a terminal.
+//! Standard input and output in place of files, versions, and the output on a terminal.
 
 use std::process::{Command, Stdio};
 
@@ -118,6 +118,6 @@ fn on_a_terminal_tables_fit_and_progress_is_in_virtual_time() {
     assert!(shown.contains("% of virtual time"), "{shown}");
     let rows: Vec<&str> = shown.lines().filter(|line| line.starts_with('|')).collect();
     assert!(rows.len() > 20 && rows.iter().all(|row| row.trim_end().chars().count() <= 80), "{shown}");
-    // Each part of a table begins with what its rows are called.
+    // Each part of a table begins with the columns that name its rows.
     assert!(rows.iter().filter(|row| row.starts_with("| flow | sent by |")).count() > 1, "{shown}");
 }

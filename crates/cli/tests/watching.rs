@@ -157,7 +157,7 @@ fn captures_and_qlogs_of_both_ends_are_whole() {
             text(&output.stdout).lines().count()
         };
         assert!(count("sctp") > 100, "{capture}: {}", count("sctp"));
-        // One at least. A busy machine reads late what was sent: SHUTDOWNs that answer DATA (RFC 9260 section 9.2) then come after the
+        // One at least. A busy machine reads packets late: SHUTDOWNs that answer DATA (RFC 9260 section 9.2) then come after the
         // SHUTDOWN ACK, which goes again for them, and each of these is answered.
         let (complete, acknowledged) = (count("sctp.chunk_type == 14"), count("sctp.chunk_type == 8"));
         assert!(
@@ -221,7 +221,7 @@ fn prometheus_reads_what_was_counted() {
         assert!(sent.status.success(), "{}", text(&sent.stderr));
         server.says("both sides have shut it down");
     }
-    // They have written their counters.
+    // The ended associations have written their counters.
     let lines = loop {
         let lines = std::fs::read_to_string(&stats).unwrap_or_default();
         if lines.lines().count() == 2 && lines.ends_with('\n') {
@@ -276,11 +276,11 @@ fn ctrl_c_ends_a_server_in_order_and_its_files_are_whole() {
 
 #[test]
 fn ctrl_c_ends_a_pipe_and_nobody_who_waits_hangs() {
-    // Somebody who waits for a peer.
+    // A server that waits for a peer.
     let server = Server::start(&[]);
     server.signal(Signal::SIGINT);
     assert_eq!(server.end().1.status.code(), Some(130));
-    // A pipe in the middle: the peer must not take what has come for all of it.
+    // A pipe in the middle of a transfer: the peer must not take the received part for the whole.
     let server = Server::start(&["--echo", "--count", "1"]);
     let mut client = connect(&server.udp, &[]).stdin(Stdio::piped()).spawn().expect("it starts");
     // Held until the program has ended: the end of the input would end it in order.
@@ -339,7 +339,7 @@ fn cpu(child: &Child) -> f64 {
 
 #[test]
 fn ping_sleeps_while_it_waits() {
-    // However late the server is suspended, a heartbeat is left that nobody answers.
+    // However late the server is suspended, one heartbeat at least stays without an answer.
     let mut server = Server::start(&["--echo", "--count", "1"]);
     let ping = [
         "ping",
@@ -358,7 +358,7 @@ fn ping_sleeps_while_it_waits() {
     server.signal(Signal::SIGSTOP);
     std::thread::sleep(std::time::Duration::from_millis(2500));
     assert!(child.try_wait().expect("a child").is_none(), "it does not wait");
-    // Its start included, which may be slow: who does not sleep takes two seconds more.
+    // The CPU time includes the start, which may be slow: a program that does not sleep uses two seconds more.
     let used = cpu(&child);
     assert!(used < 1.0, "{used} s of CPU while it waits");
     for mut each in [child, server.child] {
@@ -395,12 +395,12 @@ fn perf_has_the_habits_of_iperf3() {
         json["end"]["sum_received"]["bytes"].as_f64().is_some_and(|bytes| bytes >= 1024.0 * 1024.0),
         "{json}"
     );
-    // A limit is kept, as far as it goes in half a second, or what a busy machine makes of that: 8 Mbit/s are a megabyte a second.
+    // The rate limit is kept, within the accuracy of half a second, longer on a busy machine: 8 Mbit/s are a megabyte a second.
     let told = client(&["-t", "0.5", "-b", "8M", "--json"]).output().expect("it starts");
     let json: Value = serde_json::from_slice(&told.stdout).expect("JSON");
     let of = |key: &str| json["end"]["sum_sent"][key].as_f64().expect("a number");
     assert!(of("bytes") > 0.0 && of("bytes") < 1e6 * of("seconds") + 200_000.0, "{json}");
-    // Ctrl-C shows what was measured so far.
+    // Ctrl-C shows the results so far.
     let mut long = client(&["-t", "60", "-i", "0.1"]).spawn().expect("it starts");
     let mut lines = BufReader::new(long.stdout.take().expect("it is piped"));
     let mut first = String::new();
@@ -445,7 +445,7 @@ fn a_terminal_sees_how_far_it_is() {
     assert!(ended.status.success(), "{said}");
 }
 
-/// Whatever the two programs tell each other besides is no data of the user's.
+/// The marks of a half-close do not count as user data.
 #[test]
 fn a_half_close_is_not_shown_as_data() {
     // Standard input of the server has ended: it says so at once.

@@ -1,4 +1,4 @@
-//! Many idle associations between two processes, over UDP on the loopback: what they cost in memory.
+//! Many idle associations between two processes, over UDP on the loopback: the memory that they take.
 //!
 //! ```text
 //! cargo run --release -p anabranch-live --example idle -- 100000
@@ -47,7 +47,7 @@ fn config() -> EndpointConfig {
     EndpointConfig::on_port(FIRST_PORT).with_association(association)
 }
 
-/// Lets everybody in; on each line of standard input it says how many are there, and how much memory it has.
+/// Accepts every association; on each line of standard input it prints their number, and the memory of the process.
 async fn serve(ports: u16) -> Result<(), Box<dyn Error>> {
     let endpoint = Endpoint::bind(&["127.0.0.1:0".parse()?], config())?;
     endpoint.listen()?;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Clients need processors as well, so throughput on a machine with few says nothing of the server. CPU time does: if a byte costs the
-//! server c1 with one shard and c2 with n, n processors that do nothing else carry n * c1 / c2 times what one carries.
+//! server c1 with one shard and c2 with n, n processors that do nothing else carry n * c1 / c2 times the bytes of one.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -59,7 +59,7 @@ fn reads(association: &blocking::Association, bytes: &AtomicU64) {
     }
 }
 
-/// Throws away what comes. A line of input: it says how much that was, and what the threads have spent.
+/// Discards received messages. On each line of standard input it prints their bytes, and the CPU time of the threads.
 fn serve(shards: u16) -> Result<(), Failure> {
     let config = EndpointConfig { shards, ..EndpointConfig::on_port(PORT) };
     let endpoint = blocking::Endpoint::bind(&["127.0.0.1:0".parse()?], config)?;

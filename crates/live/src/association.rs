@@ -13,9 +13,9 @@ use bytes::{Bytes, BytesMut};
 use crate::error::{Closed, SendError};
 use crate::shared::{Queue, Shared, State};
 
-/// An association. Clones are the same association; when the last of them is dropped it is shut down in the background: what
-/// was sent is delivered first, within [`EndpointConfig::linger`](crate::EndpointConfig::linger). If messages have come that nobody has
-/// read, or come then, it is aborted instead.
+/// An association. Clones are the same association; when the last of them is dropped it is shut down in the background: sent
+/// messages are delivered first, within [`EndpointConfig::linger`](crate::EndpointConfig::linger). If received messages are unread, or
+/// messages come then, it is aborted instead.
 ///
 /// Every method that waits may be dropped while it waits: it has then done nothing.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ impl Association {
     /// The next message of any stream. `None` when the peer sends nothing any more and all was read.
     ///
     /// # Errors
-    /// When the association has ended otherwise than in order, and what had arrived was read.
+    /// When the association has ended otherwise than in order, and all messages that had arrived were read.
     pub async fn recv(&self) -> Result<Option<Received>, Closed> {
         let id = self.id();
         self.shared().wait(Queue::Readers(id), |state, _| receive(state, id, None)).await
@@ -138,8 +138,8 @@ impl Association {
             .await
     }
 
-    /// Keeps no events any more, and forgets those that nobody has taken, until [`Association::next_event`] is called
-    /// again: for users who wanted the events of the handshake alone.
+    /// Keeps no events any more, and forgets those that were not taken, until [`Association::next_event`] is called
+    /// again: for users that want the events of the handshake alone.
     pub fn stop_events(&self) {
         let id = self.id();
         self.shared().look(|state| {
@@ -158,7 +158,7 @@ impl Association {
         })
     }
 
-    /// Ends the association in order: what was sent is delivered first. Waits for the end; dropped, it goes on ending.
+    /// Ends the association in order: sent messages are delivered first. Waits for the end; dropped, it goes on ending.
     ///
     /// # Errors
     /// When it ends otherwise.
@@ -241,8 +241,8 @@ impl Association {
             .await
     }
 
-    /// Runs a command on the core's association: settings, subflows, resets of streams, heartbeats, what is
-    /// undelivered. It runs under the lock of the endpoint, so it must be short, and call nothing of this crate. `None`
+    /// Runs a command on the core's association: settings, subflows, resets of streams, heartbeats, undelivered
+    /// messages. It runs under the lock of the endpoint, so it must be short, and call nothing of this crate. `None`
     /// when the endpoint has ended.
     pub fn command<R>(
         &self,
@@ -303,7 +303,7 @@ impl Stream {
         &self.association
     }
 
-    /// Sends a message on this stream, whatever stream it names. It waits for room as [`Association::send`] does.
+    /// Sends a message on this stream, also if it names another stream. It waits for room as [`Association::send`] does.
     ///
     /// # Errors
     /// As [`Association::send`].

@@ -14,7 +14,7 @@ pub(crate) struct Claims {
     ports: BTreeMap<u16, Vec<UnixDatagram>>,
 }
 
-/// Holds a name; an error when somebody has it.
+/// Holds a name; an error when another socket has it.
 fn hold(name: &str) -> io::Result<UnixDatagram> {
     UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
@@ -80,7 +80,7 @@ impl Ownership {
         ownership
     }
 
-    /// Takes it if nobody has it. True when it was taken now.
+    /// Takes the ownership of the address if no other process has it. True when it was taken now.
     pub(crate) fn try_again(&mut self) -> bool {
         if self.held.is_some() {
             return false;

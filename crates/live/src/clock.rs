@@ -7,7 +7,7 @@
 
 use anabranch_base::Instant;
 
-/// Monotonic time since the clock was made, as the core counts it. It never goes backwards, whatever is done to the time of day;
+/// Monotonic time since the clock was made, as the core counts it. It never goes backwards, even if the time of day is set;
 /// whether it goes on while the machine sleeps is up to the operating system, and the core stands either.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {

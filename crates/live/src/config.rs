@@ -25,22 +25,22 @@ pub enum Transport {
 /// The configuration of an endpoint, fixed when it is bound.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
-    /// SCTP port; 0 for one of 49152 to 65535 that nobody can guess.
+    /// SCTP port; 0 for one of 49152 to 65535 that an attacker cannot guess.
     pub port: u16,
     /// Initial configuration of associations; [`default_association`] unless set.
     pub association: Arc<Config>,
     /// Limits on new associations from peers. 1,024 may wait for a decision, also of one source; each costs 4 KiB at
-    /// most. The user decides on each by [`Endpoint::accept`](crate::Endpoint::accept), whatever is set here.
+    /// most. In any case the user decides on each by [`Endpoint::accept`](crate::Endpoint::accept).
     pub accept: AcceptConfig,
     /// Associations beyond which peers are refused.
     pub max_associations: usize,
     /// The protocol that carries SCTP packets.
     pub transport: Transport,
     /// Sockets for each address, each with a thread of its own: packets of one association always reach the same. Limits on associations
-    /// and on those who wait count for each of them. With 1 there is no thread but the runtime's.
+    /// and on waiting peers count for each of them. With 1 there is no thread but the runtime's.
     pub shards: u16,
     /// Whether the kernel is asked to give packets to the right one of several shards (Linux, SO_ATTACH_REUSEPORT_CBPF). Where it is not, or
-    /// does not do it, shards pass on what is another's.
+    /// does not do it, shards pass on packets that belong to another shard.
     pub steer: bool,
     /// SO_RCVBUF of each socket, bytes. The system may grant less (net.core.rmem_max).
     pub socket_receive_buffer: usize,
@@ -50,7 +50,7 @@ pub struct EndpointConfig {
     /// wakes it. A packet that comes within that time is answered without a wakeup, which takes longer than all the rest of an answer; the
     /// price is a processor that does nothing else meanwhile. 0 for never.
     pub busy_poll: Duration,
-    /// How long an association may take to end in order once nobody holds it any more; then it is aborted.
+    /// How long an association may take to end in order once its last handle is dropped; then it is aborted.
     pub linger: Duration,
     /// The capture that records sent and received packets; `None`: they are not recorded.
     pub capture: Option<Capture>,
@@ -103,14 +103,14 @@ impl EndpointConfig {
     }
 }
 
-/// [`Config::for_networks`] with what a driver of sockets needs: an operating system hands over up to 64 packets at once, so
+/// [`Config::for_networks`] with the values that a driver of sockets needs: an operating system hands over up to 64 packets at once, so
 /// a peer may answer as many with one acknowledgement, and the burst that follows may be as long; and buffers that fill 1 Gbit/s over 30 ms.
 #[must_use]
 pub fn default_association() -> Config {
     for_sockets(Config::for_networks())
 }
 
-/// Gives a profile what a driver of sockets needs, as [`default_association`] has it.
+/// Gives a profile the values that a driver of sockets needs, as [`default_association`] has them.
 #[must_use]
 pub fn for_sockets(profile: Config) -> Config {
     profile.with(|c| {

@@ -20,13 +20,13 @@ use crate::socket::{Inbox, LARGEST_BATCH, Sent, Socket};
 const MAX_BATCHES: usize = 8;
 /// Turns that brought packets before ICMP errors are heard all the same.
 const MAX_ERRORS_WAIT: u8 = 64;
-/// Packets from other shards that are taken before it is the turn of what comes from the network.
+/// Packets from other shards that are taken before packets from the network have their turn.
 const MAX_FORWARDED: usize = 256;
 /// Turns of the loop before other tasks have theirs.
 const MAX_TURNS: usize = 16;
 
-/// The task between the core and the sockets: moves packets, errors and timers. The future ends when nobody can use the
-/// endpoint any more.
+/// The task between the core and the sockets: moves packets, errors and timers. The future ends when no handle of the
+/// endpoint or of an association is left.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
     sockets: Vec<Socket>,
@@ -46,11 +46,11 @@ pub(crate) struct Driver {
     errors_wait: u8,
     /// Tasks to be woken once the mutex is free.
     to_wake: Vec<Waker>,
-    /// Captures and the like, where somebody has asked for them.
+    /// The observers of the endpoint (capture, qlog, spans), where the user has asked for any.
     watch: Option<Box<Watch>>,
     /// How long sockets are looked at unasked after something has come or left.
     busy_poll: Duration,
-    /// Until when that goes on.
+    /// The time until which sockets are looked at unasked.
     busy_until: Instant,
 }
 
@@ -115,7 +115,7 @@ impl Driver {
         }
     }
 
-    /// Takes what the core wants to be sent.
+    /// Takes packets from the core for sending.
     fn collect(&mut self, now: Instant, state: &mut State) {
         // All sockets are of one kind, so the first stands for all.
         let most = self.sockets.first().map_or(1, Socket::max_packets);
@@ -132,7 +132,7 @@ impl Driver {
         }
     }
 
-    /// Lets the core write behind the last batch, where that has room: what goes the same way leaves in the same call. False when there
+    /// Lets the core write behind the last batch, where that has room: packets of one path leave in the same call. False when there
     /// is no such batch, or nothing to be sent.
     fn collect_behind(&mut self, now: Instant, state: &mut State, most: usize) -> bool {
         let Some(last) = self.outbox.back_mut() else { return false };
@@ -167,7 +167,7 @@ impl Driver {
         self.spare.push(packets);
     }
 
-    /// Sends what waits. False when a socket takes no more now.
+    /// Sends the waiting packets. False when a socket takes no more now.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         while let Some(outgoing) = self.outbox.pop_front() {
             let Some(socket) = self.sockets.get_mut(outgoing.socket) else { continue };
@@ -228,7 +228,7 @@ impl Driver {
         self.recycle(packets);
     }
 
-    /// Hands to the core what ICMP has said. False when there was nothing.
+    /// Hands ICMP errors to the core. False when there was none.
     fn hear_errors(&mut self, cx: &mut Context<'_>) -> bool {
         let mut heard = false;
         for socket in &mut self.sockets {
@@ -247,7 +247,7 @@ impl Driver {
         heard
     }
 
-    /// Hands to the core what other shards have got for this one. False when there was nothing.
+    /// Hands to the core the packets that other shards have received for this one. False when there was none.
     fn take_forwarded(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(siblings) = &mut self.siblings else { return false };
         let mut taken = 0;
@@ -272,7 +272,7 @@ impl Driver {
         taken > 0
     }
 
-    /// Hands to the core what has come to a socket, and takes its answers as they fall due. "An acknowledgement SHOULD be generated for
+    /// Hands a socket's packets to the core, and takes its answers as they fall due. "An acknowledgement SHOULD be generated for
     /// at least every second packet" (RFC 9260, 6.2), also of those that the kernel hands over at once: a peer may send no more than
     /// Max.Burst packets for each SACK, and opens its window by no more than a packet. The answers leave in one call, as far as they are
     /// of one size.
@@ -309,7 +309,7 @@ impl Driver {
         self.inbox = inbox;
     }
 
-    /// One turn: what has come, what is due, what must go out.
+    /// One turn: received packets and errors, due timers, packets to send.
     fn turn(&mut self, cx: &mut Context<'_>) -> Turn {
         let mut again = self.take_forwarded(cx);
         let mut came = again;
@@ -367,7 +367,7 @@ impl Driver {
             state.take_events(now, &mut self.to_wake);
             state.release_forgotten();
             due = state.endpoint.poll_timeout().map(|(at, _)| at);
-            // It may name a time at which a timer was due before it was restarted.
+            // The endpoint may name a time at which a timer was due before it was restarted.
             if due.is_none_or(|due| due > now) {
                 break;
             }
@@ -443,7 +443,7 @@ impl Future for Driver {
 }
 
 impl Drop for Driver {
-    /// The runtime ends, or nobody needs the driver: tasks that wait are told.
+    /// The runtime ends, or the driver has no more work: wakes the waiting tasks.
     fn drop(&mut self) {
         let mut woken = Vec::new();
         self.shared.lock().end(&mut woken);

@@ -27,8 +27,8 @@ use crate::socket::Socket;
 const EPHEMERAL: u16 = 0x3fff;
 
 /// An SCTP endpoint in UDP (RFC 6951): one SCTP port or several, any number of associations, one UDP socket for each local address (and
-/// [shard](EndpointConfig::shards)). Clones are the same endpoint. When the last is dropped nobody is let in any more; associations that
-/// somebody holds live on.
+/// [shard](EndpointConfig::shards)). Clones are the same endpoint. When the last is dropped new peers are ignored; associations that
+/// still have a handle live on.
 #[derive(Debug)]
 pub struct Endpoint {
     shards: Arc<[Arc<Shared>]>,
@@ -88,7 +88,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// Binds an endpoint, and gives its driver to the caller, who runs it in this runtime.
+    /// Binds an endpoint, and gives its driver to the caller, which runs it in this runtime.
     pub(crate) fn bind_with_driver(
         local: &[SocketAddr],
         config: EndpointConfig,
@@ -152,7 +152,7 @@ impl Endpoint {
     /// [`ENCAPSULATION_PORT`]: crate::ENCAPSULATION_PORT
     ///
     /// # Errors
-    /// When it is refused, by this side or the peer, or nobody answers.
+    /// When it is refused, by this side or the peer, or the peer does not answer.
     pub async fn connect(&self, remote: SocketAddr, port: u16) -> Result<Association, ConnectError> {
         self.connect_with(remote, port, Arc::clone(&self.config.association)).await
     }
@@ -194,7 +194,7 @@ impl Endpoint {
     }
 
     /// As [`Endpoint::begin`], from SCTP port `local_port`: there may be one association for each pair of ports. 0 is any of 49152 to
-    /// 65535 (RFC 6335, 6) that is free towards that peer and port; which one, nobody can guess (RFC 6056).
+    /// 65535 (RFC 6335, 6) that is free towards that peer and port; an attacker cannot guess which one (RFC 6056).
     ///
     /// # Errors
     /// As [`Endpoint::begin`].
@@ -244,7 +244,7 @@ impl Endpoint {
         })
     }
 
-    /// Lets peers ask for associations from now on: [`Endpoint::accept`] says who does.
+    /// Lets peers ask for associations from now on: [`Endpoint::accept`] returns each request.
     ///
     /// # Errors
     /// When a value of the configuration is not allowed, or the endpoint ends.
@@ -270,7 +270,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Lets nobody in any more at a port that [`Endpoint::open_port`] has opened.
+    /// Takes no more associations at a port that [`Endpoint::open_port`] has opened.
     pub fn close_port(&self, port: u16) {
         for shared in self.shards.iter() {
             shared.command(|state, _| state.endpoint.close_port(port));
@@ -318,7 +318,7 @@ impl Endpoint {
         .await
     }
 
-    /// Ends everything in order: nobody is let in any more, every association is shut down, and aborted where that takes longer than
+    /// Ends everything in order: no peer is let in any more, every association is shut down, and aborted where that takes longer than
     /// `patience`. Waits for the end; dropped, it goes on ending.
     pub async fn close(&self, patience: Duration) {
         let patience = in_core(patience);
@@ -356,7 +356,7 @@ impl Endpoint {
     }
 
     /// Hands counters and gauges of all associations together to the recorder that the program has installed for the facade `metrics`,
-    /// for instance right before somebody reads them. They are called `sctp_` and the name that [`Snapshot`](crate::Snapshot) has for
+    /// for instance right before each scrape. They are called `sctp_` and the name that [`Snapshot`](crate::Snapshot) has for
     /// them: counters with `_total` behind it; of associations that have ended only with [`EndpointConfig::metrics`]. The label `port` is
     /// the SCTP port. `docs/how-to/live.md` has the list.
     pub fn publish_metrics(&self) {
@@ -374,7 +374,7 @@ impl Endpoint {
         publish_endpoint(&self.stats(), self.associations(), self.port);
     }
 
-    /// Counters of what belongs to no association.
+    /// Counters of packets and events that belong to no association.
     #[must_use]
     pub fn stats(&self) -> EndpointStats {
         let mut all = EndpointStats::default();
@@ -509,7 +509,7 @@ fn bind_raw(local: &[SocketAddr], config: &EndpointConfig) -> Result<Vec<Socket>
     local.iter().map(bind).collect()
 }
 
-/// Somebody who asks for an association. Dropped without a decision, it is ignored: it gets no answer.
+/// A peer's request for an association. Dropped without a decision, it is ignored: the peer gets no answer.
 #[derive(Debug)]
 pub struct Incoming {
     asks: anabranch_sctp::Incoming,
@@ -534,7 +534,7 @@ impl Incoming {
         self.accept_with(config)
     }
 
-    /// Lets it in with a configuration of its own; what the peer was told must be as [`Endpoint::listen`] had it.
+    /// Lets it in with a configuration of its own; values already told to the peer must be as [`Endpoint::listen`] had them.
     ///
     /// # Errors
     /// When it waits no more, or the configuration says something else than the peer was told.

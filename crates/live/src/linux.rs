@@ -31,7 +31,7 @@ pub(super) fn keep_errors<S: AsFd>(socket: &S, ipv6: bool) -> io::Result<()> {
     Ok(done?)
 }
 
-/// Whether IP may fragment what leaves from now on.
+/// Sets whether IP may fragment packets that are sent from now on.
 pub(super) fn let_fragment<S: AsFd>(socket: &S, ipv6: bool, allowed: bool) -> io::Result<()> {
     if ipv6 {
         let how = if allowed { Ipv6PathMtuDiscovery::DONT } else { Ipv6PathMtuDiscovery::PROBE };
@@ -79,7 +79,7 @@ pub(super) fn share_address(socket: &socket2::Socket) -> io::Result<()> {
 }
 
 /// Of so many sockets with one address the kernel gives a packet to that whose shard it is for: the rule of [`crate::shards::of_packet`] as
-/// a program for the kernel, which sees what is behind the UDP header.
+/// a program for the kernel, which sees the bytes behind the UDP header.
 pub(super) fn hand_out_by_tag<S: AsFd>(socket: &S, ipv6: bool, count: u16) -> io::Result<()> {
     let program = steering(ipv6, count);
     let program = libc::sock_fprog {

@@ -1,4 +1,4 @@
-//! Where the system is not Linux nobody can claim a port of IP protocol 132.
+//! On systems other than Linux a process cannot claim a port of IP protocol 132.
 
 use std::io;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! What a socket and its half for each platform both know of packets.
+//! Types for packets, for the socket and for its part for each platform.
 
 use std::net::SocketAddr;
 

@@ -1,8 +1,8 @@
 //! When a socket can be read or written, or has errors to tell.
 //!
 //! A runtime asks the system to be told of everything that it may ever wait for. For a UDP socket that is one wakeup too many for each packet: one for
-//! the answer, and one because the room that the packet took in the send buffer is free again. So it is asked for what has come alone; room to
-//! write is asked for while a packet waits for it.
+//! the answer, and one because the room that the packet took in the send buffer is free again. So it is asked for received packets alone;
+//! room to write is asked for while a packet waits for it.
 
 use std::future::Future;
 use std::io;
@@ -29,7 +29,7 @@ type Registered = tokio::net::UdpSocket;
 /// Boxed, as tokio has no method to poll for errors.
 type ErrorReadiness = Pin<Box<dyn Future<Output = io::Result<Ready>> + Send + Sync>>;
 
-/// A socket, and what the runtime knows of it.
+/// A socket, and its registration with the runtime.
 pub(crate) struct Io {
     registered: Arc<Registered>,
     /// While a packet waits for room: the same socket, asked about room alone.

@@ -1,7 +1,7 @@
 //! State shared by the driver and its users: the sans-I/O endpoint behind a mutex, and the waiting tasks.
 //!
 //! A mutex, not channels: a command is a call of the core, which takes some ten nanoseconds, and its answer is known at once. So a
-//! future holds nothing but its place among those who wait, and one that is dropped has either done nothing or all.
+//! future holds nothing but its place among the waiting tasks, and one that is dropped has either done nothing or all.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -34,14 +34,14 @@ pub(crate) struct State {
     pub(crate) endpoint: anabranch_sctp::Endpoint,
     /// The driver's state of each association, by [`AssociationId::index`].
     slots: Vec<Option<Box<Slot>>>,
-    /// Peers who ask for an association, and were not shown to the user yet.
+    /// Peers' requests for associations that were not shown to the user yet.
     pub(crate) asking: VecDeque<Incoming>,
     pub(crate) acceptors: Waiters,
-    /// Users who wait until every association has ended.
+    /// Tasks that wait until every association has ended.
     pub(crate) drainers: Waiters,
-    /// Users who wait for a change that no event tells.
+    /// Tasks that wait for a change that no event tells.
     pub(crate) activity: Waiters,
-    /// Every association has ended; those who wait for it hear of it when the last packets have left, too.
+    /// Every association has ended; tasks that wait for this are woken when the last packets have left, too.
     drains: bool,
     pub(crate) drained: bool,
     /// The driver has gone: nothing happens any more.
@@ -49,7 +49,7 @@ pub(crate) struct State {
     /// Numbers of handles: of the endpoint, and of associations.
     pub(crate) holders: usize,
     pub(crate) held: usize,
-    /// Closed, and nobody holds them: to be released when their last packet has left.
+    /// Closed associations without a handle: to be released when their last packet has left.
     forgotten: Vec<AssociationId>,
     /// Events of associations since the driver's observers last looked; `None` without such observers.
     pub(crate) told: Option<Vec<Told>>,
@@ -173,8 +173,8 @@ impl State {
         self.held += 1;
     }
 
-    /// Nobody holds an association any more: what was sent is delivered, and it ends. If there is something that nobody will read, the
-    /// peer must not believe that it was: it is aborted.
+    /// The last handle of an association is dropped: sent messages are delivered, and it ends. If received messages are unread, it is
+    /// aborted, so that the peer does not take them for read.
     pub(crate) fn orphan(&mut self, now: Instant, id: AssociationId, linger: Duration) {
         self.held -= 1;
         let Some(slot) = self.slot(id) else { return };
@@ -195,7 +195,7 @@ impl State {
         }
     }
 
-    /// Takes what the core has to tell; tasks that are to look again are moved to `woken`.
+    /// Takes the core's events; tasks that are to look again are moved to `woken`.
     pub(crate) fn take_events(&mut self, now: Instant, woken: &mut Vec<Waker>) {
         while let Some((id, event)) = self.endpoint.poll_event() {
             let Some(slot) = self.slot(id) else { continue };
@@ -229,7 +229,7 @@ impl State {
         }
     }
 
-    /// Whether those who wait for the end are to be told, once the last packets have left.
+    /// Whether tasks that wait for the end are to be woken, once the last packets have left.
     pub(crate) fn owes_drained(&self) -> bool {
         self.drains && !self.drained
     }
@@ -281,7 +281,7 @@ impl State {
         self.endpoint.view(id).and_then(Association::remote)
     }
 
-    /// Takes what the core has reported, with the peers that it is about; `spans` hear of it if so.
+    /// Takes the core's trace records, with the peer of each; if `spans`, the spans of the associations get them, too.
     pub(crate) fn take_records(&mut self, spans: bool, records: &mut Vec<(TraceRecord, Option<SocketAddr>)>) {
         let first = records.len();
         records.extend(self.endpoint.drain_trace().map(|record| (record, None)));
@@ -295,8 +295,7 @@ impl State {
         }
     }
 
-    /// Adds what some of the associations that live have counted: those in `range` of all places for them. False when there are no
-    /// more.
+    /// Adds the counts of the live associations in `range` of all slots. False when there are no more.
     pub(crate) fn add_counted(&self, range: Range<usize>, totals: &mut Totals) -> bool {
         let Some(slots) = self.slots.get(range.start..range.end.min(self.slots.len())) else { return false };
         for slot in slots.iter().flatten() {
@@ -307,7 +306,7 @@ impl State {
         range.end < self.slots.len()
     }
 
-    /// Nobody can command anything any more, and nothing is left to do.
+    /// No handle and no association is left, so nothing is left to do.
     pub(crate) fn is_over(&self) -> bool {
         self.holders == 0 && self.held == 0 && self.endpoint.associations() == 0
     }
@@ -329,7 +328,7 @@ impl State {
         self.driver.clone()
     }
 
-    /// The driver has gone: everybody is told.
+    /// The driver has gone: wakes all waiting tasks.
     pub(crate) fn end(&mut self, woken: &mut Vec<Waker>) {
         self.ended = true;
         self.asking.clear();

@@ -7,7 +7,7 @@ use anabranch_sctp::{AssociationId, CloseReason, Event};
 
 use crate::waiters::{WaitReason, Waiters};
 
-/// Events that wait for a user who has asked for them. Beyond that the latest are only counted.
+/// Most events that are kept for a user that has asked for events. Later ones are only counted.
 const MAX_EVENTS: usize = 4096;
 
 /// One association.
@@ -18,16 +18,16 @@ pub(crate) struct Slot {
     /// The peer sends nothing new any more.
     pub(crate) peer_done: bool,
     pub(crate) closed: Option<Box<CloseReason>>,
-    /// Nobody holds it any more.
+    /// The user has dropped the last handle of the association.
     pub(crate) orphan: bool,
-    /// Users who wait to read or to write, or (`WaitReason::Other`) for the beginning, the end, or an event.
+    /// Tasks that wait to read or to write, or (`WaitReason::Other`) for the beginning, the end, or an event.
     pub(crate) waiters: Waiters,
     pub(crate) events: Option<Box<Events>>,
-    /// The span for `tracing`, where somebody listens.
+    /// The span for `tracing`, where a subscriber wants it.
     pub(crate) span: Option<Box<tracing::Span>>,
 }
 
-/// Events for a user who has asked for them.
+/// Events for a user that has asked for them.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     pub(crate) queue: VecDeque<Event>,

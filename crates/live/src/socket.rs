@@ -1,5 +1,5 @@
-//! A UDP socket, or a raw one for SCTP right on IP, with what a transport needs: segmentation offload in both directions, the address that a packet came to, ECN, DSCP,
-//! and what ICMP says.
+//! A UDP socket, or a raw one for SCTP right on IP, with the functions that a transport needs: segmentation offload in both directions,
+//! the address that a packet came to, ECN, DSCP, and ICMP errors.
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
@@ -42,7 +42,7 @@ pub(crate) struct Socket {
     /// Without UDP its port is 0.
     local: SocketAddr,
     raw: bool,
-    /// IP may fragment what leaves.
+    /// IP may fragment sent packets.
     fragments: AtomicBool,
 }
 
@@ -247,7 +247,7 @@ impl Socket {
         }
     }
 
-    /// Reads what is there, as much as `inbox` takes. False when there was nothing.
+    /// Reads received packets, as many as `inbox` takes. False when there was none.
     pub(crate) fn receive(&self, inbox: &mut Inbox) -> bool {
         inbox.filled = 0;
         let mut slices = inbox.buffers.each_mut().map(|buffer| IoSliceMut::new(buffer));
@@ -299,7 +299,7 @@ fn behind_ip(packet: &[u8]) -> Option<&[u8]> {
     packet.get(4 * words..)
 }
 
-/// Room for what the kernel hands over in one call. The default has none.
+/// Room for the packets that the kernel hands over in one call. The default has none.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     buffers: [Box<[u8]>; Inbox::SLOTS],

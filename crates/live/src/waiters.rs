@@ -56,7 +56,7 @@ impl Waiters {
         self.waiting.retain(|known| known.number != number);
     }
 
-    /// Moves those who wait for this to `woken`: they look again.
+    /// Moves the tasks that wait for this to `woken`: they look again.
     #[inline]
     pub(crate) fn wake(&mut self, reason: WaitReason, woken: &mut Vec<Waker>) {
         if !self.waiting.is_empty() {

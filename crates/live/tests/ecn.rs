@@ -1,4 +1,4 @@
-//! Explicit congestion notification in UDP: what the core asks for is in the IP header, and the other end is told what came.
+//! Explicit congestion notification in UDP: the IP header has the ECN field that the core asks for, and the other end is told of it.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

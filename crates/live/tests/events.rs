@@ -20,7 +20,7 @@ async fn tracing_hears_of_beginnings_ends_and_losses() {
             .finish();
         let heard = tracing::subscriber::set_default(subscriber);
         let counted = talk(EndpointConfig::on_port(4322)).await;
-        // One that nobody answers.
+        // An association that the peer does not answer.
         let silent = std::net::UdpSocket::bind(local()).unwrap();
         let client =
             Endpoint::bind(&[local()], EndpointConfig::default().with_association(soon_gives_up())).unwrap();

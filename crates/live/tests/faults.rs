@@ -90,8 +90,8 @@ async fn a_receiver_that_does_not_read_holds_the_sender_and_the_memory() {
         let (server, at) = server_with(small.clone());
         let client = Endpoint::bind(&[local()], EndpointConfig::default().with_association(small)).unwrap();
         let (ours, theirs) = pair(&client, &server, at).await;
-        // Both buffers take 28 messages, however long that lasts; then no more, as far as half a second shows. Who waits is woken when half
-        // of the send buffer is free, so it is asked again and again.
+        // Both buffers take 28 messages, however long that lasts; then no more, as far as half a second shows. A waiting sender is
+        // woken when half of the send buffer is free, so sending is tried again and again.
         let mut sent = 0usize;
         loop {
             let taken =

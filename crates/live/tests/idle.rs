@@ -1,4 +1,4 @@
-//! Idle associations between two endpoints: what each costs in memory. It is the only test of its process.
+//! Idle associations between two endpoints: the memory that each takes. It is the only test of its process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -10,8 +10,8 @@ use anabranch_live::default_association;
 use common::{PORT, client, in_time, server};
 
 const COUNT: usize = 3000;
-/// Both ends of an association that has carried a message, with what the allocator needs: 9,895 bytes were measured, and 5 % beside that.
-/// docs/performance.md has the figure for 100,000.
+/// Both ends of an association that has carried a message, with the overhead of the allocator: 9,895 bytes were measured, and 5 % beside
+/// that. docs/performance.md has the figure for 100,000.
 const MOST: usize = 10_390;
 
 fn resident() -> usize {
@@ -46,7 +46,7 @@ async fn thousands_of_idle_associations_of_two_endpoints_stay_small() {
             (2000..MOST).contains(&each),
             "{each} bytes for both ends of an association, of {MOST} at most"
         );
-        // They still work.
+        // The idle associations still work.
         held[0].send("still here").await.unwrap();
         assert_eq!(held[1].recv().await.unwrap().unwrap().into_bytes(), "still here");
     })

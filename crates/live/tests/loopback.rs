@@ -24,7 +24,7 @@ fn client() -> Endpoint {
     Endpoint::bind(&[local()], EndpointConfig::default()).unwrap()
 }
 
-/// Not a matter of speed: something hangs.
+/// Fails a test that hangs: the limit is no test of speed.
 async fn in_time<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), what).await.expect("nothing happens any more")
 }

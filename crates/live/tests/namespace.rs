@@ -31,7 +31,7 @@ fn in_namespace(test: &str, prepare: &str) -> bool {
     true
 }
 
-/// So many messages of 4,000 bytes, each once and in order; what the sender has counted.
+/// Moves so many messages of 4,000 bytes, each once and in order; returns the counts of the sender and its bytes in a packet.
 async fn move_all(messages: u32) -> (anabranch_live::Snapshot, u16) {
     let server =
         Endpoint::bind(&[local()], EndpointConfig::on_port(PORT).with_association(impatient())).unwrap();
@@ -51,7 +51,7 @@ async fn move_all(messages: u32) -> (anabranch_live::Snapshot, u16) {
 
 #[test]
 fn a_device_whose_queue_is_full_loses_packets_and_no_data() {
-    // A bucket that lets 2 Mbit/s through, and a queue of a few packets behind it: with IP_RECVERR the system says ENOBUFS.
+    // A bucket that lets 20 Mbit/s through, and a queue of a few packets behind it: with IP_RECVERR the system says ENOBUFS.
     in_namespace(
         "inside_a_queue_that_is_full",
         "ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate 20mbit burst 4k limit 6k",

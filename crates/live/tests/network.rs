@@ -83,7 +83,7 @@ async fn a_port_where_nobody_is_ends_the_attempt_at_once() {
         let client = client();
         let refused = client.connect(nobody, PORT).await.unwrap_err();
         assert_eq!(refused.to_string(), "no association: no process listens at the UDP port of the peer");
-        // Others of the endpoint are none the wiser.
+        // Other associations of the endpoint are not disturbed.
         let (server, at) = server();
         let (ours, theirs) = pair(&client, &server, at).await;
         ours.send("still here").await.unwrap();
@@ -131,7 +131,7 @@ async fn an_error_is_believed_only_if_it_quotes_what_was_sent() {
         let at = silent.local_addr().unwrap();
         let client = client();
         let ours = client.begin(at, PORT, Arc::new(default_association())).unwrap();
-        // Others of the same socket, and an association that is up, are not to be hurt either.
+        // Other associations of the socket, and an established one, must not be disturbed.
         let (server, up_at) = server();
         let (up, theirs) = pair(&client, &server, up_at).await;
         let mut init = [0; 2048];
@@ -173,7 +173,7 @@ async fn an_error_is_believed_only_if_it_quotes_what_was_sent() {
 #[tokio::test]
 async fn a_peer_whose_process_is_gone_is_known_to_be_at_the_next_packet() {
     in_time(async {
-        // A runtime of its own dies with its socket, and says nothing to anybody.
+        // A runtime of its own dies with its socket, and sends nothing to the peer.
         let (started, starting) = tokio::sync::oneshot::channel();
         let (hears, heard) = tokio::sync::oneshot::channel();
         let (kill, killed) = std::sync::mpsc::channel::<()>();
@@ -280,7 +280,7 @@ async fn futures_that_are_dropped_lose_nothing_and_repeat_nothing() {
         let small = default_association().with(|c| {
             c.limits.send_buffer = 20_000;
             c.limits.receive_window = 30_000;
-            // They stay as they are.
+            // The buffers do not grow.
             (c.limits.max_send_buffer, c.limits.max_receive_window) = (0, 0);
         });
         let (server, at) = server_with(small.clone());
@@ -393,7 +393,7 @@ async fn a_stream_that_is_full_or_not_read_does_not_hold_up_another() {
             sum
         });
         let mut sent = 0;
-        // The share of stream 1 fills: nobody reads it.
+        // The share of stream 1 fills, as the receiver does not read it.
         while tokio::time::timeout(Duration::from_millis(100), slow.send(vec![1; 10_000])).await.is_ok() {
             sent += 1;
             if sent > 15 {

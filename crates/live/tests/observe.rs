@@ -136,7 +136,7 @@ async fn a_qlog_is_a_text_sequence_with_what_the_association_did() {
         assert_eq!(qlog.close().unwrap().dropped, 0);
         let texts = texts(&file);
         let (head, events) = texts.split_first().unwrap();
-        // Both ways to say what it is: that of the drafts, and that of qvis.
+        // The head of the file has both forms: that of the drafts, and that of qvis.
         assert_eq!(head["file_schema"], "urn:ietf:params:qlog:file:sequential");
         assert_eq!((&head["qlog_version"], &head["qlog_format"]), (&"0.3".into(), &"JSON-SEQ".into()));
         assert!(head["trace"]["common_fields"]["reference_time"]["wall_clock_time"].is_string(), "{head}");
@@ -166,7 +166,7 @@ async fn a_qlog_is_a_text_sequence_with_what_the_association_did() {
             .map(|event| event["data"]["header"]["packet_number"].as_u64().unwrap())
             .collect();
         assert!(numbers.iter().copied().eq(0..numbers.len() as u64));
-        // Its life.
+        // The states of the association.
         let states: Vec<_> =
             named("connectivity:connection_state_updated").map(|event| &event["data"]["new"]).collect();
         assert_eq!(states, ["active"]);
@@ -205,7 +205,7 @@ async fn metrics_are_what_snapshots_say() {
             while client.associations() > 0 {
                 tokio::task::yield_now().await;
             }
-            // Those that have ended still count.
+            // Associations that have ended still count.
             assert_eq!(value("sctp_packets_sent_total"), sum as f64);
         }
         assert_eq!(value("sctp_associations"), 0.0);
@@ -240,7 +240,7 @@ async fn what_is_no_event_can_be_waited_for() {
         let answers = |core: &anabranch_sctp::Association| core.snapshot().control.received.heartbeat_ack;
         let before = ours.until(|core| Some(answers(core))).await.unwrap();
         let waiting = ours.until(|core| (answers(core) > before).then_some(()));
-        // It waits, and does not ask again and again.
+        // The future waits, and does not poll.
         assert!(tokio::time::timeout(Duration::from_millis(30), waiting).await.is_err());
         ours.command(|association, now| association.request_heartbeat(now, address)).unwrap().unwrap();
         let looked = std::cell::Cell::new(0);

@@ -142,7 +142,7 @@ async fn endpoints_of_one_host_share_the_protocol_and_each_port_has_one() {
         let client = asking("127.0.42.3");
         let (a, b) = (pair(&client, &first, "127.0.42.2").await, pair(&client, &second, "127.0.42.2").await);
         transfer(&a.0, &a.1).await;
-        // Nobody but the one who has a port has seen its packets.
+        // Only the owner of a port has seen its packets.
         transfer(&b.0, &b.1).await;
         for endpoint in [&first, &second, &client] {
             let stats = endpoint.stats();

@@ -50,7 +50,7 @@ async fn two_sockets_carry_an_association_for_each_pair_of_ports() {
 async fn a_port_that_was_chosen_is_not_the_only_one() {
     in_time(async {
         let (server, at) = server();
-        // Nobody has asked for a port: the second association has another.
+        // The client has not chosen a port: the second association has another.
         let client = client();
         let (first, _theirs) = pair(&client, &server, at).await;
         let (second, theirs) = pair(&client, &server, at).await;
@@ -95,7 +95,7 @@ async fn many(steer: bool, on: SocketAddr, endpoints: usize, each: usize) -> End
         running.join_all().await;
     });
     let mut clients = tokio::task::JoinSet::new();
-    // Those that are up wait for the others: a thread may have done its part before another one has its turn.
+    // Established associations wait for the others: a thread may have done its part before another one has its turn.
     let all_up = Arc::new(Barrier::new(total + 1));
     for number in 0..endpoints {
         let client = Endpoint::bind(&[on], EndpointConfig::default()).unwrap();
@@ -107,7 +107,7 @@ async fn many(steer: bool, on: SocketAddr, endpoints: usize, each: usize) -> End
                 let port = 20_000 + (number * each + one) as u16;
                 let association = client.begin_from(port, at, PORT, config()).unwrap();
                 association.established().await.unwrap();
-                // Once before they are counted, and once after.
+                // The barrier is passed once before the associations are counted, and once after.
                 all_up.wait().await;
                 all_up.wait().await;
                 for message in 0..60 {
@@ -162,7 +162,7 @@ async fn what_the_kernel_gives_to_the_wrong_shard_is_passed_on() {
     assert_eq!(server.stats().bad_tag, 0);
 }
 
-/// Passes on what a client sends from one UDP port, and after `move_on` from another.
+/// Passes on the packets of a client from one UDP port, and after `move_on` from another.
 struct Nat {
     at: SocketAddr,
     moved: Arc<AtomicBool>,
@@ -278,7 +278,7 @@ fn shards_need_no_runtime_and_their_threads_end() {
     assert!(UdpSocket::bind(at).is_err());
     let second = blocking::Endpoint::bind(&[at], EndpointConfig { shards: 2, ..EndpointConfig::default() });
     assert!(matches!(second.unwrap_err(), BindError::Socket { .. }));
-    // Once nobody holds it the address is free again.
+    // Once its last handle is dropped the address is free again.
     drop((pairs, server));
     let mut tries = 0;
     while UdpSocket::bind(at).is_err() {

@@ -154,9 +154,9 @@ fn live(life: u32, seed: u64, at: std::net::SocketAddr, book: &Shared) -> Option
     let lived = runtime.block_on(async {
         let client =
             Endpoint::bind(&[local()], EndpointConfig::default().with_association(config())).unwrap();
-        // Too many losses in a row: nobody has come to life.
+        // An error means too many losses in a row: no association has come up.
         let association = client.connect(relay.at, PORT).await.ok()?;
-        // A client that dies knows nothing any more: what it knew stands elsewhere.
+        // A client that dies knows nothing any more, so its acknowledged messages are counted outside of it.
         let acknowledged = Arc::new(Mutex::new([0; STREAMS as usize]));
         let fates = tokio::spawn(count_acknowledged(association.clone(), Arc::clone(&acknowledged)));
         let mut lived = Lived { fate, sent: [0; 4], acknowledged: [0; 4], graceful: false };
@@ -292,7 +292,7 @@ fn judge(life: u32, lived: &Lived, book: &Book) -> Option<String> {
         let read = book.read.get(&(life, stream)).copied().unwrap_or(0);
         let (sent, acknowledged) = (lived.sent[at], lived.acknowledged[at]);
         let lost = if lived.graceful { read != sent } else { read < acknowledged };
-        // A user that has died reads nothing more of what its stack had.
+        // A server that has died reads no more of the messages that its stack has acknowledged.
         if (lost && lived.fate != Fate::ServerDies) || read > sent {
             return Some(format!(
                 "life {life} ({:?}), stream {stream}: {sent} sent, {acknowledged} acknowledged, {read} read",
@@ -360,7 +360,7 @@ fn peers_come_and_go_and_nothing_is_lost() {
     }
     over.store(true, Ordering::Relaxed);
     workers.into_iter().for_each(|worker| worker.join().unwrap());
-    // Those whose peers are gone end by their timers.
+    // Associations whose peers are gone end by their timers.
     let patience = tokio::time::Instant::now();
     // This thread and the one that accepts have the book; others are still reading.
     while server.associations() > 0 || Arc::strong_count(&book) > 2 {
@@ -399,7 +399,7 @@ fn peers_come_and_go_and_nothing_is_lost() {
         wrong.len(),
         &wrong[..wrong.len().min(20)]
     );
-    // It is a test of something.
+    // The test has moved messages at all.
     assert!(lived.len() >= 2 && read > 50, "{} lives, {read} messages", lived.len());
     let open: Vec<_> = std::fs::read_dir("/proc/self/fd")
         .unwrap()

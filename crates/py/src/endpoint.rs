@@ -18,7 +18,7 @@ use crate::pair::joined;
 /// IP address, UDP port, and the interface that a link-local address is of (0: none).
 type Address = (String, u16, u32);
 
-/// Bytes, destination, source if it matters, octet of code point and ECN, whether nobody may fragment it.
+/// Bytes, destination, source if it matters, octet of code point and ECN, whether IP must not fragment it.
 type Leaving = (Py<PyBytes>, Address, Option<Address>, u8, bool);
 
 /// Payload, stream, payload protocol identifier, unordered, time in ns.
@@ -126,7 +126,7 @@ impl Endpoint {
         self.core.listen(config(profile, &options)?).map_err(wrong)
     }
 
-    /// Lets nobody in any more.
+    /// Accepts no more associations from peers.
     fn stop_listening(&mut self) {
         self.core.stop_listening();
     }
@@ -171,7 +171,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Takes what the operating system tells of a packet that did not arrive: `kind` is `too-big` (with the MTU), `protocol`, `port` or
+    /// Takes the operating system's error about a packet that did not arrive: `kind` is `too-big` (with the MTU), `protocol`, `port` or
     /// `unreachable` (with the code).
     fn handle_icmp(
         &mut self,
@@ -215,7 +215,7 @@ impl Endpoint {
 
     /// The next event.
     fn poll_event(&mut self, py: Python<'_>) -> PyResult<Option<Told>> {
-        // Nobody is asked, and what was not delivered is taken back at once or never: these events are for others.
+        // Events of the endpoint are for users that decide on each peer, or take undelivered messages back later.
         while self.core.poll_endpoint_event().is_some() {}
         let Some((id, event)) = self.core.poll_event() else { return Ok(None) };
         let number = self.number(id);
@@ -530,7 +530,7 @@ fn describe(event: &Event, values: &Bound<'_, PyDict>) -> PyResult<()> {
         Event::Closed(reason) => {
             values.set_item("graceful", *reason == anabranch_sctp::CloseReason::Graceful)?;
             values.set_item("reason", reason.to_string())?;
-            // The peer's error causes, and what its user said: of an abort of the peer only.
+            // The error causes and the reason of the peer's user: of an abort by the peer only.
             let (causes, said) = match reason {
                 anabranch_sctp::CloseReason::AbortedByPeer { causes, reason } => {
                     (Some(causes.clone()), reason.as_ref().map(ToString::to_string))

@@ -88,7 +88,7 @@ mod _core {
     /// Runs a scenario, the text of a TOML file, with one seed. Other threads of Python go on meanwhile.
     ///
     /// `overrides` are paths and values set over the text, such as `("link.bottleneck.rate", "3 Mbit/s")`. With `trace`
-    /// and `pcap` the run keeps what the scenario's `[record]` asks for. `watch` can end it. Raises ValueError when the
+    /// and `pcap` the run keeps the records that the scenario's `[record]` asks for. `watch` can end it. Raises ValueError when the
     /// scenario is wrong, InterruptedError when the watch has ended it.
     #[pyfunction]
     #[pyo3(signature = (

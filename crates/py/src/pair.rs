@@ -73,7 +73,7 @@ impl Pair {
         let configs = [config(&a.0, &a.1)?, config(&b.0, &b.1)?];
         let end = |side: usize, name| {
             let config = EndpointConfig {
-                // A network without strangers: what has no number of IANA's may be spoken.
+                // A private network: encodings without a number of IANA are allowed.
                 allow_private_encodings: true,
                 ..EndpointConfig::new(address(side), PORT).keeping_closed()
             };
@@ -256,7 +256,7 @@ impl Pair {
         handle.ok_or_else(|| PyRuntimeError::new_err("the association is gone"))
     }
 
-    /// Takes everything that wants to leave, and what the users are told.
+    /// Takes every packet that is to be sent, and the events of both sides.
     fn pump(&mut self, py: Python<'_>, lose: Option<&Py<PyAny>>) -> PyResult<()> {
         for side in 0..2 {
             loop {

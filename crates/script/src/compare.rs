@@ -24,7 +24,7 @@ impl Difference {
     }
 }
 
-/// Every difference between a value of the script and what came.
+/// Every difference between a value of the script and the received one.
 pub(crate) fn differences(field: &str, expected: &Value, came: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     value(field, expected, came, &mut found);
@@ -94,7 +94,7 @@ fn node(path: &str, name: &str, wanted: &[Field], there: &[Field], found: &mut V
                     found.push(Difference::new(at, &expected, &flags::shown(name, came)));
                 }
             }
-            // Nor does RFC 5061 give one to the types that are listed.
+            // RFC 5061 gives no order to the listed types.
             Some(Value::List(came)) if name == "SUPPORTED_EXTENSIONS" && key == "types" => {
                 types(&at, &field.value, came, found);
             }

@@ -1,11 +1,11 @@
 //! Errors of a script, found before or while it runs.
 
-/// A script that cannot be read, or asks for what does not exist: one sentence.
+/// A script that cannot be read, or has an unknown name: one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     /// Line of the file, from 1.
     pub line: usize,
-    /// A sentence about the mistake, and what is allowed.
+    /// A sentence about the mistake, and the allowed text.
     pub message: String,
 }
 

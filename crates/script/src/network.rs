@@ -201,7 +201,7 @@ impl Network {
         true
     }
 
-    /// Takes what leaves now, and what has happened. False when the stack does not stop sending.
+    /// Takes the packets that leave now, and the events.
     pub(crate) fn settle(&mut self) {
         let now = self.now;
         for index in 0..self.endpoints.len() {

@@ -1,4 +1,4 @@
-//! Values as a script writes them: in chunks, in arguments of calls, and as what came.
+//! Values as a script writes them: in chunks, in arguments of calls, and in received packets.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl Field {
 }
 
 impl Value {
-    /// A number, or what a name, a combination of flags or a call such as `htonl(1)` stands for.
+    /// A number, or the number that a name, a combination of flags or a call such as `htonl(1)` stands for.
     #[must_use]
     pub fn number(&self) -> Option<i64> {
         match self {

@@ -1,4 +1,4 @@
-//! Scripts that are no scripts: whatever the text, it ends with a sentence.
+//! Texts that are no scripts: each ends with an error of one sentence.
 
 use std::path::Path;
 

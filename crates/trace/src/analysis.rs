@@ -29,7 +29,7 @@ impl Default for Assumptions {
     }
 }
 
-/// Bytes of a direction by what they are for. Every byte of every packet is in one of them.
+/// Bytes of a direction by purpose. Every byte of every packet is in one of them.
 ///
 /// A packet without user data belongs with all its headers to the purpose of its first chunk or of its flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -86,7 +86,7 @@ pub(crate) struct Side {
     /// By subflow; -1 is data without one.
     pub(crate) spaces: BTreeMap<i16, Space>,
     pub(crate) controls: Controls,
-    /// What it can receive.
+    /// The window that it offers as a receiver.
     pub(crate) offered: OfferedWindow,
     pub(crate) marked: u64,
     pub(crate) wrong_checksums: u64,
@@ -104,7 +104,7 @@ pub(crate) struct Side {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// Not within the capture.
+    /// The end is not within the capture.
     #[default]
     Open,
     /// One side has said that it has no more data.

@@ -63,9 +63,9 @@ pub struct Occupancy {
     pub idle_longest_s: f64,
     /// Mean over time of packets waiting or on their way.
     pub queue_mean_packets: f64,
-    /// The most packets that were there, with the one that came.
+    /// Most packets in the queue, including the arriving packet.
     pub queue_max_packets: u64,
-    /// The most bytes that were there, with those that came.
+    /// Most bytes in the queue, including the arriving packet.
     pub queue_max_bytes: u64,
     /// Mean time from arrival to the end of transmission, seconds.
     pub delay_mean_s: f64,
@@ -85,7 +85,7 @@ pub struct Arrival {
 }
 
 impl Bottleneck {
-    /// Sends packets through. They are taken in the order of time, whatever their order in the file.
+    /// Sends packets through, in the order of their times, which may differ from their order in the file.
     #[must_use]
     pub fn pass(&self, arrivals: &[Arrival]) -> (Vec<Passage>, Occupancy) {
         let rate = i128::from(self.rate_bps.max(1));
@@ -94,7 +94,7 @@ impl Bottleneck {
         sorted.sort_by_key(|arrival| (arrival.time_ns, arrival.number));
         let mut passages = Vec::with_capacity(sorted.len());
         let mut sums = Occupancy::default();
-        // Ends of transmission and sizes of what is there; times are nanoseconds times the rate.
+        // Ends of transmission and sizes of the queued packets; times are nanoseconds times the rate.
         let mut queue: VecDeque<(i128, u32)> = VecDeque::new();
         let mut queue_bytes = 0_u64;
         let (mut free, mut idle, mut busy, mut delay) = (None::<i128>, 0_i128, 0_i128, 0_i128);

@@ -1,7 +1,7 @@
 //! Times of a capture that go back: the clock was set, or files were put together as they came.
 //!
-//! The order in which an interface recorded its packets is theirs, whatever the clock said. So time is cut into stretches in each of which
-//! it goes on; between two of them no time is measured.
+//! Packets keep the order in which an interface recorded them, also where the clock went back. So time is cut into stretches in each of
+//! which it goes on; between two of them no time is measured.
 
 use std::collections::BTreeMap;
 

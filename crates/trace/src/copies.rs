@@ -1,5 +1,5 @@
-//! Packets that were recorded more than once: on two interfaces at a time (`tcpdump -i any`), by a switch that mirrors what comes and what
-//! goes, before and behind the host that routes them.
+//! Packets that were recorded more than once: on two interfaces at a time (`tcpdump -i any`), by a switch that mirrors received and
+//! sent packets, before and behind the host that routes them.
 //!
 //! Equal bytes alone do not make a copy: a sender may send the same bytes again, with the identification 0 of IPv4 where fragments are
 //! forbidden, and three duplicate acknowledgements are equal. They are copies where a capture repeats most packets of a
@@ -30,7 +30,7 @@ const LEAST_NS: i64 = 1_000_000;
 const DEEPEST: usize = 64;
 /// A way with fewer different packets is judged together with the way back, and by its data.
 const FEW: usize = 4;
-/// Nobody records a packet more often at one place.
+/// No capture holds a packet more often from one place.
 const MOST: usize = 4;
 
 /// The place at which a packet was recorded: interface, link and tunnels, hops left.
@@ -45,7 +45,7 @@ fn key<'a>(datagram: &Datagram<'a>) -> Option<Key<'a>> {
     let way = (datagram.source, datagram.destination);
     let part = datagram.fragment.map_or((0, false, 0), |part| (part.offset, part.more, part.id));
     let bytes = datagram.payload;
-    // The checksum's place; and what must have been kept for two packets to be told apart.
+    // The place of the checksum, and the bytes that must have been kept for two packets to be told apart.
     let (sum, least) = match (datagram.protocol, part.0) {
         (_, 1..) => (0..0, 8),
         (6, _) => (16..18, 20),

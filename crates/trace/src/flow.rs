@@ -160,7 +160,7 @@ impl Sorter {
                     };
                     let mut found = self.direction(at, source);
                     if alike && known == Some(at) && !fresh {
-                        // The first tag goes to the server, and one that nobody named before to the other end.
+                        // The first tag goes to the server, and a tag that is new in this flow to the other end.
                         let (opened, forward) =
                             self.flows.get(at).map_or((None, false), |flow| (flow.opened, flow.forward));
                         found.back = match open {

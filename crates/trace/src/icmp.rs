@@ -42,7 +42,7 @@ pub(crate) fn refusal(bytes: &[u8], v6: bool, udp_ports: &[u16]) -> Option<Refus
     } else if packet.protocol != 132 {
         return None;
     }
-    // RFC 792 asks for eight bytes of what was refused: ports and tag of SCTP; of SCTP in UDP nothing but the UDP header.
+    // RFC 792 asks for eight bytes of the refused packet: ports and tag of SCTP; of SCTP in UDP nothing but the UDP header.
     let number = |at: usize| sctp.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes));
     let ports = (number(0).unwrap_or(0), number(2).unwrap_or(0));
     let tag = sctp.get(4..).and_then(|rest| rest.first_chunk()).map(|tag| u32::from_be_bytes(*tag));

@@ -3,9 +3,9 @@
 //! # How a file is processed
 //!
 //! [`Capture::read`] takes a file apart into frames. [`network::datagram`] finds the IP datagram in a frame, through
-//! tunnels; copies are marked, fragments put together, and each [`Packet`] says what it carries. [`Flows::of`] sorts
+//! tunnels; copies are marked, fragments put together, and the content of each [`Packet`] is read. [`Flows::of`] sorts
 //! packets into connections and associations. A [`Trace`] does all of this, and answers: one line a packet, the flows,
-//! what was sent again and why, what a bottleneck of a given rate would have done, a time-sequence plot.
+//! the retransmissions and their reasons, the queue of a bottleneck of a given rate, a time-sequence plot.
 //!
 //! # Modules
 //!
@@ -15,22 +15,22 @@
 //! | `network.rs` | which IP datagram is it? |
 //! | `clock.rs` | do its times go back? |
 //! | `copies.rs` | was a packet recorded twice? |
-//! | `reassembly.rs` | what do the parts of a datagram give? |
-//! | `icmp.rs` | what was refused, and why? |
+//! | `reassembly.rs` | which datagrams do the fragments give? |
+//! | `icmp.rs` | which packets were refused, and why? |
 //! | `packet.rs` | which packet of which transport? |
-//! | `reader.rs` | all packets of a capture, and what has to be said of them |
+//! | `reader.rs` | all packets of a capture, and notes on them |
 //! | `flow.rs` | which packets belong together? |
 //! | `analysis/` | what does a packet mean for its flow? |
-//! | `space.rs` | what was sent again, and why? |
+//! | `space.rs` | which data was sent again, and why? |
 //! | `bottleneck.rs` | when would a link of this rate have been idle, and how full its queue? |
 //! | `plot.rs` | what does it look like? |
 //! | `report.rs` | results, as JSON has them |
 //! | `write/` | how does a capture become a file? |
-//! | `qlog.rs` | what happened at an end, as qlog has it |
+//! | `qlog.rs` | the events at an end, as qlog has them |
 //!
 //! # Guarantees
 //!
-//! No bytes make it panic or allocate more than a small multiple of what they are. Damage ends the reading and is
+//! No bytes make it panic or allocate more than a small multiple of their number. Damage ends the reading and is
 //! told in [`Capture::notes`].
 //!
 //! # Example

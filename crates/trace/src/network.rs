@@ -36,7 +36,7 @@ pub struct Datagram<'a> {
     pub id: u16,
     /// TTL or hop limit.
     pub hops: u8,
-    /// Stands for what was around it: addresses of the link, VLANs, tunnels. The same at two places only by chance.
+    /// A hash of the headers around it: addresses of the link, VLANs, tunnels. The same at two places only by chance.
     pub around: u64,
 }
 
@@ -163,7 +163,7 @@ fn exported(bytes: &[u8], original: u32) -> Result<Datagram<'_>, NotIp> {
     }
 }
 
-/// Skips the header of the link: the type of what it carries, as Ethernet numbers it, and the rest.
+/// Skips the header of the link: the type of its payload, as Ethernet numbers it, and the rest.
 fn link(link_type: u16, bytes: &[u8]) -> Result<(u16, &[u8]), NotIp> {
     let cut = NotIp::Malformed("the link header");
     let u16_at = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
@@ -246,7 +246,7 @@ fn ethernet(bytes: &[u8]) -> Result<(u16, &[u8]), NotIp> {
     tagged(u16::from_be_bytes(*kind), rest)
 }
 
-/// VLAN tags (802.1Q, 802.1ad), LLC/SNAP and PPPoE in front of what is carried.
+/// Skips VLAN tags (802.1Q, 802.1ad), LLC/SNAP and PPPoE in front of the payload.
 fn tagged(mut kind: u16, mut rest: &[u8]) -> Result<(u16, &[u8]), NotIp> {
     while matches!(kind, 0x8100 | 0x88a8 | 0x9100) {
         let (tag, behind) = rest.split_first_chunk::<4>().ok_or(NotIp::Malformed("a VLAN tag"))?;
@@ -275,7 +275,7 @@ impl Walk {
         self.around = mixed(self.around, &place.to_be_bytes());
     }
 
-    /// Reads what a link or a tunnel carries, by the number that Ethernet has for it. `available` bytes of it were on the link.
+    /// Reads the payload of a link or a tunnel, by the number that Ethernet has for its type. `available` bytes of it were on the link.
     fn carried<'a>(&mut self, protocol: u16, bytes: &'a [u8], available: u32) -> Result<Datagram<'a>, NotIp> {
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -308,7 +308,7 @@ impl Walk {
         }
     }
 
-    /// Reads IP and what it wraps.
+    /// Reads an IP datagram, and any tunnel in it.
     fn ip<'a>(&mut self, bytes: &'a [u8], available: u32) -> Result<Datagram<'a>, NotIp> {
         let mut found = one(bytes, available)?;
         found.around = self.around;
@@ -393,7 +393,7 @@ fn over_udp(bytes: &[u8]) -> Option<(u16, &[u8])> {
     let (&[_, _, a, b, ..], rest) = bytes.split_first_chunk::<8>()?;
     let source = u16::from_be_bytes([*bytes.first()?, *bytes.get(1)?]);
     match (source, u16::from_be_bytes([a, b])) {
-        // 8472 is what Linux took before the port was assigned. The bit I says that the header is VXLAN's.
+        // Linux took 8472 before the port was assigned. The bit I says that the header is VXLAN's.
         (_, 4789 | 8472) => match rest.split_first_chunk::<8>()? {
             (&[flags, ..], rest) if flags & 0x08 != 0 => Some((BRIDGED, rest)),
             _ => None,
@@ -423,7 +423,7 @@ fn gtp(bytes: &[u8]) -> Option<(u16, &[u8])> {
             next = 0;
         }
         while next != 0 {
-            // In units of four bytes, the last of which says what comes next.
+            // Extension headers have a length in units of four bytes; the last byte is the type of the next one.
             let length = 4 * usize::from(*rest.first()?);
             next = *rest.get(length.checked_sub(1)?)?;
             rest = rest.get(length..)?;

@@ -181,7 +181,7 @@ pub struct Packet<'a> {
     pub time_ns: i64,
     /// Which stretch of time it belongs to: later ones begin where times go back.
     pub stretch: u32,
-    /// Bytes of the IP datagram, with what a link adds as [`Reading::link_bytes`] says.
+    /// Bytes of the IP datagram, and the bytes that a link adds as [`Reading::link_bytes`] says.
     pub size: u32,
     /// Bytes of other parts of its datagram, which count with it.
     pub parts: u32,
@@ -228,7 +228,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Reads what a datagram carries, of which `part` others have come before. `length` are the bytes of its payload.
+    /// Reads the payload of a datagram, of which `part` others have come before. `length` are the bytes of its payload.
     pub(crate) fn carry(&mut self, ip: &Datagram<'a>, length: u32, reading: &Reading) {
         self.source = ip.source;
         self.destination = ip.destination;
@@ -390,7 +390,7 @@ pub(crate) fn sctp_length(bytes: &[u8]) -> u32 {
 }
 
 fn sctp(bytes: &[u8], length: u32, udp: Option<(u16, u16)>) -> Content<'_> {
-    // No IP datagram is longer, whatever a damaged header says.
+    // No IP datagram is longer, even if a damaged header says so.
     let (kept, length) = (bytes.len(), (length as usize).min(usize::from(u16::MAX)));
     let sum = match bytes.get(8..12).and_then(|sum| sum.first_chunk::<4>()) {
         _ if kept < length => Sum::Unknown,
@@ -438,7 +438,7 @@ fn tcp<'a>(bytes: &'a [u8], length: u32, ends: (IpAddr, IpAddr)) -> Content<'a> 
 }
 
 fn sctp_line(sctp: &Sctp<'_>, sf2007: bool) -> String {
-    // Where less was kept, what is not there is not shown.
+    // Of a truncated packet only the kept bytes are shown.
     match SctpPacket::parse(&sctp.bytes, Checksum::Ignore) {
         Ok(packet) if sctp.sum != Sum::Unknown && sf2007 => sf2007::Show(packet).to_string(),
         Ok(packet) if sctp.sum != Sum::Unknown => packet.to_string(),

@@ -1,4 +1,4 @@
-//! Time-sequence plots as SVG: what tcptrace draws for TCP, for SCTP too.
+//! Time-sequence plots as SVG, as tcptrace draws them for TCP, for SCTP too.
 //!
 //! Upright strokes are data from its first byte to its last; a stroke with a cross was sent again. One staircase is
 //! the acknowledgement, above it the edge of the receiver's window; thin strokes are the blocks of SACK. SCTP's TSNs
@@ -23,7 +23,7 @@ const RIGHT: f64 = 24.0;
 const TOP: f64 = 64.0;
 const BOTTOM: f64 = 52.0;
 
-/// Colours that people who see fewer of them can tell apart (M. Okabe, K. Ito).
+/// Colours that colour-blind people can tell apart (M. Okabe, K. Ito).
 const DATA: &str = "#0072b2";
 const ACK: &str = "#009e73";
 const WINDOW: &str = "#56b4e9";

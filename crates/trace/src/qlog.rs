@@ -1,4 +1,4 @@
-//! qlog (draft-ietf-quic-qlog-main-schema): JSON text sequences (RFC 7464) of what happens at an end.
+//! qlog (draft-ietf-quic-qlog-main-schema): JSON text sequences (RFC 7464) of the events at an end.
 //! `docs/reference/trace.md` has the events; an event with an equivalent in QUIC has its name there, which tools that
 //! plot QUIC look for.
 
@@ -26,7 +26,7 @@ pub enum Vantage {
 /// The first text of a file. `common` are fields that hold for each event; `began` is the time of day that event times count from (RFC
 /// 3339), `None` where time is virtual.
 ///
-/// It says what it is in two ways: as the current drafts have it, and as draft-02 had it, which is what qvis reads.
+/// It names its format in two ways: as the current drafts do, and as draft-02 did, for qvis.
 #[must_use]
 pub fn head(
     title: &str,
@@ -231,7 +231,7 @@ mod tests {
         let frames = &told["data"]["frames"];
         assert_eq!((&frames[0]["frame_type"], &frames[0]["gap_blocks"]), (&json!("sack"), &json!([[2, 3]])));
         assert_eq!((&frames[1]["stream_id"], &frames[1]["length"]), (&json!(3), &json!(5)));
-        // A chunk that says that it is longer than the packet; and what is no packet at all.
+        // A chunk whose length exceeds the packet; and bytes that are no packet at all.
         bytes.extend([4, 0, 0, 200]);
         let cut = packet(Instant::ZERO, Way::In, "peer", 0, &bytes);
         assert_eq!(cut["data"]["frames"].as_array().map(Vec::len), Some(2));

@@ -54,7 +54,7 @@ pub(crate) fn read<'a>(capture: &Capture<'a>, reading: &Reading) -> Read<'a> {
         let mut packet = Packet::new(frame, stretch, datagram, reading);
         let original = copies.get(index).copied().flatten().and_then(|original| packets.get(original));
         packet.copy_of = original.map(|original| (original.number, original.interface));
-        // A copy at another interface is put together with what was seen there.
+        // A copy at another interface is put together with the fragments seen there.
         let again = original.is_some_and(|original| original.interface == packet.interface);
         match datagram.fragment {
             None => packet.carry(datagram, datagram.payload_length, reading),

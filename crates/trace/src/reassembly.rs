@@ -58,9 +58,9 @@ pub(crate) struct Joined<'a> {
 
 /// The effect of a part on its datagram.
 pub(crate) enum Outcome<'a> {
-    /// Others are missing, or it is not needed.
+    /// Other parts are missing, or this one is not needed.
     Waits,
-    /// It was the last one that was missing.
+    /// The part was the last missing one.
     Whole(Joined<'a>),
 }
 
@@ -235,7 +235,7 @@ mod tests {
         (datagram, fragment)
     }
 
-    /// Takes parts one after the other; what became whole.
+    /// Takes parts one after the other; returns the datagrams that became whole.
     fn all(parts: &[(u32, bool, &'static [u8])]) -> (Vec<Vec<u8>>, usize, u64) {
         let mut reassembly = Reassembly::default();
         let mut whole = Vec::new();

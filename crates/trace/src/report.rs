@@ -43,7 +43,7 @@ pub struct FlowReport {
     pub protocol: &'static str,
     /// `plain`, `sf` (level 1), or `sf2007`.
     pub encoding: &'static str,
-    /// Whether its first SYN or INIT is in the capture; without it `client` is who sent first.
+    /// Whether its first SYN or INIT is in the capture; without it `client` is the side that sent first.
     pub opening_seen: bool,
     /// Address and port of the side that opened it.
     pub client: String,
@@ -144,7 +144,7 @@ pub struct Retransmission {
     pub flow: u32,
     /// From the server to the client.
     pub back: bool,
-    /// What: `bytes` (TCP), `tsn`, `stsn` or `fsn` (SCTP), or the name of a control chunk.
+    /// Kind of the retransmission: `bytes` (TCP), `tsn`, `stsn` or `fsn` (SCTP), or the name of a control chunk.
     pub what: &'static str,
     /// The subflow, where there are any.
     pub subflow: Option<i16>,

@@ -32,10 +32,10 @@ pub enum Reason {
     KeepAlive,
     /// The data had been acknowledged before.
     Unneeded,
-    /// Below what was sent before, but seen for the first time: reordered, or the original was lost before the place
+    /// Below the highest number sent before, but seen for the first time: reordered, or the original was lost before the place
     /// of the capture.
     OriginalNotSeen,
-    /// Sooner than any timer known, and nothing that was seen explains it.
+    /// Sooner than any known timer, and nothing in the capture explains it.
     EarlyNotExplained,
     /// Nothing in the capture says why.
     Unknown,
@@ -236,7 +236,7 @@ impl Space {
         }
     }
 
-    /// A number of the wire, counted on from the base: the one that is nearest to what was sent last.
+    /// A number of the wire, counted on from the base: the one that is nearest to the highest number sent.
     pub(crate) fn widen(&self, number: u32) -> i64 {
         let near = self.base.wrapping_add(self.highest as u32);
         let shift = 32 - self.bits;
@@ -254,7 +254,7 @@ impl Space {
         self.next.unwrap_or_else(|| self.pieces.keys().next().copied().unwrap_or(0))
     }
 
-    /// Takes what is sent; returns how many bytes of it had been sent before.
+    /// Takes sent data; returns how many bytes of it had been sent before.
     pub(crate) fn send(&mut self, out: Outgoing) -> u32 {
         if out.start >= out.end {
             return 0;
@@ -331,7 +331,7 @@ impl Space {
         if !seen_before {
             let (last_ns, stretch) = (out.time_ns, out.stretch);
             let piece = Piece { end: out.end, bytes: out.bytes, sent: 1, last_ns, stretch, reports, again };
-            // A hole is filled; what stands at the same place with another end stays as it is.
+            // A hole is filled; a piece that begins at the same number and has another end stays as it is.
             self.pieces.entry(out.start).or_insert(piece);
         }
         if again.is_some() && seen_before { out.bytes } else { 0 }
@@ -394,7 +394,7 @@ impl Space {
         if told >= 1 {
             return Reason::Early;
         }
-        // RFC 8985, section 7.2: a probe follows two round trips after what was last sent or acknowledged, or when a timer would run out.
+        // RFC 8985, section 7.2: a probe follows two round trips after the last data or acknowledgement, or when a timer would run out.
         let last = out.end == self.highest && piece.sent == 1 && self.timeout.is_none();
         let quiet = now.saturating_sub(self.last_ack_ns.max(self.last_sent_ns));
         let probe_ns = self.rtt.smoothed_ns.saturating_mul(2).min(timeout_ns) / 10 * 9;
@@ -493,7 +493,7 @@ impl Space {
         }
     }
 
-    /// Karn's rule: data that was sent once, the last of what is newly acknowledged.
+    /// Karn's rule: measures the last newly acknowledged data, if it was sent once.
     fn measure(&mut self, old: i64, ack: &Ack) {
         let last = self.pieces.range(old..ack.next).next_back();
         if let Some((_, piece)) = last.filter(|(_, piece)| piece.sent == 1 && piece.end <= ack.next) {
@@ -518,7 +518,7 @@ impl Space {
         }
     }
 
-    /// User bytes in front of each number: what turns TSNs into bytes. Sorted pairs of number and bytes.
+    /// User bytes in front of each number: they turn TSNs into bytes. Sorted pairs of number and bytes.
     pub(crate) fn offsets(&self) -> Vec<(i64, u64)> {
         let mut offsets = Vec::with_capacity(self.pieces.len() + 1);
         let mut bytes = 0;

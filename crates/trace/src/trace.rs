@@ -90,7 +90,7 @@ impl<'a> Trace<'a> {
         }
         flows.flows = whole.flows;
         if !filter.interfaces.is_empty() {
-            // Where to look is among what is left.
+            // The place of measurement is chosen again, among the packets that the filter has kept.
             flows.look_again(&kept);
         }
         let analyses = analysis::all(&kept, &flows, assumed);
@@ -116,7 +116,7 @@ impl<'a> Trace<'a> {
         &self.skipped
     }
 
-    /// How many flows the whole capture has, whatever the filter says.
+    /// How many flows the whole capture has, also those that the filter leaves out.
     #[must_use]
     pub fn flow_count(&self) -> usize {
         self.flows.flows.len()
@@ -124,7 +124,7 @@ impl<'a> Trace<'a> {
 
     /// One line a packet.
     pub fn lines(&self) -> impl Iterator<Item = PacketLine> {
-        // Of several flows between the same ends the last.
+        // An ICMP error is put to the last of several flows between the same ends.
         let ends: BTreeMap<(End, End), usize> =
             self.flows.flows.iter().enumerate().map(|(at, flow)| ((flow.client, flow.server), at)).collect();
         self.packets.iter().zip(&self.flows.places).map(move |(packet, place)| {
@@ -247,7 +247,7 @@ impl<'a> Trace<'a> {
         vec![run(any(direction.source), any(direction.destination), names.join(", "), &all)]
     }
 
-    /// A time-sequence plot as SVG, and what it shows. Without flows named by `filter`, the flow with most user data;
+    /// A time-sequence plot as SVG, and its title. Without flows named by `filter`, the flow with most user data;
     /// of each flow the direction with more of it, unless `back` says which. A panel for each numbering.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! Captures in the making: packets with headers made for them, written as they come. The simulator records packets as they enter its
-//! links; an endpoint on real sockets what it sends and receives.
+//! links; an endpoint on real sockets records the packets that it sends and receives.
 //!
 //! pcapng (draft-ietf-opsawg-pcapng) has one section, one interface for each recorded link (or socket), and a packet block for each
 //! packet. pcap (draft-ietf-opsawg-pcap) knows no interfaces: the packets of all recorded links stand in one list.

@@ -113,7 +113,7 @@ fn connection() -> Vec<(u64, Vec<u8>)> {
     out.into_iter().map(|(us, packet)| (us, numbered(&packet, 0))).collect()
 }
 
-/// All but what may differ: where, when, how many frames, and what says that it was recorded twice.
+/// Compares all but the fields that may differ: start, copies, interface.
 fn same(one: &FlowReport, other: &FlowReport) {
     let plain = |flow: &FlowReport| {
         let mut flow = flow.clone();
@@ -258,7 +258,7 @@ fn what_was_sent_again_is_no_copy() {
     packets.insert(5, (43_000, routed(&data(100, 500))));
     let file = pcap(101, &packets);
     assert_eq!(reasons(&trace(&file)), [Reason::EarlyNotExplained]);
-    // INIT to nobody, again and again.
+    // An INIT without an answer, again and again.
     let packets: Vec<_> = [0, 1, 3, 7].map(|s| (s * 1_000_000, init(false, 2))).to_vec();
     let file = pcap(101, &packets);
     let unanswered = trace(&file);
@@ -365,7 +365,7 @@ fn parts_that_are_missing_or_overlap_are_noted() {
     );
     assert!(!line.info.contains("wrong checksum") && !line.info.contains("MALFORMED"), "{}", line.info);
     assert!(incomplete.capture().notes[0].starts_with("1 datagram came in parts of which some are missing"));
-    // Lengths come from the headers: what was sent counts, though not all of it was seen.
+    // Lengths come from the headers: all sent bytes count, though not all were seen.
     let flow = &incomplete.flows()[0];
     assert_eq!((flow.forward.purposes.payload, flow.forward.wrong_checksums), (2800 + 5 * 500, 0));
     let mut overlap = parts[1].clone();
@@ -401,7 +401,7 @@ fn times_that_go_back_are_noted_and_not_measured() {
 #[test]
 fn a_clock_that_is_set_back_once_and_queues_that_are_read_in_turn() {
     let mut packets = association();
-    // A clock set back by ten minutes in the middle: what lies on one side is measured.
+    // A clock set back by ten minutes in the middle: times within each part are measured.
     for (at, (us, _)) in packets.iter_mut().enumerate() {
         *us += if at < 9 { 600_000_000 } else { 0 };
     }

@@ -1,4 +1,4 @@
-//! Where SCTP is found: bare, exported, in tunnels, quoted by ICMP, in UDP at a port that nobody named.
+//! Where SCTP is found: bare, exported, in tunnels, quoted by ICMP, in UDP at a port that no option names.
 
 use anabranch_wire::chunk::{Init, InitKind};
 use anabranch_wire::param::Params;

@@ -1,9 +1,9 @@
-//! Circles of folders, arrows between crates, and what `structure.toml` allows of them.
+//! Circles of folders, arrows between crates, and those that `structure.toml` allows.
 
 use super::{Files, Workspace, check, with};
 use crate::check::FILE;
 
-/// `a` needs `b`; no two files need each other, whatever `b/two.rs` takes of `a/two.rs`.
+/// `a` needs `b`; no two files need each other, also where `b/two.rs` takes an item of `a/two.rs`.
 const FOLDERS: Files<'static> = &[
     ("lib.rs", "mod a; mod b;"),
     ("a/mod.rs", "pub mod one; pub mod two;"),

@@ -1,4 +1,4 @@
-//! Wide types, and what `structure.toml` allows of them.
+//! Wide types, and those that `structure.toml` allows.
 
 use super::Workspace;
 use crate::check::FILE;
@@ -119,7 +119,7 @@ fn a_wide_type_is_allowed_with_a_reason_and_may_only_get_narrower() {
     allow("one::T", "a model");
     code(23, 7);
     assert!(workspace.check().is_empty());
-    // It grows, also where it keeps to the limit.
+    // The type may not grow beyond its entry, in either measure.
     code(24, 7);
     assert_eq!(
         workspace.check(),
@@ -130,7 +130,7 @@ fn a_wide_type_is_allowed_with_a_reason_and_may_only_get_narrower() {
         workspace.check(),
         ["one::T has 8 changing methods; its entry in xtask/structure.toml allows 7, and it may not grow"]
     );
-    // It gets narrower: so does the entry.
+    // Where the type gets narrower, its entry must be lowered.
     code(22, 7);
     assert_eq!(
         workspace.check(),

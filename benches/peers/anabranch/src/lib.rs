@@ -30,10 +30,10 @@ pub struct Anabranch {
 }
 
 impl Anabranch {
-    /// As the plan asks, with 32 bytes that nobody guesses, and the values that a network wants.
+    /// An endpoint for the plan, with a secret of 32 bytes, and the values that a network wants.
     ///
     /// # Errors
-    /// In words: the plan sets what is not there or does not go together.
+    /// In words: the plan sets values that do not exist or do not go together.
     pub fn new(plan: &Plan, secret: [u8; 32]) -> Result<Self, String> {
         let config = Config::for_networks().with(|c| {
             // SACKs come in bunches on a real socket; with Max.Burst each bunch would let four packets go.
@@ -56,7 +56,7 @@ impl Anabranch {
             c.extensions.interleaving = plan.interleaving;
             if let Some(window) = plan.window {
                 c.limits.receive_window = window as _;
-                // It stays as it is.
+                // The window does not grow.
                 c.limits.max_receive_window = 0;
             }
         });

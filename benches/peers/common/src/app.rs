@@ -1,4 +1,4 @@
-//! The application: what it does is in the plan.
+//! The application, which follows the plan.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::{Ending, Plan, Report, Role, Tally, report};
 #[derive(Clone, Debug)]
 pub struct Source {
     template: Vec<u8>,
-    /// Without digests nobody looks: one message, sent again and again.
+    /// Without digests the contents do not matter: one message, sent again and again.
     same: Option<Bytes>,
 }
 
@@ -104,10 +104,10 @@ impl App {
         self.plan.pause > 0 && self.due().is_some_and(|until| now < until)
     }
 
-    /// Does what there is to do. False when there was nothing.
+    /// Reads, handles events and sends. False when there was nothing to do.
     pub fn work(&mut self, now: Instant, stack: &mut dyn Stack) -> bool {
         let mut moved = false;
-        // What has arrived is read before the end is told: some stacks forget it then.
+        // Received messages are read before the end is told: some stacks forget them then.
         moved |= self.read(now, stack);
         while let Some(event) = stack.event() {
             moved = true;
@@ -177,14 +177,14 @@ impl App {
         }
     }
 
-    /// What came with the last packet of the handshake may have been read before the association is known to be up: it counts.
+    /// Messages in the last packet of the handshake may have been read before the association is known to be up: they count.
     fn begin(&mut self) {
         (self.sent_here, self.ending) = (0, false);
         self.reset = if self.plan.reset { Reset::Wanted } else { Reset::No };
     }
 
     fn over(&mut self, now: Instant, stack: &mut dyn Stack) {
-        // What is unread when it ends is read whatever the plan says: there is nobody to be held up.
+        // Messages that are unread at the end are read at once, without the pauses of the plan: no peer waits any more.
         self.up = None;
         self.read(now, stack);
         self.received_here = 0;
@@ -242,7 +242,7 @@ impl App {
         }
     }
 
-    /// What happened.
+    /// The report, with all counts.
     #[must_use]
     pub fn report(mut self, deadline: bool) -> Report {
         let (cpu, rss) = report::usage();

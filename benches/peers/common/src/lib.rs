@@ -1,5 +1,5 @@
-//! What all drivers of SCTP stacks have in common: the command line ([`plan`]), the application ([`app`]), what it has sent and
-//! received ([`tally`]), the line printed at the end ([`report`]) and, for stacks without input and output of their own, the loop
+//! The common part of all drivers of SCTP stacks: the command line ([`plan`]), the application ([`app`]), counts of its sent and
+//! received data ([`tally`]), the line printed at the end ([`report`]) and, for stacks without input and output of their own, the loop
 //! around a UDP socket ([`udp`]).
 
 pub mod app;

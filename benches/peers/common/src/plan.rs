@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
 
-/// Who begins.
+/// The side of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Role {
     /// Waits for an association.
@@ -14,7 +14,7 @@ pub enum Role {
     Connect,
 }
 
-/// What this side does when it has sent all and has all.
+/// The action of this side when it has sent all and has received all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Ending {
     /// Ends the association gracefully.
@@ -25,7 +25,7 @@ pub enum Ending {
     Wait,
 }
 
-/// What to do.
+/// The actions of one end.
 #[derive(Clone, Debug, Parser)]
 #[command(about = "One end of an SCTP association over UDP (RFC 6951)", args_override_self = true)]
 pub struct Plan {
@@ -71,7 +71,7 @@ pub struct Plan {
     /// How this side ends them.
     #[arg(long, value_enum, default_value = "wait")]
     pub end: Ending,
-    /// Shuts down behind the last message, whatever the stack makes of those that are still queued.
+    /// Shuts down behind the last message, without waiting for those that are still queued in the stack.
     #[arg(long)]
     pub at_once: bool,
     /// The first so many milliseconds of an association nothing is read.
@@ -80,7 +80,7 @@ pub struct Plan {
     /// Microseconds for which sockets are looked at again before the driver sleeps. Of `live`.
     #[arg(long, default_value_t = 0)]
     pub busy_poll: u64,
-    /// Seconds after which the driver gives up and reports what there is.
+    /// Seconds after which the driver gives up and reports the results so far.
     #[arg(long, default_value_t = 30.0)]
     pub deadline: f64,
     /// Largest SCTP packet, bytes.
@@ -95,13 +95,13 @@ pub struct Plan {
     /// Offers to go without checksums (RFC 9653).
     #[arg(long)]
     pub zero_checksum: bool,
-    /// Bytes that the application keeps waiting in stacks that take whatever they are given.
+    /// Bytes that the application keeps waiting in stacks that have no limit for queued messages.
     #[arg(long, default_value_t = 1 << 20)]
     pub backlog: usize,
     /// When time begins.
     #[arg(skip = Instant::now())]
     pub epoch: Instant,
-    /// No digests of what is sent and received: for measurements.
+    /// No digests of sent and received data: for measurements.
     #[arg(long)]
     pub no_digest: bool,
     /// A value of anabranch's configuration, KEY=VALUE; other stacks take none.

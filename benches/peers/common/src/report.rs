@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::tally::Count;
 
-/// What happened. Printed as one line of JSON.
+/// The result of a run. Printed as one line of JSON.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     /// Which stack.
@@ -26,9 +26,9 @@ pub struct Report {
     pub resets: u64,
     /// The driver gave up.
     pub deadline: bool,
-    /// What was sent; of a restarted association what was sent since.
+    /// Sent data; of a restarted association only the data since the restart.
     pub sent: Count,
-    /// What was received; of a restarted association what was received since.
+    /// Received data; of a restarted association only the data since the restart.
     pub received: Count,
     /// From the first association that came up to the last thing that happened, ns.
     pub elapsed_ns: u64,
@@ -36,7 +36,7 @@ pub struct Report {
     pub cpu_ns: u64,
     /// Most memory that it has had, KiB.
     pub max_rss_kib: i64,
-    /// What the stack says besides.
+    /// Other messages of the stack.
     pub notes: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::Tally;
 
-/// What happened to the association.
+/// An event of the association.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// It is up.
@@ -48,7 +48,7 @@ pub struct Packet<'a> {
     pub to: SocketAddr,
     /// The SCTP packet.
     pub bytes: &'a [u8],
-    /// IP must not fragment it: what sockets of Linux ask for by themselves.
+    /// IP must not fragment it, as is the default of sockets of Linux.
     pub whole: bool,
 }
 
@@ -68,7 +68,7 @@ pub trait Stack {
     fn due(&mut self) -> Option<Instant>;
     /// Hands out every packet that is to be sent now.
     fn transmit(&mut self, now: Instant, out: &mut dyn FnMut(Packet<'_>));
-    /// What happened.
+    /// The next event.
     fn event(&mut self) -> Option<Event>;
     /// Tells a message that has arrived. False when there is none.
     fn read(&mut self, tally: &mut Tally) -> bool;
@@ -77,7 +77,7 @@ pub trait Stack {
     /// # Errors
     /// [`Full`]: not now.
     fn send(&mut self, now: Instant, message: &Outgoing) -> Result<(), Full>;
-    /// Whether the peer has everything that was sent, where a shutdown does not wait for that by itself.
+    /// Whether the peer has all sent data, where a shutdown does not wait for that by itself.
     fn is_flushed(&mut self) -> bool {
         true
     }

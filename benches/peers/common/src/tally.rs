@@ -1,11 +1,11 @@
-//! What was sent or received: messages, bytes and two digests.
+//! A tally of sent or received data: messages, bytes and two digests.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 /// A count of messages. `digest` tells whether each stream carried the same bytes in the same order, `sum` whether there were the
-/// same messages in whatever order.
+/// same messages in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Whole messages.

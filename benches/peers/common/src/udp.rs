@@ -42,7 +42,7 @@ pub fn play(name: &str, plan: &Plan, stack: &mut dyn Stack) {
                     stack.receive(now, from, &packet[..len]);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // What ICMP says of an earlier packet.
+                // An ICMP error about an earlier packet.
                 Err(_) => {}
             }
         }
@@ -90,7 +90,7 @@ fn keep_whole(socket: &UdpSocket, whole: bool) {
     let _ = (socket, whole);
 }
 
-/// Whether standard input is at its end: nobody waits for this program any more.
+/// Whether standard input is at its end: the caller does not wait for this program any more.
 fn input_has_ended() -> bool {
     let input = std::io::stdin();
     let mut fds = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];

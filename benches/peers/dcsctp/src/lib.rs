@@ -61,7 +61,7 @@ impl Dcsctp {
         self.over = false;
     }
 
-    /// What the socket wants sent, and what it tells, is in one queue.
+    /// Takes the packets and the events of the socket, which are in one queue.
     fn collect(&mut self) {
         while let Some(event) = self.socket.poll_event() {
             match event {
@@ -150,7 +150,7 @@ impl Stack for Dcsctp {
     }
 
     fn is_flushed(&mut self) -> bool {
-        // Its shutdown waits for what is in flight, not for what is queued.
+        // The stack's shutdown waits for data in flight, not for queued data.
         let queued = self.streams.iter().any(|&stream| self.socket.buffered_amount(stream) > 0);
         !queued && self.socket.get_metrics().is_none_or(|metrics| metrics.unack_data_count == 0)
     }
@@ -169,7 +169,7 @@ impl Stack for Dcsctp {
     fn abort(&mut self, _now: Instant) {
         self.socket.close();
         self.collect();
-        // It tells nothing of an end of one's own.
+        // The stack has no event for an abort by this side.
         if !self.over {
             self.end(Event::Lost("closed by us".into()));
         }

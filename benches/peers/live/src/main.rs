@@ -14,7 +14,7 @@ const HEADERS: u16 = 28;
 /// Reasons that are told of associations that did not come up.
 const MOST_NOTES: usize = 20;
 
-/// What has happened so far.
+/// The results so far.
 struct Played {
     report: Report,
     sent: Tally,
@@ -144,7 +144,7 @@ async fn everything(plan: Plan) {
     };
     let source = Source::new(&plan);
     let ended = tokio::time::timeout(plan.patience(), all(&plan, &endpoint, &source, &mut played)).await;
-    // What answers late packets of the last association.
+    // The endpoint answers late packets of the last association until it is closed.
     endpoint.close(Duration::from_millis(200)).await;
     played.print(ended.is_err(), cpu_at_start);
 }

@@ -20,7 +20,7 @@ const PATIENCE: f64 = 120.0;
 /// A timer that says again and again that it is due is asked no sooner than after this, ns.
 const TICK: u64 = 10_000;
 
-/// What one run has shown.
+/// The results of one run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Run {
     /// Payload that the receiver's application had, Mbit/s over the whole time.
@@ -53,7 +53,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// `ends`: who connects and sends, and who listens; each as the plan of the same index says.
+    /// `ends`: the side that connects and sends, and the one that listens; each as the plan of the same index says.
     #[must_use]
     pub fn new(row: Row, seed: u64, plans: &[Plan; 2], ends: [Box<dyn Stack>; 2]) -> Self {
         let [sender, receiver] = ends;
@@ -146,7 +146,7 @@ impl Network {
             .min()
     }
 
-    /// The application of an end, and what its stack wants to send.
+    /// Runs the application of an end, and takes the packets that its stack sends.
     fn turn(&mut self, one: usize, now: u64) {
         let real = self.real(now);
         while let Some(event) = self.ends[one].stack.event() {

@@ -1,4 +1,4 @@
-//! The paths: rate, round-trip time, what waits at the bottleneck, what it loses.
+//! The paths: rate, round-trip time, queue of the bottleneck, losses.
 
 use anabranch_base::{Duration, Rng};
 use anabranch_link::{
@@ -8,7 +8,7 @@ use anabranch_link::{
 /// Seconds of virtual time for which goodput is measured, from the first packet on.
 pub const SECONDS: f64 = 30.0;
 
-/// What waits at the bottleneck.
+/// The queue of the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Waiting {
     /// Drop-tail of so many bandwidth-delay products.
@@ -28,7 +28,7 @@ pub struct Row {
     pub rtt: u64,
     /// At the bottleneck, both ways.
     pub waiting: Waiting,
-    /// Probability with which each packet of the sender is lost, whatever the queue.
+    /// Probability with which each packet of the sender is lost, besides losses in the queue.
     pub loss: f64,
     /// Bytes to be sent; nothing: as many as go through in [`SECONDS`].
     pub bytes: Option<u64>,

@@ -1,4 +1,4 @@
-//! The pcapng of what reached the relay. Each packet gets IPv4 and UDP headers with the port of RFC 6951, so that every program
+//! The pcapng of the packets that reached the relay. Each packet gets IPv4 and UDP headers with the port of RFC 6951, so that every program
 //! reads it: the side that connects is 10.0.0.1, the one that listens 10.0.0.2.
 
 use std::borrow::Cow;

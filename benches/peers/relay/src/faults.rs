@@ -1,10 +1,10 @@
-//! What happens to a packet.
+//! Faults that the relay makes, and the fate of each packet.
 
 use std::time::{Duration, Instant};
 
 use clap::Args;
 
-/// What the relay does to packets. Chances are of 0 to 1, and of each packet for itself.
+/// The faults of the relay. Chances are of 0 to 1, and of each packet for itself.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Faults {
     /// Seed of all chances.
@@ -51,7 +51,7 @@ pub(crate) struct Faults {
     seen: u64,
 }
 
-/// What happens to one packet.
+/// The fate of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// Goes on after this time.
@@ -71,7 +71,7 @@ pub(crate) enum Fate {
 }
 
 impl Fate {
-    /// What the capture says of it.
+    /// The comment in the capture.
     pub(crate) fn comment(self) -> Option<&'static str> {
         match self {
             Self::Pass(_) => None,
@@ -101,7 +101,7 @@ impl Faults {
         self.seen += 1;
         let first = *self.first.get_or_insert(now);
         let chance = self.chance.get_or_insert_with(|| fastrand::Rng::with_seed(self.seed));
-        // The same draws for each packet, whatever is switched on.
+        // The same draws for each packet, so that one fault does not change the draws of another.
         let draws = [chance.f64(), chance.f64(), chance.f64(), chance.f64()];
         let bit = chance.usize(0..packet.len().max(1) * 8);
         if self.dead_after.is_some_and(|limit| self.seen > limit) {

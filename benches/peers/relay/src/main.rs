@@ -22,7 +22,7 @@ use capture::{Capture, Side};
 use faults::{Fate, Faults};
 use raw::Raw;
 
-/// Where the relay stands, and what it does to packets.
+/// The addresses of the relay, and its faults.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Where the connecting side sends to.
@@ -47,7 +47,7 @@ struct Arguments {
     faults: Faults,
 }
 
-/// What went through, printed at the end.
+/// The counts of passed packets, printed at the end.
 #[derive(Debug, Default, Serialize)]
 struct Passed {
     packets: u64,
@@ -70,7 +70,7 @@ struct Relay {
     arguments: Arguments,
     near: UdpSocket,
     far: UdpSocket,
-    /// Where the DF bit counts: what has come, with the header of IP.
+    /// Where the DF bit counts: the socket that receives packets with the header of IP.
     raw: Option<Raw>,
     capture: Option<Capture>,
     waiting: BinaryHeap<Waiting>,
@@ -106,7 +106,7 @@ impl Relay {
         })
     }
 
-    /// Takes what has come from one side. False when there was nothing.
+    /// Takes a packet from one side. False when there was none.
     fn take(&mut self, now: Instant, side: Side, room: &mut [u8]) -> bool {
         let socket = if side == Side::Connecting { &self.near } else { &self.far };
         match socket.recv_from(room) {
@@ -120,7 +120,7 @@ impl Relay {
         }
     }
 
-    /// Takes what has come by the raw socket. False when there was nothing.
+    /// Takes a packet from the raw socket. False when there was none.
     fn take_raw(&mut self, now: Instant, room: &mut [u8]) -> bool {
         let Some(raw) = &self.raw else { return false };
         match raw.receive(room) {
@@ -190,7 +190,7 @@ impl Relay {
         }
     }
 
-    /// Sends what is due.
+    /// Sends the packets that are due.
     fn pass(&mut self, now: Instant) {
         while self.waiting.peek().is_some_and(|Reverse((due, ..))| *due <= now) {
             let Some(Reverse((_, _, side, packet))) = self.waiting.pop() else { break };
@@ -198,7 +198,7 @@ impl Relay {
                 Side::Connecting => (&self.far, self.arguments.to),
                 Side::Listening => (&self.near, self.arguments.from),
             };
-            // Nobody there, or a full buffer: lost, as in a network.
+            // No process at the port, or a full buffer: lost, as in a network.
             let _lost = socket.send_to(&packet, to).is_err();
         }
     }

@@ -19,7 +19,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// Gets a copy of all that comes to these two addresses.
+    /// Opens a raw socket that receives a copy of all packets to these two addresses.
     pub(crate) fn open(near: SocketAddr, far: SocketAddr) -> io::Result<Self> {
         let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP))?;
         socket.set_nonblocking(true)?;
@@ -28,7 +28,7 @@ impl Raw {
         Ok(Self { socket, near, far })
     }
 
-    /// The next datagram: who has sent it, where its payload lies, and whether IP must not fragment it; `None` if it is for somebody else.
+    /// The next datagram: its sender, the place of its payload, and whether IP must not fragment it; `None` if it is not for the relay.
     pub(crate) fn receive(&self, room: &mut [u8]) -> io::Result<Option<(Side, Range<usize>, bool)>> {
         let len = (&self.socket).read(room)?;
         Ok(self.parse(&room[..len]))

@@ -24,9 +24,9 @@ pub struct Rtc {
     events: VecDeque<Event>,
     readable: VecDeque<u16>,
     streams: u16,
-    /// It takes whatever it is given: this much is enough for all streams together, bytes.
+    /// The stack has no limit for queued messages: this much is enough for all streams together, bytes.
     backlog: usize,
-    /// It does not tell how an association has ended: the packets do.
+    /// The stack does not tell how an association has ended: the packets do.
     aborted: bool,
     completed: bool,
     over: bool,
@@ -70,7 +70,7 @@ impl Rtc {
         self.readable.clear();
     }
 
-    /// What the association tells.
+    /// Takes the events of the association.
     fn collect(&mut self) {
         let Some((handle, association)) = &mut self.association else { return };
         let mut lost = None;
@@ -127,7 +127,7 @@ impl Rtc {
 
     fn keep(&mut self, transmit: TransportMessage<Payload>) {
         if let Payload::RawEncode(packets) = transmit.message {
-            // Who has begun the shutdown is not told that it has ended.
+            // The stack does not tell the side that began the shutdown of its end: SHUTDOWN COMPLETE shows it.
             self.completed |= packets.iter().any(|packet| packet.get(12) == Some(&14));
             self.packets.push((transmit.transport.peer_addr, packets));
         }
@@ -225,7 +225,7 @@ impl Stack for Rtc {
     }
 
     fn is_flushed(&mut self) -> bool {
-        // Its shutdown waits for what is in flight, not for what is queued.
+        // The stack's shutdown waits for data in flight, not for queued data.
         let Some((_, association)) = &mut self.association else { return true };
         association.stream_ids().into_iter().all(|id| {
             association.stream(id).and_then(|stream| stream.buffered_amount()).is_ok_and(|bytes| bytes == 0)

@@ -18,12 +18,12 @@ use webrtc_sctp::stream::{ReliabilityType, Stream};
 
 use wire::Wire;
 
-/// It takes whatever it is given: this much is enough for all streams together.
+/// The stack has no limit for queued messages: this much is enough for all streams together.
 const SEND_BUFFER: usize = 1 << 20;
 /// Largest message that is read.
 const ROOM: usize = 1 << 20;
 
-/// What all associations and tasks share.
+/// The state that all associations and tasks share.
 struct Shared {
     plan: Plan,
     source: Source,
@@ -68,7 +68,7 @@ impl Shared {
     }
 }
 
-/// One association, and who reads from it.
+/// One association, and its readers.
 struct Live {
     shared: Arc<Shared>,
     association: Association,
@@ -110,7 +110,7 @@ impl Live {
             return Ok(Arc::clone(stream));
         }
         let stream = match self.association.open_stream(id, PayloadProtocolIdentifier::Binary).await {
-            // The other side was faster: whoever accepts streams puts it there in a moment.
+            // The other side was faster: the loop that accepts streams enters it in a moment.
             Err(webrtc_sctp::Error::ErrStreamAlreadyExist) => {
                 drop(streams);
                 sleep(Duration::from_millis(1)).await;
@@ -145,7 +145,7 @@ impl Live {
         Ok(())
     }
 
-    /// Its shutdown waits for what is in flight, not for what is queued.
+    /// The stack's shutdown waits for data in flight, not for queued data, so the queue is awaited here.
     async fn flush(&self) {
         for stream in self.streams.lock().await.values() {
             while stream.buffered_amount() > 0 {
@@ -203,7 +203,7 @@ async fn one(shared: &Arc<Shared>, socket: &Arc<UdpSocket>) {
     shared.touch();
     if plan.until_up {
         shared.print(false, 0);
-        // Late packets of the handshake are answered until nobody waits for this program any more.
+        // Late packets of the handshake are answered until the caller closes standard input.
         let input =
             tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
         let _ended = input.await;
@@ -221,7 +221,7 @@ async fn one(shared: &Arc<Shared>, socket: &Arc<UdpSocket>) {
         async move { live.play(before).await }
     });
     loop {
-        // Who has begun the shutdown is not told that it has ended: the packets are.
+        // The stack does not tell the side that began the shutdown of its end: the packets show it.
         let over = || wire.aborted.load(Ordering::SeqCst) || wire.completed.load(Ordering::SeqCst);
         let accepted = tokio::time::timeout(Duration::from_millis(5), live.association.accept_stream()).await;
         match accepted {
@@ -235,7 +235,7 @@ async fn one(shared: &Arc<Shared>, socket: &Arc<UdpSocket>) {
         }
     }
     player.abort();
-    // What has arrived is still read.
+    // Received messages are still read.
     sleep(Duration::from_millis(20)).await;
     let _closed = live.association.close().await;
     for reader in lock(&live.readers).drain(..) {

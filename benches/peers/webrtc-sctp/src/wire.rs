@@ -1,4 +1,4 @@
-//! The connection of one association on a socket that outlives it. It also looks at what passes: the stack does not tell how an
+//! The connection of one association on a socket that outlives it. It also looks at the packets: the stack does not tell how an
 //! association has ended.
 
 use std::any::Any;
@@ -19,7 +19,7 @@ pub(crate) struct Wire {
     remote: Mutex<SocketAddr>,
     closed: AtomicBool,
     close: Notify,
-    /// The peer has said its last word: what comes now is for the next association.
+    /// The peer has sent its last packet: later ones are for the next association.
     ended: AtomicBool,
     pub(crate) aborted: AtomicBool,
     pub(crate) completed: AtomicBool,
@@ -62,7 +62,7 @@ impl Conn for Wire {
                 got = self.socket.recv_from(buf) => got,
                 () = self.close.notified() => continue,
             };
-            // What ICMP says of an earlier packet is no matter.
+            // An ICMP error about an earlier packet is no matter.
             let Ok((len, from)) = got else { continue };
             *self.remote.lock().expect("nobody panics with it") = from;
             match buf.get(12) {
@@ -86,7 +86,7 @@ impl Conn for Wire {
         if buf.get(12) == Some(&SHUTDOWN_COMPLETE) {
             self.completed.store(true, Ordering::SeqCst);
         }
-        // Nobody there, or a full buffer: lost, as in a network.
+        // No process at the port, or a full buffer: lost, as in a network.
         let _lost = self.socket.send_to(buf, self.remote()).await.is_err();
         Ok(buf.len())
     }

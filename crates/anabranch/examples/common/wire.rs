@@ -1,4 +1,4 @@
-//! Two endpoints and a wire of 10 ms between them, in memory and in virtual time: what several examples stand on. The example `sans_io`
+//! Two endpoints and a wire of 10 ms between them, in memory and in virtual time, for several examples. The example `sans_io`
 //! shows the same loop by itself.
 #![allow(dead_code, reason = "each example uses what it needs")]
 
@@ -19,7 +19,7 @@ pub(crate) struct Wire {
     on_the_way: VecDeque<(Instant, usize, Meta, Vec<u8>)>,
     /// Is asked for each packet and its sender: true loses it.
     pub(crate) lose: fn(usize, &Transmit) -> bool,
-    /// What side 0 was told.
+    /// The events of side 0.
     pub(crate) told: Vec<Event>,
 }
 

@@ -124,7 +124,7 @@ fn hand_over(
     room: usize,
     received: *mut Received,
 ) -> Answer {
-    // SAFETY: both functions that call this ask of their callers what this asks.
+    // SAFETY: both callers of this function demand of their own callers that `buffer` and `received` can be written.
     let handed = unsafe { held.hand_over(buffer, room, received) };
     if handed.is_err() {
         // It was the oldest of its kind.

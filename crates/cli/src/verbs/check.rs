@@ -1,4 +1,4 @@
-//! `anabranch check FILE.toml...`: is it a scenario, and what does it hold?
+//! `anabranch check FILE.toml...`: whether each file is a scenario, and its contents.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -31,7 +31,7 @@ pub(crate) fn completions(arguments: &Completions, mut program: Command) -> Resu
     std::io::stdout().lock().write_all(&script).map_err(|error| Failure::printing(&error))
 }
 
-/// A page for the program, and one for each verb, and for what is below a verb. `anabranch help` says what the pages say.
+/// A page for the program, one for each verb, and one for each subcommand of a verb. `anabranch help` has the same text.
 pub(crate) fn man(arguments: &Man, program: Command) -> Result<(), Failure> {
     files::directory(&arguments.directory)?;
     let mut program = program.disable_help_subcommand(true);

@@ -1,4 +1,4 @@
-//! `anabranch connect HOST:PORT`: standard input goes to the peer, what comes goes to standard output.
+//! `anabranch connect HOST:PORT`: standard input goes to the peer, received messages go to standard output.
 
 use anabranch_live::Vantage;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `anabranch decode FILE.pcapng`: what captures say about SCTP and TCP. `docs/how-to/decode.md` describes it.
+//! `anabranch decode FILE.pcapng`: the flows of SCTP and TCP in captures. `docs/how-to/decode.md` describes it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `anabranch doctor`: what this machine can do for SCTP, and how to make it do more.
+//! `anabranch doctor`: the support of this machine for SCTP, and how to improve it.
 
 use std::io::Write;
 use std::net::{Ipv6Addr, SocketAddr};
@@ -13,7 +13,7 @@ use crate::terminal;
 
 /// Lines are not longer, also where nothing limits them.
 const WIDTH: usize = 80;
-/// Nor shorter: a terminal that narrow wraps them itself.
+/// Lines are not wrapped to fewer columns: a terminal that narrow wraps them itself.
 const NARROWEST: usize = 20;
 
 /// IP protocol number of SCTP.

@@ -1,5 +1,5 @@
 //! `anabranch engines`: the profiles of each protocol, every value that `options` may set, and the sources that have neither.
-//! `anabranch engines NAME`: every value of a profile, and in what it differs from another one.
+//! `anabranch engines NAME`: every value of a profile, and its differences from another one.
 
 use std::io::Write;
 
@@ -31,7 +31,7 @@ struct Described {
     name: &'static str,
     meaning: String,
     allowed: &'static str,
-    /// What else the table says.
+    /// The other columns of the table.
     more: Vec<(&'static str, Value)>,
 }
 

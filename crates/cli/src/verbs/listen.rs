@@ -129,7 +129,7 @@ async fn echo_all(arguments: &Arguments, endpoint: &Endpoint, interrupts: Interr
     .await
 }
 
-/// Sends back what comes. `unsent` learns what could not be.
+/// Sends every received message back. `unsent` counts the messages that could not be sent.
 async fn echo(association: &Association, marks: bool, unsent: &mut Unsent) -> Result<(), Closed> {
     while let Some(message) = association.recv().await? {
         if let Some(mark) = half_close::mark(&message).filter(|_| marks) {

@@ -264,7 +264,7 @@ fn values(make: &Make) -> Result<Values, String> {
     })
 }
 
-/// A few lines on a pattern: what it is, how much it marks, and where.
+/// A few lines on a pattern: its kind, the number and share of its marks, and their positions.
 fn shown(path: &Path, pattern: &Pattern, width: u64) -> String {
     let last = pattern.entries().last().map_or(0, |entry| entry.last);
     let length = pattern.length().unwrap_or(last).max(1);

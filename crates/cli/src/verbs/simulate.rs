@@ -132,8 +132,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     outcome
 }
 
-/// Records only what is written in the end: what the file asks for when there is a directory for it, and what an option asks
-/// for, everything if the file does not say what.
+/// Records only the results that are written in the end: those named in `[record]` when there is a directory for them, and those
+/// of an option, which means everything where `[record]` names nothing of the kind.
 fn record(arguments: &Arguments, scenario: &Scenario) -> Result<Record, Failure> {
     let mut record = scenario.record.clone();
     if arguments.trace.is_some() || arguments.qlog.is_some() {
@@ -174,7 +174,7 @@ fn capture_plan(arguments: &Arguments, scenario: &Scenario, record: &Record) -> 
     (!record.pcap.is_none()).then(|| CapturePlan::new(place, scenario))
 }
 
-/// Every file that the runs will write, by what asks for it: none may be there twice.
+/// Refuses runs that would write two outputs to one file, or one over the scenario.
 fn distinct(arguments: &Arguments, scenario: &Scenario, record: &Record) -> Result<(), Failure> {
     let several = scenario.seeds.len() > 1;
     let plan = capture_plan(arguments, scenario, record);

@@ -63,7 +63,7 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// The command must succeed; what it prints.
+    /// Runs a command, which must succeed, and returns its standard output.
     #[track_caller]
     pub fn prints(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);

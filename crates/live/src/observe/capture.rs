@@ -1,4 +1,4 @@
-//! Captures of what endpoints send and receive, as tcpdump would make them, without its privileges.
+//! Captures of the packets that endpoints send and receive, as tcpdump would make them, without its privileges.
 
 use std::fmt;
 use std::io::{BufWriter, Write};

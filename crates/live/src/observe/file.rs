@@ -16,7 +16,7 @@ const MOST_WAITING: usize = 32 << 20;
 pub struct Recorded {
     /// Packets or events that there were.
     pub seen: u64,
-    /// Of these, those that are not in the file: the disk was too slow.
+    /// Entries that are not in the file, as the disk was too slow.
     pub dropped: u64,
 }
 
@@ -34,12 +34,12 @@ struct Waiting {
     bytes: AtomicUsize,
     seen: AtomicU64,
     dropped: AtomicU64,
-    /// Nothing is written any more.
+    /// The file is closed or has failed: nothing is written any more.
     over: AtomicBool,
 }
 
 impl Queue {
-    /// A thread that writes to `out` what is pushed. `what` is how it is called in the event of its failure.
+    /// Starts a thread that writes the pushed entries to `out`. The event of its failure calls it `what`.
     pub(crate) fn start(out: Box<dyn Write + Send>, what: &'static str) -> std::io::Result<Self> {
         let (sender, receiver) = channel();
         let (fails, failure) = watch::channel(None);
@@ -99,7 +99,7 @@ impl Queue {
         }
     }
 
-    /// Writes what waits, and ends.
+    /// Writes the waiting entries, and ends.
     pub(crate) fn close(&self) -> Result<Recorded, String> {
         drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -42,7 +42,7 @@ impl Totals {
         }
     }
 
-    /// Adds what others have counted.
+    /// Adds the counts of other associations.
     pub(crate) fn join(&mut self, other: &Self) {
         if self.stats.is_empty() {
             self.clone_from(other);

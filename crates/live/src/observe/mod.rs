@@ -1,5 +1,5 @@
-//! Observers of an endpoint: captures, qlog, spans and events of `tracing`, metrics. Nothing of it costs anything per
-//! packet where nobody has asked for it.
+//! Observers of an endpoint: captures, qlog, spans and events of `tracing`, metrics. None of them costs anything per
+//! packet unless the user has asked for it.
 
 mod capture;
 mod file;

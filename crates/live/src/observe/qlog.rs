@@ -1,4 +1,4 @@
-//! qlog of endpoints: what the core reports, the packets, and the lives of associations. `docs/reference/trace.md` has the events.
+//! qlog of endpoints: the reports of the core, the packets, and the lives of associations. `docs/reference/trace.md` has the events.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};

@@ -9,7 +9,7 @@ use tracing::{Level, Span, debug, info, trace, warn};
 
 use crate::error::in_words;
 
-/// Whether somebody listens to losses and timeouts: the core reports them only if so.
+/// Whether a subscriber of `tracing` wants losses and timeouts: the core reports them only if so.
 pub(crate) fn listens() -> bool {
     tracing::enabled!(target: "anabranch_live", Level::DEBUG)
 }
@@ -19,7 +19,7 @@ pub(crate) fn endpoint(port: u16, local: &[SocketAddr]) -> Span {
     tracing::info_span!(target: "anabranch_live", "endpoint", port, ?local)
 }
 
-/// The span of an association; `None` where nobody listens.
+/// The span of an association; `None` where no subscriber wants it.
 pub(crate) fn association(endpoint: &Span, peer: Option<SocketAddr>) -> Option<Box<Span>> {
     let span = tracing::info_span!(target: "anabranch_live", parent: endpoint, "association", peer = tracing::field::Empty);
     if span.is_disabled() {

@@ -20,7 +20,7 @@ const MOST_SOURCES: usize = 1024;
 pub(crate) struct Watch {
     capture: Option<Capture>,
     qlog: Option<Qlog>,
-    /// Whether somebody listens to what the core reports through `tracing`.
+    /// Whether a subscriber of `tracing` wants the reports of the core.
     spans: bool,
     /// Nanoseconds since 1970 at which the clock of the endpoint was zero. A step of the time of day later on changes nothing.
     wall: u64,
@@ -38,7 +38,7 @@ impl Watch {
         })
     }
 
-    /// Whether the core is to report what it does.
+    /// Whether the core is to write trace records.
     pub(crate) fn wants_records(&self) -> bool {
         self.qlog.is_some() || self.spans
     }
@@ -105,7 +105,7 @@ impl Watch {
         })
     }
 
-    /// Takes what the core has reported and what has happened, while it is locked.
+    /// Takes the core's trace records and the events of associations, while the core is locked.
     pub(crate) fn look(&mut self, state: &mut State) -> Vec<Told> {
         if self.wants_records() {
             state.take_records(self.spans, &mut self.records);
@@ -113,7 +113,7 @@ impl Watch {
         state.told.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Tells the qlog what was taken.
+    /// Writes the taken records and events to the qlog.
     pub(crate) fn tell(&mut self, told: Vec<Told>) {
         let wall = self.wall;
         let of_day = |at: Instant| Instant::from_nanos(wall + at.as_nanos());

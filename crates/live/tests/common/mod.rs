@@ -78,13 +78,13 @@ pub async fn pair(client: &Endpoint, server: &Endpoint, at: SocketAddr) -> (Asso
     (ours.unwrap(), theirs)
 }
 
-/// Passes packets on between who comes first and a server, unless it is cut.
+/// Passes packets on between the first client and a server, unless it is cut.
 pub struct Relay {
     pub at: SocketAddr,
     pub cut: Arc<AtomicBool>,
     /// The upper six bits of the TOS octet of each packet of more than 1,000 bytes from the client.
     pub marks: Arc<Mutex<Vec<u8>>>,
-    /// Of 100 packets so many are lost, every one in turn the same.
+    /// Percentage of packets that are lost, drawn with a fixed seed.
     pub lost_percent: Arc<AtomicUsize>,
     /// Of 100 packets so many come twice, and so many behind the next one.
     pub twice_percent: Arc<AtomicUsize>,

@@ -24,7 +24,7 @@ impl Write for Shown {
 }
 
 /// Moves 300,000 bytes there and 30,000 back through a relay that loses packets, between a client with this configuration and a plain
-/// server; answers what the client has counted.
+/// server; returns the counts of the client.
 pub async fn talk(config: EndpointConfig) -> anabranch_live::Snapshot {
     let (server, at) = server_with(impatient());
     let relay = Relay::to(at);

@@ -1,4 +1,4 @@
-//! Whether a script names only what exists, before it runs.
+//! Checks before a script runs that all its names exist.
 
 use super::flags;
 use super::shapes::{Family, Shape, Tail};

@@ -60,7 +60,7 @@ fn tlv(family: Family, raw: &RawTlv<'_>, expected: Option<&Value>) -> Value {
     Value::Node(shape.name.to_owned(), fields)
 }
 
-/// Parameters or causes, and as bytes what cannot be read as such.
+/// Parameters or causes; one that cannot be read becomes a `malformed_` node with the error.
 fn tlvs(family: Family, region: &[u8], expected: &[Value]) -> Vec<Value> {
     let iter = match family {
         Family::Cause => Causes::new(region).iter(),

@@ -33,7 +33,7 @@ pub(crate) enum Way {
 }
 
 impl Identity {
-    /// The stack's INIT or INIT ACK, real, beside what the script expects of it.
+    /// Learns from the stack's real INIT or INIT ACK, and the one that the script expects.
     pub(crate) fn learn(&mut self, expected: Option<&Value>, real: &Value) {
         let (Some(real_tag), Some(real_tsn)) = (real.number_of("tag"), real.number_of("tsn")) else { return };
         let (real_tag, real_tsn) = (real_tag as u32, real_tsn as u32);

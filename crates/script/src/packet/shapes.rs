@@ -1,5 +1,5 @@
 //! The layout of chunks, parameters and causes: names, numbers, fields. Both ways, building and reading, go by these
-//! tables: a script must be able to write what no well-formed chunk holds.
+//! tables: a script must be able to write malformed chunks.
 
 /// A number at a fixed place.
 #[derive(Clone, Copy, Debug)]

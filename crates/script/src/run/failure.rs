@@ -5,7 +5,7 @@ use std::fmt;
 use crate::compare::Difference;
 use crate::error::ScriptError;
 
-/// The line at which a script failed, and what was expected and came there.
+/// The line at which a script failed, with the expected and the real packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Line of the file, from 1.

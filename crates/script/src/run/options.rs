@@ -8,7 +8,7 @@ use crate::error::ScriptError;
 /// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How far a packet or the end of a call may be from its time. `None`: what the script says (`--tolerance_usecs`), or 0.
+    /// How far a packet or the end of a call may be from its time. `None`: the value in the script (`--tolerance_usecs`), or 0.
     pub tolerance: Option<Duration>,
     /// Whether packets that no line has taken at the end are a failure.
     pub strict: bool,
@@ -29,12 +29,12 @@ impl Options {
         config.with(|c| {
             // A socket has addresses of one family only, and says so.
             c.extensions.address_types = true;
-            // The scripts of others expect an INIT ACK to list all that its sender has.
+            // Other authors' scripts expect an INIT ACK to list all extensions that its sender has.
             c.emulation.lists_all_extensions = true;
             // "SCTP_NODELAY": "Turn on/off any Nagle-like algorithm" (RFC 6458, 8.1.5); it is on until a script says otherwise.
             c.congestion.nagle = true;
-            // They expect the first probe of a closed window at once, as the kernels send it after RFC 4960. That it "SHOULD" come after
-            // an RTO (RFC 9260, 6.1 A) is tested by scripts that set this back.
+            // Other authors' scripts expect the first probe of a closed window at once, as the kernels send it after RFC 4960. That it
+            // "SHOULD" come after an RTO (RFC 9260, 6.1 A) is tested by scripts that set this back.
             c.emulation.probes_at_once = true;
         })
     }
@@ -72,8 +72,8 @@ const WITHOUT_MEANING: &[&str] = &[
 /// The systems whose names the other tool defines where it runs.
 const SYSTEMS: &[&str] = &["FreeBSD", "Linux", "NetBSD", "OpenBSD", "SunOS"];
 
-/// Scripts that know two systems say for each what must come. Unless one is named it is FreeBSD, whose stack does in most such
-/// places what the RFC says.
+/// Some scripts have different packets for each of two systems. Unless a system is named it is FreeBSD, whose stack
+/// follows the RFC in most such places.
 pub(super) fn define_a_system(defined: &mut Vec<String>) {
     if !defined.iter().any(|name| SYSTEMS.contains(&name.as_str())) {
         defined.push("FreeBSD".to_owned());

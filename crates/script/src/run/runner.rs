@@ -14,7 +14,7 @@ use crate::value::Value;
 
 /// How long a line that takes a packet at any time waits.
 const PATIENCE: Duration = Duration::from_secs(3600);
-/// How far we look for a packet that did not come in time, to say what comes instead.
+/// How far we look for a packet that did not come in time, to name the one that comes instead.
 const OUTLOOK: Duration = Duration::from_secs(120);
 /// Timers that may expire without time going by.
 const MOST_TIMERS: u32 = 100_000;
@@ -108,7 +108,7 @@ impl Runner {
         match &event.action {
             Action::Packet(packet) if packet.outbound => {
                 let at = self.expect(event, packet, earliest, latest)?;
-                // A line with a time of its own keeps to it, whatever the tolerance allowed.
+                // Later lines count from the line's own time, even if the tolerance let the packet come at another.
                 self.last = if earliest == latest { earliest } else { at.max(last) };
                 return Ok(());
             }
@@ -172,7 +172,7 @@ impl Runner {
         self.look()
     }
 
-    /// Hands on what has happened, and asks the calls that block again.
+    /// Hands events to the sockets, and tries the blocked calls again.
     fn look(&mut self) -> Result<(), Failure> {
         self.sockets.take_events(&mut self.network);
         let mut waiting = std::mem::take(&mut self.pending);

@@ -127,7 +127,7 @@ impl Wire {
         Ok(bytes)
     }
 
-    /// A packet of the stack beside what the script expects. Remembers what later packets need.
+    /// Compares a packet of the stack with the expected one. Remembers the values that later packets need.
     pub(super) fn compare(&mut self, expected: Option<&Packet>, sent: &Sent) -> Shown {
         let none: &[Value] = &[];
         let wanted = match expected.map(|packet| &packet.body) {

@@ -27,7 +27,7 @@ pub(crate) fn of_call(socket: &Socket, call: &Call) -> Asked {
     let mut asked = Asked {
         len,
         how: send::how(socket, &any),
-        // A one-to-many socket has nobody else to write to.
+        // False until the call names an address or an association.
         addressed: false,
         association: None,
         init: None,

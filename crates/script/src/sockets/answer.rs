@@ -5,7 +5,7 @@ use crate::value::Value;
 /// The answer to a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    /// The call returns: a number, and what it has written into its arguments, by place.
+    /// The call returns: a number, and the values written into its arguments, by place.
     Returns(i64, Vec<(usize, Value)>),
     /// The call returns -1 with this error.
     Fails(&'static str),

@@ -25,12 +25,12 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// With what each socket is told at its beginning.
+    /// No sockets; `config` is the configuration of each new one.
     pub(crate) fn new(config: Config) -> Self {
         Self { all: BTreeMap::new(), config, next_number: FIRST_NUMBER }
     }
 
-    /// Changes what sockets are told that are made from now on.
+    /// The configuration of sockets that are made from now on.
     pub(crate) fn config_mut(&mut self) -> &mut Config {
         &mut self.config
     }
@@ -342,7 +342,7 @@ fn push(socket: &mut Socket, note: notify::Notification) {
     }
 }
 
-/// Tells users who want to know when everything that they have sent is acknowledged, and at once if nothing is under way when
+/// Tells users that have asked for it when all their messages are acknowledged, and at once if nothing is in flight when
 /// they begin to ask (RFC 6458, 6.1.9).
 fn tell_dry(socket: &mut Socket, network: &Network) {
     let wanted = constant("SCTP_SENDER_DRY_EVENT").is_some_and(|kind| socket.subscribed.contains(&kind));
@@ -465,7 +465,7 @@ fn write(socket: &mut Socket, call: &Call, network: &mut Network) -> Answer {
     }
     let fresh =
         if socket.many { socket.links.iter().all(|link| link.closed) } else { socket.links.is_empty() };
-    // An endpoint that does not fragment refuses what does not fit a packet (RFC 9260, 6.9).
+    // An endpoint that does not fragment refuses messages that do not fit a packet (RFC 9260, 6.9).
     if socket.switch("SCTP_DISABLE_FRAGMENTS")
         && len as i64 > path_options::fragmentation_point(socket, network)
     {
@@ -500,7 +500,7 @@ fn read(socket: &mut Socket, call: &Call, network: &mut Network) -> Answer {
         "sctp_recvmsg" => (length(arg(2)), arg(6)),
         _ => (length(arg(2)), &any),
     };
-    // The place of the flags holds what the call writes, too: of what goes in, only MSG_PEEK and MSG_DONTWAIT are read.
+    // The call also writes its resulting flags to this place: of the flags in the script, only MSG_PEEK and MSG_DONTWAIT are read.
     let has = |name: &str| constant(name).is_some_and(|flag| flags.number().unwrap_or(0) & flag != 0);
     let read = match receive::read(socket, network, room, has("MSG_PEEK")) {
         Ok(read) => read,

@@ -1,5 +1,5 @@
 //! The sockets interface over the sans-I/O core, driven by the script's clock: one-to-one and one-to-many, blocking and not.
-//! A call that blocks is asked again after everything that happens.
+//! A call that blocks is tried again after each event.
 
 mod ancillary;
 mod answer;

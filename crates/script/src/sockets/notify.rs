@@ -6,7 +6,7 @@ use super::socket::Waiting;
 use crate::names::constant;
 use crate::value::{Field, Value};
 
-/// A notification: its type, whether it comes after the data that waits, and what it holds.
+/// A notification: its type, whether it comes after the waiting data, and its contents.
 pub(crate) struct Notification {
     pub(crate) kind: i64,
     pub(crate) late: bool,
@@ -35,7 +35,7 @@ fn word(word: &str) -> Value {
     Value::Word(word.to_owned())
 }
 
-/// SCTP_ASSOC_CHANGE; `features`: what both sides can, which only COMM_UP and RESTART say (RFC 6458, 6.1.1).
+/// SCTP_ASSOC_CHANGE; `features`: the extensions of both sides, which only COMM_UP and RESTART have (RFC 6458, 6.1.1).
 fn association(state: &str, error: i64, streams: (u16, u16), late: bool, features: &[&str]) -> Notification {
     let info = features.iter().map(|feature| word(feature)).collect();
     let fields = vec![

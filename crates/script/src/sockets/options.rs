@@ -17,7 +17,7 @@ use crate::names::constant;
 use crate::network::Network;
 use crate::value::{Field, Value};
 
-/// Options by what carries them: numbers and records that change the configuration, then those that are kept only, and
+/// Options in groups: numbers and records that change the configuration, then those that are kept only, and
 /// commands.
 pub(crate) const OPTIONS: &[&str] = &[
     "SO_ERROR",
@@ -109,7 +109,7 @@ fn fits(option: &str, len: &Value) -> bool {
 fn makes_sense(config: &Config, option: &str, value: &Value) -> bool {
     let timers = &config.timers;
     match option {
-        // RFC 6458, 8.1.1; the initial value lies between the others in what a user says, whatever a profile has.
+        // RFC 6458, 8.1.1; an initial value that the user sets must lie between the others, that of a profile need not.
         "SCTP_RTOINFO" => {
             let said = value.number_of("srto_initial").is_some_and(|initial| initial > 0);
             timers.rto_min <= timers.rto_max
@@ -516,7 +516,7 @@ pub(crate) fn get(
             _ => match socket.kept.get(known) {
                 Some(kept) => kept.clone(),
                 None if asked.fields().is_empty() => Value::Number(0),
-                // Everything is 0 until somebody sets it.
+                // Every field is 0 until the script sets it.
                 None => record(
                     asked.fields().iter().filter_map(|field| Some((field.key.as_deref()?, 0))).collect(),
                 ),

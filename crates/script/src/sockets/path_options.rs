@@ -25,7 +25,7 @@ pub(super) fn keep(socket: &mut Socket, option: &'static str, value: &Value) {
         (key, now.unwrap_or_else(|| before(key)))
     };
     let (dscp, label) = (kept("spp_dscp", DSCP), kept("spp_ipv6_flowlabel", FLOW_LABEL));
-    // The interval stays what it was while heartbeats are off.
+    // The interval keeps its value while heartbeats are off.
     let interval = value.number_of("spp_hbinterval").filter(|ms| *ms > 0);
     let interval = interval.unwrap_or_else(|| before("spp_hbinterval"));
     let kept = vec![("spp_flags", flags), dscp, label, ("spp_hbinterval", interval)];
@@ -62,7 +62,7 @@ pub(super) fn path_parameters(socket: &Socket, network: &Network) -> Value {
     Value::Record(fields)
 }
 
-/// Bytes of a packet that chunks can fill, which is what RFC 6458 calls the path MTU.
+/// Bytes of a packet that chunks can fill: the path MTU of RFC 6458.
 pub(super) fn room_for_chunks(socket: &Socket, network: &Network) -> i64 {
     let config = &socket.config;
     let association = socket.view(network);

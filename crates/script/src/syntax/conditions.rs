@@ -16,7 +16,7 @@ struct Block {
     in_else: bool,
 }
 
-/// Keeps what the defined symbols choose.
+/// Keeps the lines that the defined symbols choose.
 pub(crate) fn choose(text: &str, defined: &[String]) -> Result<Chosen, ScriptError> {
     let mut chosen = Chosen { text: String::new(), options: Vec::new() };
     let mut blocks: Vec<Block> = Vec::new();

@@ -17,7 +17,7 @@ const LATEST: u64 = 10 * 86_400 * 1_000_000_000;
 /// Reads a script; `defined` are the symbols that `#ifdef` looks at.
 ///
 /// # Errors
-/// The first line that is not understood, and what may stand there.
+/// The first line that is not understood, and the text that may stand there.
 pub fn parse(text: &str, defined: &[String]) -> Result<Script, ScriptError> {
     let chosen = conditions::choose(text, defined)?;
     let tokens = tokens(&chosen.text)?;

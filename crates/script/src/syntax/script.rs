@@ -98,7 +98,7 @@ pub struct Packet {
 pub enum Body {
     /// Chunks by name.
     Chunks(Vec<Value>),
-    /// All bytes behind the common header, as a list; what the stack must send may have `...` in it.
+    /// All bytes behind the common header, as a list; in packets that the stack must send it may have `...`.
     Raw(Value),
     /// `icmp unreachable frag_needed mtu 1400 [sctp(2)]`: about a packet of the stack.
     Icmp(Icmp),

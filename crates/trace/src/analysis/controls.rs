@@ -21,7 +21,7 @@ pub(crate) struct ControlAgain {
 /// A control chunk of a packet.
 pub(super) struct Control {
     pub(super) name: &'static str,
-    /// What it is, and what makes it the same one.
+    /// Chunk type, and the number by which two chunks of that type are the same.
     pub(super) what: (u8, u32),
     pub(super) bytes: u32,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Controls {
 }
 
 impl Controls {
-    /// Those that were sent again.
+    /// The control chunks that were sent again.
     pub(crate) fn again(&self) -> &[ControlAgain] {
         &self.again
     }

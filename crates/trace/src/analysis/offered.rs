@@ -29,7 +29,7 @@ impl OfferedWindow {
         self.now
     }
 
-    /// It is so large now.
+    /// Takes the size of a window that the peer offers.
     pub(super) fn seen(&mut self, window: u64) {
         self.least = Some(self.least.map_or(window, |least| least.min(window)));
         self.most = Some(self.most.map_or(window, |most| most.max(window)));

@@ -186,7 +186,7 @@ impl Side {
         (space.again.len() > before).then_some(again)
     }
 
-    /// Takes what the other side tells of this one's data.
+    /// Takes an acknowledgement of the other side for the data of this one.
     fn told(&mut self, packet: &Packet<'_>, told: &Told, teller: &mut Side) {
         teller.offered.seen(told.window);
         let Some(space) = self.spaces.get_mut(&told.subflow) else { return };

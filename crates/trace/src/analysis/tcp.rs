@@ -89,7 +89,7 @@ impl Analysis {
                 stamp: header.options.timestamps.map(|(value, _)| value),
             });
         }
-        // Without data and one below what is expected: RFC 9293, section 3.8.4.
+        // A keep-alive has no data, and is one below the expected number: RFC 9293, section 3.8.4.
         let keep_alive =
             numbers == 0 && ack && !reset && start + 1 == space.highest && space.next == Some(space.highest);
         side.packets_again += u64::from(space.again.len() > before);

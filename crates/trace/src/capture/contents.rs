@@ -1,4 +1,4 @@
-//! The content of a capture file, whatever its format.
+//! The content of a capture file, the same for all formats.
 
 use serde::Serialize;
 

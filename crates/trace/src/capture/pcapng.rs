@@ -30,7 +30,7 @@ impl Clock {
     const DEFAULT: Self = Self { per_second: 1_000_000, offset: 0 };
 
     /// "If the most significant bit is equal to zero, the remaining bits indicate the resolution as a negative power
-    /// of 10", else of 2 (draft-ietf-opsawg-pcapng, section 4.2). Beyond what a u128 can hold, a tick is too short to matter.
+    /// of 10", else of 2 (draft-ietf-opsawg-pcapng, section 4.2). Beyond the range of a u128, a tick is too short to matter.
     fn resolution(value: u8) -> u128 {
         let (base, power) = if value & 0x80 == 0 { (10_u128, value) } else { (2, value & 0x7f) };
         base.checked_pow(u32::from(power)).unwrap_or(u128::MAX)

@@ -1,4 +1,4 @@
-//! The client: sends as fast as it may, tells each interval, and at the end what both sides have counted.
+//! The client: sends as fast as it may, and prints each interval, and the counts of both sides at the end.
 
 use std::future::Future;
 use std::io::Write;
@@ -82,7 +82,7 @@ fn message_size(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "a message has a byte at least".to_owned())
 }
 
-/// One association, and what is known of it.
+/// One association, with its endpoint and its counts as a receiver.
 struct Flow {
     endpoint: Endpoint,
     association: Association,
@@ -190,7 +190,7 @@ impl Work {
     }
 }
 
-/// Answers what is to be printed, and the exit code where Ctrl-C has ended it.
+/// Returns the text to print, and the exit code where Ctrl-C has ended the measurement.
 async fn measure(
     arguments: &Arguments,
     flows: Vec<Flow>,
@@ -429,7 +429,7 @@ fn say_lines(lines: &[Value], format: Option<Format>) -> Result<(), Failure> {
 /// How long a server has to agree to the end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Ends all of them in order, and those whose servers do not agree at once.
+/// Shuts down all associations, and aborts those whose servers do not agree in time.
 async fn end(flows: &[Flow]) {
     for flow in flows {
         flow.association.command(|association, now| {
@@ -450,7 +450,7 @@ async fn end(flows: &[Flow]) {
     }
 }
 
-/// How long a server may take to say what it has counted, after it has acknowledged the question.
+/// How long a server may take to report its counts, after it has acknowledged the question.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Waits until the peer has acknowledged everything.
@@ -462,7 +462,7 @@ async fn dry(association: &Association) {
     association.until(nothing_left).await;
 }
 
-/// Asks the servers what they have counted, and waits for the answers.
+/// Asks the servers for their counts, and waits for the answers.
 async fn ask_servers(flows: &[Flow]) -> Result<(), Failure> {
     for flow in flows {
         dry(&flow.association).await;
@@ -487,7 +487,7 @@ async fn ask_servers(flows: &[Flow]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits until all has arrived, asks the server what it has counted, and tells all.
+/// Waits until all has arrived, asks the servers for their counts, and prints all.
 async fn finish(
     arguments: &Arguments,
     flows: &[Flow],

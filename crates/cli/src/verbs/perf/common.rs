@@ -15,7 +15,7 @@ pub(crate) mod kind {
     pub(crate) const DATA: u32 = 0;
     /// It is sent back.
     pub(crate) const ECHO: u32 = 1;
-    /// The client has sent all. It is answered with what the server has counted, as JSON.
+    /// The client has sent all. The server answers with its counts, as JSON.
     pub(crate) const END: u32 = 2;
     /// The server is to send until the client sends [`END`]: a [`super::Request`] as JSON, or the size of messages alone.
     pub(crate) const REVERSE: u32 = 3;
@@ -69,7 +69,7 @@ pub(crate) fn cpu_seconds() -> f64 {
     0.0
 }
 
-/// How many there were, or a dash where nobody has said so.
+/// The number of retransmissions in words, or a dash where it is unknown.
 pub(super) fn retransmissions(count: Option<u64>) -> String {
     match count {
         None => "- retransmissions".to_owned(),

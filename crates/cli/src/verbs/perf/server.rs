@@ -98,7 +98,7 @@ struct Served {
     unsent: Unsent,
 }
 
-/// Until the client ends.
+/// Serves one association, until the client ends it.
 async fn serve(association: &Association) -> Served {
     let (watch, cpu) = (Stopwatch::start(), cpu_seconds());
     let (mut bytes, mut messages) = (0u64, 0u64);
