@@ -1,4 +1,4 @@
-//! What both sides have agreed on and every packet asks for: the encoding of data, and the room that a packet has for it.
+//! The agreement of both sides, as every packet needs it: the encoding of data, and the room that a packet has for it.
 
 use anabranch_wire::{CommonHeader, padded};
 
@@ -42,7 +42,7 @@ impl Agreed {
         };
     }
 
-    /// Back to RFC 9260: a peer that has restarted says anew what it can do.
+    /// Back to RFC 9260: a peer that has restarted announces its extensions anew.
     pub(crate) fn forget(&mut self) {
         let takes_zero_checksum = self.takes_zero_checksum;
         *self = Self { encoding: Encoding::Rfc9260, beside_data: 0, resettable: false, takes_zero_checksum };

@@ -1,4 +1,4 @@
-//! Messages that were not delivered: they are kept for the user, who is told and takes them back (RFC 9260, 11.1.14, 11.1.15, 11.2.2).
+//! Messages that were not delivered: they are kept until the user, told by an event, takes them back (RFC 9260, 11.1.14, 11.1.15, 11.2.2).
 
 use crate::context::Context;
 use crate::event::Event;

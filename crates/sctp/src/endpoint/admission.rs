@@ -1,4 +1,4 @@
-//! Peers are let in or not (RFC 9260, 5.1): cookies that nobody has forged, limits, and the user's word.
+//! Peers are let in or not (RFC 9260, 5.1): cookies that are not forged, limits, and the user's decision.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -117,8 +117,8 @@ impl Admission {
     /// Takes a peer that waits and that the user lets in with `config`.
     ///
     /// # Errors
-    /// When nobody waits with that number, there is an association with that peer meanwhile, or the configuration differs in what
-    /// the peer was told.
+    /// When no peer waits with that number, there is an association with that peer meanwhile, or the configuration differs in a
+    /// value that the peer was told.
     pub(super) fn take_accepted(
         &mut self,
         now: Instant,
@@ -151,7 +151,7 @@ impl Admission {
         self.waiting.as_ref().map_or(0, |waiting| waiting.len())
     }
 
-    /// The user turns a peer away that waits, with the causes of an ABORT or without an answer. False when nobody waits with that number.
+    /// The user turns a peer away that waits, with the causes of an ABORT or without an answer. False when no peer waits with that number.
     pub(super) fn decide(
         &mut self,
         stateless: &mut Stateless,
@@ -168,7 +168,7 @@ impl Admission {
         true
     }
 
-    /// Nobody is let in any more: a peer that waits gets an ABORT.
+    /// No peer is let in any more: a peer that waits gets an ABORT.
     pub(super) fn turn_all_away(&mut self, stateless: &mut Stateless) {
         while let Some(held) = self.waiting.as_mut().and_then(|waiting| waiting.take_first()) {
             turn_away(stateless, &held, &[]);

@@ -129,7 +129,7 @@ impl Backlog {
         Place::Held
     }
 
-    /// The configuration that `listen` had been given when a peer came that waits: the INIT ACK has told of it, whatever it is given later.
+    /// The configuration of `listen` when a waiting peer came: the INIT ACK has announced it, even if `listen` has another by now.
     pub(super) fn told(&self, id: IncomingId) -> Option<&Config> {
         self.held.get(&id.0).map(|held| &*held.told)
     }

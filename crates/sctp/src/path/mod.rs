@@ -64,7 +64,7 @@ impl Path {
         self.remote
     }
 
-    /// True if this is the path to that address, on whatever UDP port.
+    /// True if this is the path to that address, on any UDP port.
     #[inline]
     pub(crate) fn has_address(&self, address: IpAddr) -> bool {
         self.remote.ip() == address

@@ -1,4 +1,4 @@
-//! The addresses of the peer, and which of them is used for what.
+//! The addresses of the peer, and the use of each.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -199,7 +199,7 @@ impl Paths {
     }
 
     /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back.
-    /// Addresses that an INIT only claims are left out: with them anybody could occupy the address of another (RFC
+    /// Addresses that an INIT only claims are left out: with them a host could occupy the address of another (RFC
     /// 5062, address camping).
     pub(crate) fn confirmed_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote().ip())
@@ -239,7 +239,7 @@ impl Paths {
     }
 
     /// A COOKIE ECHO came from `source`. Where the INIT ACK went elsewhere, that proves nothing: the holder of a
-    /// cookie may send it with the address of anybody it listed. So a HEARTBEAT asks that address once the
+    /// cookie may send it from any address that its INIT listed. So a HEARTBEAT asks that address once the
     /// association is up (5.4).
     // rfc9260:5.1.2-5 rfc9260:5.4-1
     pub(crate) fn probe_unconfirmed(&mut self, config: &Config, source: SocketAddr) {

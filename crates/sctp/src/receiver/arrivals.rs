@@ -394,7 +394,7 @@ impl Arrivals {
     }
 
     /// The peer has sent everything and knows that it has come. It may be gone as soon as it has our SHUTDOWN ACK: a SACK would find
-    /// nobody, and the ABORT in answer would take the place of a SHUTDOWN COMPLETE that was lost.
+    /// no association, and the ABORT in answer would take the place of a SHUTDOWN COMPLETE that was lost.
     pub(crate) fn acknowledge_no_more(&mut self) {
         for space in self.spaces.rows_mut() {
             space.timing = AckTiming::default();

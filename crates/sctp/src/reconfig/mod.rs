@@ -69,7 +69,7 @@ impl Reconfig {
     }
 
     /// RE-CONFIG chunks that are due on a path, or that must ride with data: one of answers, one with a request. False when no data
-    /// may follow, as what must ride with it did not fit.
+    /// may follow, as a chunk that must ride with it did not fit.
     // rfc6525:4.1-2 rfc6525:5.1.1-6 rfc6525:5.1.1-7 rfc6525:5.1.2-9 rfc6525:5.1.2-10 rfc6525:5.1.3-5
     // rfc6525:5.1.4-4 rfc6525:5.2.1-2
     pub(crate) fn write(
