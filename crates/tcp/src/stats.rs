@@ -13,7 +13,7 @@ pub struct Stats {
     pub payload_bytes_sent: u64,
     /// Payload bytes sent for the first time.
     pub payload_bytes_unique: u64,
-    /// Data segments sent again, for whatever reason.
+    /// Data segments retransmitted, for any reason.
     pub retransmissions: u64,
     /// Fast retransmit episodes: one loss indication each.
     pub fast_retransmits: u64,

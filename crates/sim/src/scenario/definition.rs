@@ -41,7 +41,7 @@ pub struct Scenario {
 /// Whether the things that are compared see the same random numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RandomNumbers {
-    /// Links with the same `stream` of losses see one sequence, whatever protocol crosses them; so does one link in
+    /// Links with the same `stream` of losses see one sequence, with any protocol; so does one link in
     /// two runs with the same seed and different engines. It narrows the interval of a difference.
     #[default]
     Common,

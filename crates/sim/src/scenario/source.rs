@@ -1,4 +1,4 @@
-//! Traffic that no transport regulates: packets at a rate, always or in bursts, whatever becomes of them.
+//! Traffic that no transport regulates: packets at a rate, always or in bursts, even if they are lost.
 
 use anabranch_base::{Duration, Rng};
 

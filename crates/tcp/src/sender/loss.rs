@@ -78,7 +78,7 @@ impl Sender {
         }
     }
 
-    /// Recovery ended, from whatever began it.
+    /// Recovery ended, whether a timeout or fast retransmit began it.
     pub(super) fn recovered(&mut self) {
         self.spurious.settle(self.terms.config().dsack);
         if let Some(rack) = &mut self.rack {

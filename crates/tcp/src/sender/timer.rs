@@ -13,7 +13,7 @@ pub(super) enum Alarm {
     Reordering,
 }
 
-/// When the sender is to be woken, for what, and how often that was in vain.
+/// The sender's timer, its purpose, and its expiries in a row without success.
 #[derive(Debug)]
 pub(super) struct SendTimer {
     clock: Clock,

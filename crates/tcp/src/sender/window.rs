@@ -35,7 +35,7 @@ pub(super) struct Window {
     reducing: Option<Reducing>,
     inflight: Option<Inflight>,
     last_sent: Option<Instant>,
-    /// cwnd was what held us back for everything sent before this sequence number.
+    /// cwnd was the limit for everything sent before this sequence number.
     limited_to: u64,
     /// As the timeout, the pacer waits no longer for a round trip than the largest timeout.
     longest: Duration,

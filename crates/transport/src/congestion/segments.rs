@@ -102,7 +102,7 @@ pub struct Segments {
     hystart: Option<HyStart>,
     /// As it was before the last reduction, for one that proves needless.
     before: Option<Box<Before>>,
-    /// Whether anybody will ever ask for it.
+    /// Whether the values before a reduction are kept.
     keeps: bool,
     needs_full_window: bool,
     needs_advance: bool,
