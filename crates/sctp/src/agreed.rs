@@ -22,7 +22,7 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// Nothing yet; a checksum of zero is taken as soon as it is offered.
+    /// No agreement yet; a checksum of zero is taken as soon as it is offered.
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             encoding: Encoding::Rfc9260,
@@ -32,7 +32,7 @@ impl Agreed {
         }
     }
 
-    /// Both sides speak this from now on.
+    /// Both sides use these extensions from now on.
     pub(crate) fn adopt(&mut self, agreed: &Extensions) {
         *self = Self {
             encoding: Encoding::of(agreed),

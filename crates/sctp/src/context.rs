@@ -35,7 +35,7 @@ impl Context {
         }
     }
 
-    /// Something that a trace has a record of, where one is kept.
+    /// Adds a record to the trace, where one is kept.
     #[inline]
     pub(crate) fn record(&mut self, subflow: SubflowId, path: PathId, event: TraceEvent) {
         self.report.record(self.env.now(), subflow, path, event);

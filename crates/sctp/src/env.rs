@@ -22,7 +22,7 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// Those of an association that begins.
+    /// The circumstances of an association that begins.
     pub(crate) fn new(config: Arc<Config>) -> Self {
         Self {
             now: Instant::ZERO,

@@ -17,7 +17,7 @@ pub struct IcmpError<'a> {
     pub kind: IcmpKind,
     /// Destination of the packet that it quotes.
     pub destination: IpAddr,
-    /// That packet, from the common header of SCTP on, as much of it as came back.
+    /// The quoted packet, from the common header of SCTP on, as much of it as came back.
     pub quoted: &'a [u8],
     /// The UDP port that it was going to, if it was encapsulated (RFC 6951).
     pub udp_port: Option<u16>,

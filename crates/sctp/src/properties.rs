@@ -33,7 +33,7 @@ pub struct Sight {
     /// True if data waits, or is not acknowledged cumulatively.
     pub owes: bool,
     /// True if data waits with nothing before it, or not even a gap block acknowledges it. Gap blocks that cover all,
-    /// the first chunk included, are a lie: a peer that sends them may wait for ever.
+    /// the first chunk included, are false: a peer that sends them may wait for ever.
     pub waits: bool,
 }
 

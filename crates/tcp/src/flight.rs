@@ -122,7 +122,7 @@ impl Flight {
         under_way.map(|s| s.sent_at).min()
     }
 
-    /// Something lost has not been sent again. A segment that was sent again without being lost, by a probe, may hide one.
+    /// A lost segment has not been sent again. A segment that was sent again without being lost, by a probe, may hide one.
     pub(crate) fn owes(&self) -> bool {
         self.lost > self.resent
     }
@@ -142,7 +142,7 @@ impl Flight {
         self.news.clear();
     }
 
-    /// All of it has been taken.
+    /// Sorts the news, once the acknowledgement has been read.
     pub(crate) fn sort_news(&mut self) {
         self.news.sort_unstable_by_key(|d| d.end);
     }

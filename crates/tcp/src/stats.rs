@@ -70,7 +70,7 @@ pub struct Stats {
 /// Limit on a sender besides congestion control, at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeldBack {
-    /// Nothing: the congestion window, if anything.
+    /// No other limit than the congestion window, if any.
     #[default]
     No,
     /// The congestion window would let a segment out, the peer's window does not.

@@ -207,7 +207,7 @@ impl Pacer {
         known
     }
 
-    /// A packet left with so many bytes, as the window counts them. One that did not ask takes no more than there is.
+    /// A packet of `bytes` bytes left, as the window counts them. A packet that did not ask takes no more than the bucket has.
     pub fn sent(&mut self, now: Instant, rate: Rate, bytes: u64) {
         self.level = self.level(now, rate).saturating_sub(bytes.saturating_mul(PARTS));
         self.since = now;

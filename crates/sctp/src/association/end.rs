@@ -12,11 +12,11 @@ use crate::violation::Violation;
 /// The peer's part in an end.
 #[derive(Debug)]
 pub(super) enum Notice {
-    /// The peer knows, or is not there.
+    /// The peer knows of the end, or does not answer.
     None,
     /// The peer gets an ABORT with encoded causes.
     Abort(Vec<u8>),
-    /// The same, unless the peer has only had our INIT: then it has no side to end.
+    /// As `Abort`, unless the peer has only had our INIT: then it has no association to end.
     AbortIfKnown(Vec<u8>),
     /// The peer has aborted, and gets no answer.
     ByPeer,

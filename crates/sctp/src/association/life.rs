@@ -91,7 +91,7 @@ impl Life {
         &self.watch
     }
 
-    /// The same, to look or to change the bounds.
+    /// The states that it has had, to check them or to change the bounds.
     pub(super) fn watch_mut(&mut self) -> &mut Watch {
         &mut self.watch
     }

@@ -280,7 +280,7 @@ impl Association {
     }
 
     /// Those of `addresses` that the peer would add to the association: it never listed them. The `source` of its packet is one
-    /// as long as nothing but its list speaks for it.
+    /// as long as it is not confirmed.
     // rfc9260:5.2.2-2
     pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {
         let mut added: Vec<IpAddr> = Vec::new();

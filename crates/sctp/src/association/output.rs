@@ -110,7 +110,7 @@ impl PacketWriter {
             let Some(next) = self.next_packet(from, buf) else { break };
             let size = buf.len() - before;
             if next != route || size > segment_size {
-                // It was built, so its chunks count as sent.
+                // The packet was built, so its chunks count as sent.
                 let bytes = buf.split_off(before);
                 self.deferred = Some(Box::new(DeferredPacket { bytes, route: next }));
                 break;
@@ -132,7 +132,7 @@ impl PacketWriter {
         })
     }
 
-    /// Its room goes with it: an association that is idle afterwards, as most are behind their first probe of the path, keeps none.
+    /// Takes the deferred packet and frees its memory: an association that is idle after its first probe of the path keeps none.
     #[cold]
     fn take_deferred(&mut self, buf: &mut Vec<u8>) -> Option<Route> {
         let deferred = self.deferred.take()?;

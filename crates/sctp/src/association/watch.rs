@@ -33,7 +33,7 @@ struct Seen {
     looked: Instant,
 }
 
-/// Bounds of before a change: a timer that was set by then keeps to them until it has expired.
+/// The bounds before a change: timers set before it keep to them until they have expired.
 #[cfg(any(debug_assertions, feature = "watched"))]
 #[derive(Clone, Copy, Debug)]
 struct Before {

@@ -26,7 +26,7 @@ use crate::event::AssociationId;
 use crate::incoming::{AcceptError, EndpointEvent, IncomingId};
 use crate::tie_tags::TieSecret;
 
-/// A packet that asks for an association, and the owners that have a say in it.
+/// A packet that asks for an association, and the parts of the endpoint that its answer depends on.
 #[derive(Debug)]
 pub(super) struct Asking<'a, 'p> {
     pub(super) now: Instant,
@@ -127,7 +127,7 @@ impl Admission {
         registry: &Registry,
     ) -> Result<Held, AcceptError> {
         let told = self.waiting.as_ref().and_then(|waiting| waiting.told(id)).ok_or(AcceptError::Gone)?;
-        // As a rule it is the very one; else each value is compared as text.
+        // As a rule it is the same object; else each value is compared as text.
         if !std::ptr::eq(config, told) {
             if let Some((key, value, told)) = config.first_promised_otherwise(told) {
                 return Err(AcceptError::Promised { key, value, told });
@@ -175,7 +175,7 @@ impl Admission {
         }
     }
 
-    /// The next that the user is to be told of peers that wait, or do not any more.
+    /// The next event about a peer that waits, or does not wait any more.
     pub(super) fn pop_event(&mut self) -> Option<EndpointEvent> {
         let waiting = self.waiting.as_mut()?;
         if let Some((id, why)) = waiting.pop_gone() {

@@ -157,7 +157,7 @@ impl Endpoint {
         self.settle(now, index);
     }
 
-    /// Answers a packet that is no business of its association.
+    /// Answers a packet that its association leaves to the endpoint.
     #[cold]
     fn answer_for(&mut self, index: u32, reply: Reply, meta: &Meta, packet: &Packet<'_>) {
         match reply {

@@ -27,7 +27,7 @@ enum Drain {
 /// Closed associations: the rules by which they are freed, and the events about them.
 #[derive(Debug)]
 pub(super) struct Closing {
-    /// They stay until the user releases them.
+    /// Closed associations stay until the user releases them.
     keeps: bool,
     drain: Drain,
     /// Associations whose end the user was told of, to be freed.

@@ -1,4 +1,4 @@
-//! One association, to be commanded.
+//! The handle of an association: its commands.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
@@ -54,7 +54,7 @@ impl Drop for AssociationHandle<'_> {
 }
 
 impl Endpoint {
-    /// One association, to be commanded.
+    /// The handle of an association, for commands.
     #[inline]
     pub fn association(&mut self, id: AssociationId) -> Option<AssociationHandle<'_>> {
         self.view(id)?;

@@ -110,7 +110,7 @@ impl Admission {
             // "The packet containing the INIT ACK chunk MUST only be sent to an address passed by the upper layer in the
             // request to initialize the association", and "reported in the incoming INIT chunk" (5.2.1). A peer that asks
             // from another of its addresses gets it there; no other host does. An address that the association in its handshake does
-            // not have is none of the peer's, and an ABORT could only harm a peer who is about to answer us.
+            // not have is none of the peer's, and an ABORT could only harm a peer that is about to answer us.
             (State::CookieWait | State::CookieEchoed, Some(passed))
                 if state == State::CookieWait
                     || peer.addresses.iter().chain([&source]).all(|a| assoc.knows_address(*a)) =>

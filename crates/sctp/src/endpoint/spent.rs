@@ -15,9 +15,9 @@ const MOST: usize = 1 << 16;
 pub(super) enum Worth {
     /// An association.
     Association,
-    /// Nothing: it made one, which has ended.
+    /// Nothing: the cookie made an association, which has ended.
     Nothing,
-    /// Nothing: an association with its peer has ended since it was made. A peer that echoes it in good faith may ask
+    /// Nothing: an association with its peer has ended since the cookie was made. A peer that echoes it in good faith may ask
     /// again.
     Outlived,
 }

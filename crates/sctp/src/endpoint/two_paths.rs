@@ -75,7 +75,7 @@ struct World {
     silent: [bool; 2],
     /// So many ECN-capable packets to the far address are marked.
     mark: u64,
-    /// Those to the near address are, too.
+    /// ECN-capable packets to the near address are marked, too.
     mark_near: bool,
     delivered: [u64; 2],
     /// The peer's user does not read.

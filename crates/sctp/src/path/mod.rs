@@ -105,7 +105,7 @@ impl Path {
         &mut self.rtt
     }
 
-    /// Nothing is known of its round trip any more.
+    /// Forgets the round trip of the path.
     pub(crate) fn measure_anew(&mut self, config: &Config) {
         self.rtt = RttEstimator::new(&config.rtt_rules());
     }

@@ -94,7 +94,7 @@ impl Paths {
         at
     }
 
-    /// Another path is the primary one from now on. The one before.
+    /// Another path is the primary one from now on. Returns the one before.
     pub(crate) fn set_primary(&mut self, id: PathId) -> PathId {
         std::mem::replace(&mut self.primary, id)
     }
@@ -253,7 +253,7 @@ impl Paths {
         self.table.push(path)
     }
 
-    /// Nothing is known of any path but that of the handshake any more.
+    /// Forgets all paths but that of the handshake.
     pub(crate) fn forget_others(&mut self) {
         self.table.split_off_first();
         self.primary = PathId::new(0);
@@ -283,7 +283,7 @@ impl Paths {
         self.table.get_mut(id).is_none_or(|path| path.reachability.is_another_error(now, waited, several))
     }
 
-    /// Something that last left on a path was not answered in time (8.2). An event for the user, where the path goes down with it.
+    /// A chunk that last left on a path was not answered in time (8.2). An event for the user, where the path goes down with it.
     pub(crate) fn on_error(&mut self, config: &Config, id: PathId) -> Option<Event> {
         let path = self.table.get_mut(id)?;
         path.reachability

@@ -262,7 +262,7 @@ impl Search {
         }
         self.most = size;
         if self.state == SearchState::Base {
-            // "PTB: PL_PTB_SIZE < BASE_PLPMTU" leads to Error (figure 5); before the probe has left, the message speaks of data.
+            // "PTB: PL_PTB_SIZE < BASE_PLPMTU" leads to Error (figure 5); before the probe has left, the message is about a data packet.
             match self.awaiting {
                 Some(_) => self.begin_error(Some(size)),
                 None => self.first = Some(size),
@@ -487,7 +487,7 @@ mod tests {
         assert!(!search.answered(now, 1, now, &RULES), "the answer to the probe of the base comes late");
         assert_eq!(find(&mut search, &mut now, 0).0, 1200, "no probe is answered");
         assert_eq!(search.state(), SearchState::Complete);
-        // Nor does it say anything of other sizes.
+        // A base that arrives says nothing of other sizes.
         search.base_arrived(now, &RULES);
         assert_eq!(search.state(), SearchState::Complete);
     }
@@ -506,7 +506,7 @@ mod tests {
         assert_eq!((search.mtu(), search.due()), (1200, Some(1492)));
         let mut now = Instant::ZERO;
         assert_eq!(find(&mut search, &mut now, 1492), (1492, 1), "nothing lies between");
-        // Of data: "MUST NOT be used directly to set the PLPMTU".
+        // A message about a data packet: "MUST NOT be used directly to set the PLPMTU".
         assert!(!search.too_big(now, 1492, &RULES) && !search.too_big(now, 1496, &RULES));
         assert!(search.too_big(now, 1400, &RULES));
         assert_eq!((search.state(), search.mtu(), search.due()), (SearchState::Base, 1200, Some(1200)));

@@ -129,7 +129,7 @@ impl Arrivals {
             return None;
         }
         if arrival == Arrival::BeyondHole && seq >= space.reach(window) {
-            // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
+            // A chunk of another incarnation of the association, or of a sender that ignores the window.
             cx.report.stats.dropped_no_buffer = cx.report.stats.dropped_no_buffer.saturating_add(1);
             read.summary.immediate = true;
             return None;

@@ -148,7 +148,7 @@ impl Receiver {
         }
     }
 
-    /// Nothing that has begun will end. Gives how many bytes that is.
+    /// Drops unfinished messages. Returns their bytes.
     fn forget_unfinished(&mut self, cx: &mut Context) -> u64 {
         let mut aborted = Vec::new();
         let lost = self.inbound.restart(&mut aborted);

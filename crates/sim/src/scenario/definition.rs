@@ -55,7 +55,7 @@ pub enum Checksums {
     /// The sender computes them, the receiver verifies them.
     #[default]
     Verify,
-    /// Neither does: for speed, where nothing damages packets.
+    /// No checksum is computed or verified: for speed, where nothing damages packets.
     Elide,
 }
 

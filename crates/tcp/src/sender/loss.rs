@@ -62,7 +62,7 @@ impl Sender {
         cx.record(|| TraceEvent::FastRetransmit { seq });
     }
 
-    /// All that was outstanding when it began is acknowledged, or with Reno anything new.
+    /// Fast recovery ends: all data outstanding at its beginning is acknowledged, or with Reno any new data.
     pub(super) fn leave_fast_recovery(&mut self) {
         self.window.recovered();
         self.recovered();

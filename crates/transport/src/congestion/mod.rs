@@ -58,7 +58,7 @@ impl Controller {
         Self { window, rules: Rules::Chunks(Chunks::new(rules)) }
     }
 
-    /// One of TCP's.
+    /// A controller of TCP.
     #[must_use]
     pub fn segments(rules: &SegmentRules) -> Self {
         let Some(segments) = Segments::new(rules) else {

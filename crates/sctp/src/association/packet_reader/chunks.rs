@@ -222,7 +222,7 @@ impl PacketReader<'_> {
             Chunk::Data(_) => {
                 return Err(Violation::Protocol("a DATA chunk where I-DATA was agreed").into());
             }
-            // It is read where most chunks are ([`PacketReader::on_sack`]).
+            // SACK was handled before ([`PacketReader::on_sack`]).
             Chunk::Sack(_) => {}
             Chunk::InitAck(init) => return Err(Interrupt::InitAck(*init)),
             Chunk::CookieAck(_) => return Err(Interrupt::CookieAck),

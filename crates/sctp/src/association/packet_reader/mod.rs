@@ -36,7 +36,7 @@ impl<'a> PacketReader<'a> {
 }
 
 impl PacketReader<'_> {
-    /// The same owners for a procedure that goes a way of its own.
+    /// A reader of the same owners, for one call.
     #[inline]
     fn reborrow(&mut self) -> PacketReader<'_> {
         PacketReader { scope: self.scope.reborrow(), reconfig: self.reconfig.as_deref_mut() }

@@ -42,7 +42,7 @@ impl From<Reply> for PacketOutcome {
 pub(in crate::association) struct Reading {
     /// The path that it came on: answers go back there.
     pub(in crate::association) path: PathId,
-    /// Its data, as far as it has been read.
+    /// The data of the packet, as far as it has been read.
     pub(in crate::association) data: PacketRead,
     pub(in crate::association) outcome: PacketOutcome,
     /// Bytes of the SCTP packet.

@@ -26,7 +26,7 @@ pub(super) struct Noise {
     sent: u64,
     /// Lost and sent in the last round of Startup: counted when the next one has shown that the path was not full.
     pending: (u64, u64),
-    /// Something was counted since the last turn of probing began.
+    /// Packets were counted since the last turn of probing began.
     heard: bool,
     /// The part of the sent bytes that is lost at any load.
     part: f64,
