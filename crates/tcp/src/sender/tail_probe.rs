@@ -32,7 +32,7 @@ impl TailProbe {
         self.out.is_none() && self.at_sample != Some(samples)
     }
 
-    /// A probe is due, after `samples` measured round trips. With `resent` the last segment, which ends there, is sent again; else new data.
+    /// A probe is due, after `samples` measured round trips. With `resent` the last segment, which ends there, is resent; else new data.
     pub(super) fn begin(&mut self, samples: u32, resent: Option<u64>) {
         self.at_sample = Some(samples);
         match resent {

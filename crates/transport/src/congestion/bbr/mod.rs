@@ -5,7 +5,7 @@
 //! `model` keeps it, `phases` probes it, `window` turns it into a window and a rate, and
 //! `events` takes the events of the sender.
 //!
-//! docs/explanation/rate.md lists and explains the differences from the draft: samples as small as the least one confirm it (no `ProbeRTT` for
+//! docs/explanation/rate.md explains the differences from the draft: samples as small as the least one confirm it (no `ProbeRTT` for
 //! a flow that sees an empty queue anyway), and losses that come at any load do not count as congestion (`noise`).
 
 mod constants;
