@@ -2,7 +2,7 @@
 //!
 //! Data of two subflows goes to the near and to the far address, and moves between them; both addresses lose, mark and fall silent;
 //! messages are given up, streams begin anew, ICMP says how long a packet may be. Each life has a line in `tests/golden/two_paths.txt`: name,
-//! packets, events and trace records, bytes received on each stream, then a hash of packets, one of events and of notices to users,
+//! packets, events and trace records, data received on each stream, then a hash of packets, one of events and of notices to users,
 //! one of trace records and one of counters. `tests/golden.rs` explains the hashes, how to accept changes and how to write out a
 //! life; here it is `cargo test -p anabranch-sctp --lib golden`.
 
