@@ -27,7 +27,7 @@ static anabranch_status must(anabranch_status status) {
     return status;
 }
 
-// Sends back what one peer says, until it says nothing more.
+// Sends every message of one peer back to it, until the peer stops sending.
 static void *serve(void *given) {
     anabranch_driver *driver = given;
     anabranch_association *association;
@@ -62,7 +62,7 @@ static anabranch_driver *open_at(const char *text, uint16_t port) {
 }
 
 int main(void) {
-    // UDP port 0: the system chooses one. A server that peers look for has 9899.
+    // With UDP port 0 the system chooses one. A public server uses 9899, the port of SCTP in UDP (RFC 6951).
     anabranch_driver *server = open_at("127.0.0.1:0", 7), *client = open_at("127.0.0.1:0", 0);
     must(anabranch_driver_listen(server));
     pthread_t thread;

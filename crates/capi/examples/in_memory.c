@@ -1,4 +1,4 @@
-// Two endpoints without I/O talk in memory and in virtual time: a program of its own event loop does the same with packets of
+// Two endpoints without I/O talk in memory and in virtual time: a program with an event loop does the same with packets of
 // a network and a real clock.
 //
 //     cc in_memory.c $(pkg-config --cflags --libs anabranch) -o in_memory
@@ -17,10 +17,10 @@
 
 #include "anabranch.h"
 
-#define DELAY 10000000 // of the wire, nanoseconds
-#define MOST 64        // packets on it at once
+#define DELAY 10000000 // delay of the wire, nanoseconds
+#define MOST 64        // largest number of packets on the wire
 
-// Ends the program where a call answers an error.
+// Ends the program if a call returns an error.
 static anabranch_status must(anabranch_status status) {
     if (status < 0) {
         fprintf(stderr, "error %d: %s\n", (int)status, anabranch_last_error());
@@ -30,7 +30,7 @@ static anabranch_status must(anabranch_status status) {
 }
 
 typedef struct {
-    uint64_t at; // when it arrives
+    uint64_t at; // arrival time, nanoseconds
     int to;
     size_t size;
     uint8_t bytes[1500];
@@ -41,7 +41,7 @@ static size_t on_the_wire;
 static anabranch_address addresses[2];
 static anabranch_endpoint *ends[2];
 
-// Takes everything that an endpoint wants to send.
+// Moves all packets that an endpoint has to send to the wire.
 static void pump(int side, uint64_t now) {
     anabranch_transmit transmit;
     while (on_the_wire < MOST) {
@@ -58,7 +58,7 @@ static void pump(int side, uint64_t now) {
     }
 }
 
-// Looks at what has happened to one of them. True when its association has ended.
+// Reads all events of one endpoint. Returns true if its association has ended.
 static bool look(int side, uint64_t now) {
     anabranch_event event;
     char text[200];
@@ -92,7 +92,7 @@ static bool look(int side, uint64_t now) {
 int main(void) {
     const char *texts[2] = {"192.0.2.1", "192.0.2.2"};
     for (int side = 0; side < 2; side++) {
-        // The same seed makes the same bytes; leave it out on a network.
+        // The same seed gives the same packets in each run; on a network leave it null.
         uint8_t seed[32] = {0};
         seed[0] = (uint8_t)side;
         must(anabranch_address_parse(texts[side], &addresses[side]));
@@ -123,7 +123,7 @@ int main(void) {
             ended |= look(side, now) && side == 0;
             pump(side, now);
         }
-        // The next thing that happens: a packet arrives, or a timer expires.
+        // The time of the next arrival of a packet or expiry of a timer.
         uint64_t next = on_the_wire > 0 ? wire[0].at : UINT64_MAX;
         for (int side = 0; side < 2; side++) {
             uint64_t at;

@@ -18,114 +18,114 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The result of a call: 0, something that is no error (above 0), or an error (below 0). `anabranch_last_error` has a
-// sentence for the error.
+// The result of a call: 0 for success, above 0 for a result that is no error, below 0 for an error.
+// `anabranch_last_error` returns a sentence for the error.
 typedef enum {
-  // It was done.
+  // Success.
   ANABRANCH_STATUS_OK = 0,
   // There is nothing now: no packet, no event, no message, no timer.
   ANABRANCH_STATUS_NOTHING = 1,
-  // There will be nothing more: the peer sends nothing any more and all was read; the endpoint has been closed.
+  // No more data will come: the peer has stopped sending and all messages were read, or the driver was closed.
   ANABRANCH_STATUS_END = 2,
   // A pointer that must not be null is null.
   ANABRANCH_STATUS_ERROR_NULL = -1,
-  // A handle was freed, or never made, or is of another type.
+  // A handle was freed, was never made, or belongs to another type.
   ANABRANCH_STATUS_ERROR_HANDLE = -2,
   // A value is out of its range, or a text is no UTF-8.
   ANABRANCH_STATUS_ERROR_ARGUMENT = -3,
-  // There is no such option or profile, or the option does not take that value.
+  // No option or profile has this name, or the option does not allow this value.
   ANABRANCH_STATUS_ERROR_OPTION = -4,
-  // There is no association with that number.
+  // No association has this number, or it has ended.
   ANABRANCH_STATUS_ERROR_ASSOCIATION = -5,
-  // The buffer is too small: how much is needed was written. Nothing is lost, ask again.
+  // The buffer is too small. The call has written the needed size, and nothing is lost: repeat it with a larger buffer.
   ANABRANCH_STATUS_ERROR_BUFFER = -6,
-  // The send buffer is full: an event tells when it has room.
+  // The send buffer is full. The event WRITABLE reports new room.
   ANABRANCH_STATUS_ERROR_FULL = -7,
-  // The association is closing, or has ended.
+  // The association is closing or has ended.
   ANABRANCH_STATUS_ERROR_CLOSED = -8,
-  // The stack does not do this now.
+  // The stack refuses the call in its present state.
   ANABRANCH_STATUS_ERROR_REFUSED = -9,
-  // The operating system does not give what is needed.
+  // The operating system refused a resource, such as a socket, a thread or random bytes.
   ANABRANCH_STATUS_ERROR_SYSTEM = -10,
-  // It took too long.
+  // The time limit of the call has expired.
   ANABRANCH_STATUS_ERROR_TIMEOUT = -11,
-  // A fault of the library.
+  // An internal fault of the library.
   ANABRANCH_STATUS_ERROR_INTERNAL = -12,
 } anabranch_status;
 
 // The kind of an event.
 typedef enum {
-  // Nothing that this version of the header knows.
+  // An event without a kind of its own in this version of the header.
   ANABRANCH_EVENT_KIND_OTHER = 0,
-  // A peer has begun an association with us; ESTABLISHED follows. `outbound_streams`, `inbound_streams`.
+  // A peer has begun an association with us; ESTABLISHED follows. Fields: `outbound_streams`, `inbound_streams`.
   ANABRANCH_EVENT_KIND_ACCEPTED = 1,
-  // It is up. `outbound_streams`, `inbound_streams`.
+  // The association is up. Fields: `outbound_streams`, `inbound_streams`.
   ANABRANCH_EVENT_KIND_ESTABLISHED = 2,
-  // There is a message where there was none. `stream`.
+  // A message can be read, and before there was none. Field: `stream`.
   ANABRANCH_EVENT_KIND_READABLE = 3,
-  // There is room in the send buffer again, after a call answered ERROR_FULL. `stream`, if it was that of one.
+  // The send buffer has room again, after a call returned ERROR_FULL. Field: `stream`, if one stream was full.
   ANABRANCH_EVENT_KIND_WRITABLE = 4,
-  // The amount of buffered data has fallen to the threshold. `stream`, if it is that of one.
+  // The amount of buffered data has fallen to the threshold. Field: `stream`, if the threshold belongs to one stream.
   ANABRANCH_EVENT_KIND_BUFFERED_LOW = 5,
-  // The peer has a message. `message`, `context`.
+  // The peer has acknowledged a message. Fields: `message`, `context`.
   ANABRANCH_EVENT_KIND_DELIVERED = 6,
-  // A message was given up. `message`, `context`, `sent`.
+  // A message was given up because of its policy. Fields: `message`, `context`, `sent`.
   ANABRANCH_EVENT_KIND_ABANDONED = 7,
-  // A message cannot be delivered any more. `message`, `context`, `sent`.
+  // A message cannot be delivered any more. Fields: `message`, `context`, `sent`.
   ANABRANCH_EVENT_KIND_FAILED = 8,
-  // So many messages cannot be delivered; they can be taken back. `unsent`, `unacknowledged`.
+  // Messages cannot be delivered; the program can take them back. Fields with their numbers: `unsent`, `unacknowledged`.
   ANABRANCH_EVENT_KIND_SEND_FAILED = 9,
-  // Nothing waits to be sent or acknowledged.
+  // No data is left to be sent or acknowledged.
   ANABRANCH_EVENT_KIND_SENDER_DRY = 10,
-  // Streams began anew, or a request for it has ended otherwise. `direction`, `stream_count` (0: all), `outcome`.
+  // Streams were reset, or a request for a reset has failed. Fields: `direction`, `stream_count` (0: all), `outcome`.
   ANABRANCH_EVENT_KIND_STREAMS_RESET = 11,
-  // There are more streams. `outbound_streams`, `inbound_streams`, `outcome`.
+  // Streams were added, or a request for more has failed. Fields: `outbound_streams`, `inbound_streams`, `outcome`.
   ANABRANCH_EVENT_KIND_STREAMS_ADDED = 12,
-  // Streams and TSNs of both sides began anew. `outcome`.
+  // The streams and TSNs of both sides were reset, or a request for it has failed. Field: `outcome`.
   ANABRANCH_EVENT_KIND_ASSOCIATION_RESET = 13,
-  // The rest of a message that is handed over in parts will never come. `stream`, `message` (as `part_of`).
+  // The rest of a partly received message will never come. Fields: `stream`, `message` (the value of `part_of`).
   ANABRANCH_EVENT_KIND_PARTIAL_DELIVERY_ABORTED = 14,
-  // The peer has restarted. `unsent`, `unacknowledged`.
+  // The peer has restarted. Fields: `unsent`, `unacknowledged`.
   ANABRANCH_EVENT_KIND_RESTARTED = 15,
-  // The peer wants to end: no new messages are taken.
+  // The peer is shutting down the association: it takes no new messages.
   ANABRANCH_EVENT_KIND_PEER_SHUTDOWN = 16,
-  // A path stopped answering. `path`.
+  // A path stopped answering. Field: `path`.
   ANABRANCH_EVENT_KIND_PATH_DOWN = 17,
-  // A path answers again. `path`.
+  // A path answers again. Field: `path`.
   ANABRANCH_EVENT_KIND_PATH_UP = 18,
-  // The MTU of a path has changed. `path`, `mtu`.
+  // The MTU of a path has changed. Fields: `path`, `mtu`.
   ANABRANCH_EVENT_KIND_PATH_MTU = 19,
-  // The peer reported an error; the association goes on. `cause`.
+  // The peer reported an error; the association goes on. Field: `cause`.
   ANABRANCH_EVENT_KIND_PEER_ERROR = 20,
-  // The end: `close`. Messages that have arrived can still be read.
+  // The association has ended. Field: `close`. Messages that have arrived can still be read.
   ANABRANCH_EVENT_KIND_CLOSED = 21,
 } anabranch_event_kind;
 
 // The direction of the streams, as this side sees it.
 typedef enum {
-  // Ours.
+  // Our outgoing streams.
   ANABRANCH_DIRECTION_OUTGOING = 0,
-  // The peer's.
+  // The peer's outgoing streams, which are our incoming ones.
   ANABRANCH_DIRECTION_INCOMING = 1,
-  // Ours and the peer's.
+  // The outgoing streams of both sides.
   ANABRANCH_DIRECTION_BOTH = 2,
 } anabranch_direction;
 
 // The result of a request (RFC 6525).
 typedef enum {
-  // It was performed.
+  // The request was performed.
   ANABRANCH_OUTCOME_PERFORMED = 0,
-  // There was nothing to do.
+  // The request needed no change.
   ANABRANCH_OUTCOME_NOTHING = 1,
-  // The peer does not want it.
+  // The peer has denied the request.
   ANABRANCH_OUTCOME_DENIED = 2,
-  // It failed.
+  // The request failed.
   ANABRANCH_OUTCOME_FAILED = 3,
 } anabranch_outcome;
 
 // The reason for the end of an association.
 typedef enum {
-  // In order: everything was delivered.
+  // A shutdown in order: all messages were delivered.
   ANABRANCH_CLOSE_GRACEFUL = 0,
   // We aborted.
   ANABRANCH_CLOSE_ABORTED_LOCALLY = 1,
@@ -139,101 +139,101 @@ typedef enum {
   ANABRANCH_CLOSE_SHUTDOWN_TIMEOUT = 5,
 } anabranch_close;
 
-// Where an association stands (RFC 9260, 4).
+// The state of an association (RFC 9260, 4).
 typedef enum {
-  // It has ended, or there is none of that number.
+  // The association has ended, or no association has this number.
   ANABRANCH_STATE_CLOSED = 0,
   // INIT was sent.
   ANABRANCH_STATE_COOKIE_WAIT = 1,
   // COOKIE ECHO was sent.
   ANABRANCH_STATE_COOKIE_ECHOED = 2,
-  // It is up.
+  // The association is up.
   ANABRANCH_STATE_ESTABLISHED = 3,
-  // We want to end; outstanding data comes first.
+  // Our program has called for a shutdown; outstanding data is delivered first.
   ANABRANCH_STATE_SHUTDOWN_PENDING = 4,
   // SHUTDOWN was sent.
   ANABRANCH_STATE_SHUTDOWN_SENT = 5,
-  // The peer wants to end; outstanding data comes first.
+  // The peer has called for a shutdown; outstanding data is delivered first.
   ANABRANCH_STATE_SHUTDOWN_RECEIVED = 6,
   // SHUTDOWN ACK was sent.
   ANABRANCH_STATE_SHUTDOWN_ACK_SENT = 7,
 } anabranch_state;
 
-// How long a message is worth sending.
+// The limit of the stack's attempts to deliver a message.
 typedef enum {
-  // As its stream has it; a stream that nothing was said of is reliable.
+  // The policy of the stream of the message, which is RELIABLE by default.
   ANABRANCH_POLICY_OF_STREAM = 0,
-  // Until it is acknowledged.
+  // No limit: the message is sent again until the peer has acknowledged it.
   ANABRANCH_POLICY_RELIABLE = 1,
-  // `policy_value` nanoseconds (RFC 3758).
+  // The message is given up after `policy_value` nanoseconds (RFC 3758).
   ANABRANCH_POLICY_LIFETIME = 2,
-  // Each of its chunks is sent again `policy_value` times at most (RFC 7496).
+  // Each chunk of the message is sent again `policy_value` times at most (RFC 7496).
   ANABRANCH_POLICY_RETRANSMISSIONS = 3,
-  // Where the send buffer is full those with the largest `policy_value` make room (RFC 7496).
+  // If the send buffer is full, messages with the largest `policy_value` are given up to make room (RFC 7496).
   ANABRANCH_POLICY_PRIORITY = 4,
 } anabranch_policy;
 
-// An association of a driver. Any thread may use it, and wait in it beside others: one may receive while another sends.
+// An association of a driver. Several threads may use it at the same time: one may receive while another sends.
 typedef struct anabranch_association anabranch_association;
 
-// Options of associations, as `--set` of the command line has them. It is read when a call gets it: what is changed later counts for
-// later calls.
+// The options of associations, with the keys and values of the command line's `--set`. A call that takes a configuration
+// copies it: a later change affects only later calls.
 typedef struct anabranch_config anabranch_config;
 
-// An endpoint on UDP sockets, with a thread that drives it. Any thread may use it, and wait in it beside others.
+// An endpoint on UDP sockets, with a thread that drives it. Several threads may use it, and wait in its calls, at the same time.
 typedef struct anabranch_driver anabranch_driver;
 
-// An endpoint without I/O: associations at an SCTP port. Any thread may use it, one at a time: calls wait for each other.
+// An endpoint without I/O: associations at one SCTP port. Several threads may use it; each call waits for the end of another.
 typedef struct anabranch_endpoint anabranch_endpoint;
 
-// An IP address and a UDP port. Without UDP (in DTLS, or right on IP) the port is 0.
+// An IP address and a UDP port. Without UDP (SCTP within DTLS, or directly on IP) the port is 0.
 typedef struct {
-  // 4 or 6.
+  // The IP version: 4 or 6.
   uint8_t version;
-  // The address in network order: 4 or 16 bytes of it.
+  // The address in network byte order: the first 4 bytes for IPv4, all 16 for IPv6.
   uint8_t bytes[16];
-  // UDP port, in the order of the host.
+  // The UDP port in host byte order.
   uint16_t port;
-  // The interface that a link-local address is of, or 0.
+  // The index of the interface of a link-local IPv6 address; 0 for other addresses.
   uint32_t scope;
 } anabranch_address;
 
-// The fixed options of an endpoint. Fill it with zeros, then set what differs.
+// The fixed options of an endpoint. Fill the structure with zeros, then set the fields that need another value.
 typedef struct {
-  // Our address. In DTLS any unicast address will do, and another one for the peer.
+  // Our address. Within DTLS it may be any unicast address other than the one of the peer.
   anabranch_address local;
-  // Our SCTP port; 5000 for WebRTC.
+  // Our SCTP port, 1 to 65535; 5000 for WebRTC.
   uint16_t port;
-  // Associations beyond which peers are turned away; 0 for 1,048,576.
+  // The largest number of associations: more peers are refused. 0 stands for 1,048,576.
   size_t max_associations;
-  // 32 bytes that nobody knows, from which tags and keys are drawn; null to take them from the operating system. With the same seed, times
-  // and packets the same bytes come out.
+  // 32 secret random bytes, from which the endpoint derives tags and keys; null to take them from the operating system.
+  // The same seed, times and packets give the same output, byte for byte. The endpoint copies the bytes.
   const uint8_t *seed;
 } anabranch_endpoint_options;
 
 // The addresses and IP fields of a received packet.
 typedef struct {
-  // The address of its sender.
+  // The address of the packet's sender.
   anabranch_address source;
-  // The local address that it was sent to.
+  // The local address to which the packet was sent.
   anabranch_address destination;
-  // Code point (upper six bits) and ECN field (lower two), as the IP header has them; 0 where nothing is known.
+  // The traffic class of the IP header: code point (upper six bits) and ECN field (lower two); 0 if unknown.
   uint8_t traffic_class;
 } anabranch_meta;
 
-// A packet that is to leave.
+// A packet for the program to send.
 typedef struct {
   // The address to send to.
   anabranch_address destination;
-  // Whether it matters from which of our addresses.
+  // True if the packet must leave from the address `source`; false if any of our addresses will do.
   bool has_source;
-  // From which.
+  // The local address to send from, if `has_source` is true.
   anabranch_address source;
-  // Code point (upper six bits) and ECN field (lower two) for the IP header.
+  // The traffic class for the IP header: code point (upper six bits) and ECN field (lower two).
   uint8_t traffic_class;
-  // Nobody on the way may fragment it.
+  // True if routers must not fragment the packet.
   bool dont_fragment;
-  // Its bytes.
+  // The size of the packet in bytes.
   size_t size;
 } anabranch_transmit;
 
@@ -241,27 +241,27 @@ typedef struct {
 typedef struct {
   // The kind of the event.
   anabranch_event_kind kind;
-  // The association, of an endpoint without I/O.
+  // The number of the association at an endpoint without I/O; 0 with a driver.
   uint64_t association;
-  // The number of the message, as `anabranch_endpoint_send` gave it.
+  // The number of the message: `anabranch_endpoint_send` and `anabranch_association_send` have written it to `id`.
   uint64_t message;
-  // Messages of which nothing was sent.
+  // The number of messages of which no part was sent.
   uint64_t unsent;
-  // Messages of which at least a part was sent.
+  // The number of messages of which at least a part was sent.
   uint64_t unacknowledged;
-  // The program's own mark of the message.
+  // The program's own mark of the message: its field `context`.
   uint32_t context;
-  // Streams that we may send on.
+  // The number of streams on which we may send.
   uint16_t outbound_streams;
-  // Streams that the peer may send on.
+  // The number of streams on which the peer may send.
   uint16_t inbound_streams;
-  // Whether it is about one stream.
+  // True if the event concerns one stream, which is in `stream`.
   bool has_stream;
-  // The stream.
+  // The stream id, if `has_stream` is true.
   uint16_t stream;
-  // Number of streams listed.
+  // The number of streams in the list of the event, which `anabranch_endpoint_event_streams` gives.
   size_t stream_count;
-  // A part of the message was sent.
+  // True if a part of the message was sent: then the peer may have received it.
   bool sent;
   // Number of the path.
   uint8_t path;
@@ -277,65 +277,66 @@ typedef struct {
   anabranch_close close;
 } anabranch_event;
 
-// A message to be sent. Fill it with zeros, then say what differs from an ordered, reliable message on stream 0.
+// A message to be sent. A structure filled with zeros stands for an ordered, reliable message on stream 0: fill it with zeros,
+// then set the payload and the fields that need another value.
 typedef struct {
-  // The payload, which is copied.
+  // The payload. The call copies it.
   const uint8_t *data;
-  // Its bytes; at least one.
+  // The size of the payload in bytes; at least 1.
   size_t size;
   // Payload protocol identifier.
   uint32_t ppid;
   // Stream id.
   uint16_t stream;
-  // It may overtake others of its stream.
+  // True for an unordered message: it may overtake other messages of its stream.
   bool unordered;
-  // The peer is asked to acknowledge it at once.
+  // True to ask the peer for an immediate acknowledgement.
   bool immediate;
-  // One of `anabranch_policy`.
+  // A value of `anabranch_policy`: the limit of the attempts to deliver the message.
   uint32_t policy;
-  // The parameter of the policy.
+  // The parameter of the policy; see `anabranch_policy` for its unit.
   uint64_t policy_value;
-  // Where the peer cannot skip abandoned messages, this one is sent reliably; otherwise it is refused there.
+  // True to send the message reliably to a peer without partial reliability; false to refuse the call in that case.
   bool or_reliable;
-  // An event tells its fate: DELIVERED, ABANDONED or FAILED.
+  // True to ask for an event about the fate of the message: DELIVERED, ABANDONED or FAILED.
   bool tell_fate;
-  // The program's own mark, which that event has.
+  // The program's own mark, which events about the message contain.
   uint32_t context;
-  // Whether it leaves with a code point of its own, and its stream with it.
+  // True to send this message, and its stream from now on, with the code point `dscp`.
   bool has_dscp;
-  // The code point, 0 to 63.
+  // The code point for the IP header, 0 to 63, if `has_dscp` is true.
   uint8_t dscp;
 } anabranch_message;
 
-// A message that has arrived, or a part of one; or one that was taken back.
+// A received message, a part of a received message, or a message that was taken back.
 typedef struct {
-  // Its bytes; where the buffer is too small, those that it needs.
+  // The size in bytes. After ERROR_BUFFER: the number of bytes that the buffer needs.
   size_t size;
   // Payload protocol identifier.
   uint32_t ppid;
   // Stream id.
   uint16_t stream;
-  // Whether it was sent unordered.
+  // True if the message was sent unordered.
   bool unordered;
-  // More of this message follows: it is handed over in parts, as it is longer than the receive buffer allows.
+  // True if another part of this message follows: a message that is too long for the receive buffer comes in parts.
   bool more;
-  // Tells apart messages that are handed over in parts at the same time; 0 for a message in one piece.
+  // The same number for all parts of one message, so that parts of different messages can be told apart; 0 for a whole message.
   uint32_t part_of;
-  // Its number in its stream: the low 16 bits are its SSN.
+  // The number of the message in its stream; the low 16 bits are its SSN.
   uint32_t number;
-  // Of a message that was taken back: its context.
+  // The field `context` of a message that was taken back; 0 for received messages.
   uint32_t context;
 } anabranch_received;
 
-// The fixed options of a driver. Fill it with zeros, then set what differs.
+// The fixed options of a driver. Fill the structure with zeros, then set the fields that need another value.
 typedef struct {
-  // Local addresses with UDP ports: 0 lets the system choose, 9899 is where peers look.
+  // Local addresses with UDP ports. With port 0 the operating system chooses one; 9899 is the port of SCTP in UDP (RFC 6951).
   const anabranch_address *addresses;
-  // Number of addresses; at least one.
+  // The number of addresses: 1 to 64.
   size_t address_count;
-  // SCTP port; 0 for one that nobody can guess.
+  // The SCTP port; 0 for a random one.
   uint16_t port;
-  // Associations beyond which peers are turned away; 0 for 1,048,576.
+  // The largest number of associations: more peers are refused. 0 stands for 1,048,576.
   size_t max_associations;
 } anabranch_driver_options;
 
@@ -343,54 +344,61 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// Makes a configuration: a profile by its name ("modern", "rfc9260", ...; `anabranch engines` lists them), or, for null, that for networks:
-// "modern" with probes of the path MTU and partial reliability. For data channels of WebRTC call `anabranch_config_for_webrtc` next.
+// Makes a configuration, and writes its handle to `config`; free it with `anabranch_config_free`. `profile` is the name of a
+// profile ("modern", "rfc9260", ...; `anabranch engines` lists all), or null for the configuration for networks: "modern" with probes
+// of the path MTU and partial reliability. For data channels of WebRTC call `anabranch_config_for_webrtc` next. An unknown
+// profile gives ERROR_OPTION.
 //
 // # Safety
 // `profile` is null or ends with a zero byte; a pointer can be written to `config`.
 anabranch_status anabranch_config_new(const char *profile,
                                       anabranch_config **config);
 
-// Sets an option, such as "rto_min" to "200 ms"; `anabranch engines` lists them all.
+// Sets the option `key` to `value`, such as "rto_min" to "200 ms"; `anabranch engines` lists all options. An unknown
+// option or a wrong value gives ERROR_OPTION.
 //
 // # Safety
 // `key` and `value` end with a zero byte.
 anabranch_status anabranch_config_set(anabranch_config *config, const char *key, const char *value);
 
 // Sets the options that data channels of WebRTC need (RFC 8831) over a path within DTLS: resets of streams, partial
-// reliability, I-DATA where the peer has it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
+// reliability, I-DATA if the peer supports it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
 anabranch_status anabranch_config_for_webrtc(anabranch_config *config);
 
-// Writes the value of an option as a text with a zero byte behind it.
+// Writes the value of the option `key` to `buffer`, as text with a zero byte at its end. `needed` gets the size of both in bytes.
+// An unknown option gives ERROR_OPTION; if `room`, the size of the buffer in bytes, is too small, the call gives ERROR_BUFFER.
 //
 // # Safety
-// `key` ends with a zero byte; `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+// `key` ends with a zero byte; `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 anabranch_status anabranch_config_get(const anabranch_config *config,
                                       const char *key,
                                       char *buffer,
                                       size_t room,
                                       size_t *needed);
 
-// Gives a configuration back. Associations and endpoints begun with it go on.
+// Frees a configuration. Associations and endpoints that were made with it go on.
 anabranch_status anabranch_config_free(anabranch_config *config);
 
-// Makes an endpoint.
+// Makes an endpoint, and writes its handle to `endpoint`; free it with `anabranch_endpoint_free`. A wrong option gives
+// ERROR_ARGUMENT.
 //
 // # Safety
-// Options can be read at `options`, and their seed, where there is one, has 32 bytes; a pointer can be written to `endpoint`.
+// Options can be read at `options`, and their `seed` is null or points to 32 bytes; a pointer can be written to `endpoint`.
 anabranch_status anabranch_endpoint_new(const anabranch_endpoint_options *options,
                                         anabranch_endpoint **endpoint);
 
-// Gives an endpoint back with all of its associations. Peers are told nothing: abort or shut down before.
+// Frees an endpoint and all of its associations. Peers get no packet about it: shut down or abort the associations before.
 anabranch_status anabranch_endpoint_free(anabranch_endpoint *endpoint);
 
-// Lets peers in, with what `config` says; null: the configuration for networks.
+// Accepts associations from peers from now on. Each begins with the configuration `config`; null stands for the one for networks.
+// A configuration with values that are not allowed gives ERROR_REFUSED.
 anabranch_status anabranch_endpoint_listen(anabranch_endpoint *endpoint,
                                            const anabranch_config *config);
 
-// Begins an association with the SCTP port `port` of a peer. Its number, from 1 on, goes to `association`. Where both sides begin, as WebRTC has
-// it, one association comes of it. Call `anabranch_endpoint_listen` first there: else a peer that is faster is turned away. If it was let in
-// already, ACCEPTED tells, and this call answers ERROR_REFUSED.
+// Begins an association with the SCTP port `port` of the peer at `remote`, with the configuration `config`; null stands for the
+// one for networks. Its number, from 1 on, goes to `association`. If both sides connect to each other, as with WebRTC, the
+// result is one association. In that case call `anabranch_endpoint_listen` before, or the INIT of a faster peer is refused. If the
+// peer's association exists already, this call gives ERROR_REFUSED, and the event ACCEPTED has its number.
 //
 // # Safety
 // An address can be read at `remote`; a number can be written to `association`.
@@ -401,8 +409,9 @@ anabranch_status anabranch_endpoint_connect(anabranch_endpoint *endpoint,
                                             const anabranch_config *config,
                                             uint64_t *association);
 
-// Takes a packet, from the common header of SCTP on. A damaged or unexpected packet is dropped; that is not an error.
-// `now`, here and everywhere, is nanoseconds of a clock of the program's that never goes back.
+// Processes a received packet of `size` bytes, which begins with the common header of SCTP. A damaged or unexpected packet is
+// dropped; that is not an error. `now`, in this call and all others, is the time in nanoseconds of a clock of the program that
+// never goes back.
 //
 // # Safety
 // A structure can be read at `meta`, and `size` bytes at `packet`.
@@ -412,8 +421,8 @@ anabranch_status anabranch_endpoint_handle_packet(anabranch_endpoint *endpoint,
                                                   const uint8_t *packet,
                                                   size_t size);
 
-// Takes an ICMP message (`version` 4) or ICMPv6 message (`version` 6) from its type on. A message that does not report
-// an error of one of our packets is ignored.
+// Processes a received ICMP message (`version` 4) or ICMPv6 message (`version` 6) of `size` bytes, which begins with its type
+// field. A message that does not report an error of one of our packets is ignored.
 //
 // # Safety
 // `size` bytes can be read at `message`.
@@ -423,19 +432,21 @@ anabranch_status anabranch_endpoint_handle_icmp(anabranch_endpoint *endpoint,
                                                 const uint8_t *message,
                                                 size_t size);
 
-// Runs every timer that is due.
+// Runs every timer that is due at the time `now`.
 anabranch_status anabranch_endpoint_handle_timeout(anabranch_endpoint *endpoint, uint64_t now);
 
-// When `anabranch_endpoint_handle_timeout` is to be called next; NOTHING where no timer runs. It changes with every call: ask again. It is
-// never late, and may be early.
+// Writes to `at` the time, in nanoseconds, of the next necessary call of `anabranch_endpoint_handle_timeout`; gives NOTHING if
+// no timer runs. Every other call may change this time: ask again after it. The time is never late, and may be early.
 //
 // # Safety
 // A number can be written to `at`.
 anabranch_status anabranch_endpoint_poll_timeout(anabranch_endpoint *endpoint,
                                                  uint64_t *at);
 
-// The next packet that is to leave; NOTHING when there is none. Ask until there is none, after each call that hands something in. 1,500 bytes
-// are enough for a path of that MTU, 65,536 for any; with ERROR_BUFFER `transmit` says how much is needed, and the packet is kept.
+// Writes the next packet to send to `buffer`, and its addresses and size to `transmit`; gives NOTHING if there is none. Repeat it
+// until NOTHING after each call that gives the endpoint a packet, a command or the time. `room` is the size of the buffer in
+// bytes: 1,500 are enough for a path of that MTU, 65,536 for any. After ERROR_BUFFER, `transmit` has the needed size, and the
+// next call gives the same packet.
 //
 // # Safety
 // `room` bytes can be written to `buffer`, and a structure to `transmit`.
@@ -445,42 +456,46 @@ anabranch_status anabranch_endpoint_poll_transmit(anabranch_endpoint *endpoint,
                                                   size_t room,
                                                   anabranch_transmit *transmit);
 
-// The next event of any association; NOTHING when there is none. Ask until there is none.
+// Writes the next event of any association to `event`; gives NOTHING if there is none. Repeat the call until NOTHING.
 //
 // # Safety
 // A structure can be written to `event`.
 anabranch_status anabranch_endpoint_poll_event(anabranch_endpoint *endpoint,
                                                anabranch_event *event);
 
-// The last event in words, with a zero byte behind them.
+// Writes a description of the last event to `buffer`, as text with a zero byte at its end. `needed` gets the size of both in bytes.
+// If `room`, the size of the buffer in bytes, is too small, the call gives ERROR_BUFFER.
 //
 // # Safety
-// `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+// `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 anabranch_status anabranch_endpoint_event_text(anabranch_endpoint *endpoint,
                                                char *buffer,
                                                size_t room,
                                                size_t *needed);
 
-// The streams that the last event lists.
+// Writes the stream ids of the last event to `streams`, and their number to `needed`. If `room`, the size of the array in
+// elements, is too small, the call gives ERROR_BUFFER.
 //
 // # Safety
-// `room` numbers can be written to `streams`, and, where it is not null, a number to `needed`.
+// `room` numbers can be written to `streams`, and, if it is not null, a number to `needed`.
 anabranch_status anabranch_endpoint_event_streams(anabranch_endpoint *endpoint,
                                                   uint16_t *streams,
                                                   size_t room,
                                                   size_t *needed);
 
-// The reason that the peer's user gave when it aborted, if the last event is that end.
+// If the last event is CLOSED after an abort by the peer: writes to `buffer` the reason that the peer's program gave, without a
+// zero byte. `needed` gets its size in bytes, 0 if there is none. If `room`, the size of the buffer in bytes, is too small, the
+// call gives ERROR_BUFFER.
 //
 // # Safety
-// `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+// `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 anabranch_status anabranch_endpoint_event_reason(anabranch_endpoint *endpoint,
                                                  uint8_t *buffer,
                                                  size_t room,
                                                  size_t *needed);
 
-// Hands in a message, whose number in its association goes to `id` where that is not null. ERROR_FULL: the send buffer has no room; WRITABLE
-// tells when it has.
+// Sends a message. Its number in the association goes to `id`, which may be null. The call copies the payload. If the send
+// buffer has no room the call gives ERROR_FULL, and the event WRITABLE reports new room later.
 //
 // # Safety
 // A message can be read at `message`, with its payload.
@@ -490,9 +505,10 @@ anabranch_status anabranch_endpoint_send(anabranch_endpoint *endpoint,
                                          const anabranch_message *message,
                                          uint64_t *id);
 
-// The next message of stream `stream`, or of any for -1; NOTHING when there is none. With ERROR_BUFFER `received` says how much is needed,
-// and the message is kept. After CLOSED what has arrived can still be read; an association that is not read to its end stays until
-// `anabranch_endpoint_release`.
+// Writes the next received message of the stream `stream` (-1: of any stream) to `buffer`, and its description to `received`;
+// gives NOTHING if there is none. `room` is the size of the buffer in bytes. After ERROR_BUFFER, `received` has the needed size,
+// and the next call gives the same message. After CLOSED the messages that have arrived can still be read; an association with
+// unread messages stays in memory until `anabranch_endpoint_release`.
 //
 // # Safety
 // `room` bytes can be written to `buffer`, and a structure to `received`.
@@ -503,8 +519,9 @@ anabranch_status anabranch_endpoint_receive(anabranch_endpoint *endpoint,
                                             size_t room,
                                             anabranch_received *received);
 
-// The next message that could not be delivered, after SEND_FAILED, STREAMS_RESET or CLOSED: those of which nothing was sent first. NOTHING when
-// there is none.
+// Takes back the next message that could not be delivered, after SEND_FAILED, STREAMS_RESET or CLOSED: writes its payload to
+// `buffer` and its description to `received`. Messages of which no part was sent come first; NOTHING means that none is left. `room`
+// is the size of the buffer in bytes. After ERROR_BUFFER, `received` has the needed size, and the next call gives the same message.
 //
 // # Safety
 // `room` bytes can be written to `buffer`, and a structure to `received`.
@@ -514,13 +531,15 @@ anabranch_status anabranch_endpoint_take_back(anabranch_endpoint *endpoint,
                                               size_t room,
                                               anabranch_received *received);
 
-// Ends an association in order: what was handed in is delivered first. `patience`: nanoseconds after which it is aborted, 0 for never.
+// Ends an association in order: the stack first delivers all messages that the program has sent. After `patience` nanoseconds
+// it aborts the association; 0 stands for no limit. The call does not wait: the event CLOSED reports the end.
 anabranch_status anabranch_endpoint_shutdown(anabranch_endpoint *endpoint,
                                              uint64_t now,
                                              uint64_t association,
                                              uint64_t patience);
 
-// Ends an association at once. The peer is told `reason`, which may be null where `size` is 0; what was not delivered is not.
+// Ends an association at once with an ABORT, which tells the peer the `size` bytes at `reason`; `reason` may be null if `size`
+// is 0. Messages that are not delivered yet are lost for the peer.
 //
 // # Safety
 // `size` bytes can be read at `reason`.
@@ -530,26 +549,29 @@ anabranch_status anabranch_endpoint_abort(anabranch_endpoint *endpoint,
                                           const uint8_t *reason,
                                           size_t size);
 
-// Forgets an association that has ended, with what was not read of it; ERROR_REFUSED while its last packet has not left.
+// Frees an ended association and its unread messages. The call gives ERROR_REFUSED if the association has not ended, or if
+// its last packet has not left.
 anabranch_status anabranch_endpoint_release(anabranch_endpoint *endpoint,
                                             uint64_t association);
 
-// Says how reliable messages are that do not say so themselves: of one stream, or, for -1, of all that were not named. `policy`: one of
-// `anabranch_policy`.
+// Sets the policy of messages without a policy of their own: of the stream `stream`, or, for -1, of all streams that no such
+// call has named. `policy` is a value of `anabranch_policy`, which also gives the unit of `policy_value`.
 anabranch_status anabranch_endpoint_set_reliability(anabranch_endpoint *endpoint,
                                                     uint64_t association,
                                                     int32_t stream,
                                                     uint32_t policy,
                                                     uint64_t policy_value);
 
-// Sets what the option `stream_scheduling` looks at for a stream: its priority (the smaller goes first) or its weight.
+// Sets the value of a stream for the scheduler that the option `stream_scheduling` selects: its priority (streams with a smaller
+// value send first) or its weight.
 anabranch_status anabranch_endpoint_set_stream_value(anabranch_endpoint *endpoint,
                                                      uint64_t association,
                                                      uint16_t stream,
                                                      uint16_t value);
 
-// Begins streams anew (RFC 6525): those that are listed, or all where `count` is 0. `direction`: one of `anabranch_direction`. STREAMS_RESET
-// tells what became of it. A data channel is closed with the reset of its outgoing stream.
+// Requests a reset of the `count` streams in the array `streams`, or of all streams if `count` is 0 (RFC 6525). `direction` is a
+// value of `anabranch_direction`. The event STREAMS_RESET reports the outcome. The reset of its outgoing stream closes a data
+// channel. The call gives ERROR_REFUSED if the association is not up, resets were not agreed on, or a stream does not exist.
 //
 // # Safety
 // `count` numbers can be read at `streams`.
@@ -560,14 +582,17 @@ anabranch_status anabranch_endpoint_reset_streams(anabranch_endpoint *endpoint,
                                                   const uint16_t *streams,
                                                   size_t count);
 
-// Asks for more streams (RFC 6525). STREAMS_ADDED tells what became of it.
+// Requests more streams (RFC 6525): `outgoing` more of ours and `incoming` more of the peer's. The event STREAMS_ADDED reports
+// the outcome. The call gives ERROR_REFUSED if the association is not up, RE-CONFIG was not agreed on, or the streams would be
+// too many.
 anabranch_status anabranch_endpoint_add_streams(anabranch_endpoint *endpoint,
                                                 uint64_t now,
                                                 uint64_t association,
                                                 uint16_t outgoing,
                                                 uint16_t incoming);
 
-// Bytes handed in and not acknowledged, of one stream or, for -1, of all.
+// Writes to `bytes` the number of bytes in the send buffer: of the stream `stream`, or, for -1, of all streams. The option
+// `send_buffer_counts` selects the bytes that count: only unsent ones, or all without an acknowledgement.
 //
 // # Safety
 // A number can be written to `bytes`.
@@ -576,19 +601,21 @@ anabranch_status anabranch_endpoint_buffered(anabranch_endpoint *endpoint,
                                              int32_t stream,
                                              size_t *bytes);
 
-// Asks for BUFFERED_LOW each time what is buffered of a stream, or, for -1, of all, falls to `bytes` or below.
+// Asks for the event BUFFERED_LOW each time the amount of buffered data of the stream `stream` (-1: of all streams together)
+// falls to `bytes` or below.
 anabranch_status anabranch_endpoint_set_low_threshold(anabranch_endpoint *endpoint,
                                                       uint64_t association,
                                                       int32_t stream,
                                                       size_t bytes);
 
-// Asks for SENDER_DRY each time that nothing waits to be sent or acknowledged any more.
+// Turns the event SENDER_DRY on or off. The event comes each time no data is left to be sent or acknowledged.
 anabranch_status anabranch_endpoint_tell_when_dry(anabranch_endpoint *endpoint,
                                                   uint64_t now,
                                                   uint64_t association,
                                                   bool on);
 
-// Changes an option of a living association.
+// Sets the option `key` of an association to `value` while it is up. An unknown option, a wrong value, or an option that cannot
+// change any more gives ERROR_OPTION.
 //
 // # Safety
 // `key` and `value` end with a zero byte.
@@ -598,7 +625,8 @@ anabranch_status anabranch_endpoint_set(anabranch_endpoint *endpoint,
                                         const char *key,
                                         const char *value);
 
-// A counter or gauge of an association by its name (`anabranch_statistic_name`); NOTHING where it has no sample yet.
+// Writes to `value` the counter or gauge `name` of an association; `anabranch_statistic_name` lists the names. The call gives
+// NOTHING if it has no sample yet, and ERROR_ARGUMENT for an unknown name.
 //
 // # Safety
 // `name` ends with a zero byte; a number can be written to `value`.
@@ -607,7 +635,7 @@ anabranch_status anabranch_endpoint_statistic(anabranch_endpoint *endpoint,
                                               const char *name,
                                               uint64_t *value);
 
-// Where an association stands.
+// Writes the state of an association to `state`: CLOSED also if no association has this number.
 //
 // # Safety
 // A number can be written to `state`.
@@ -615,10 +643,12 @@ anabranch_status anabranch_endpoint_state(const anabranch_endpoint *endpoint,
                                           uint64_t association,
                                           anabranch_state *state);
 
-// Writes the value that an option of an association has now, as a text with a zero byte behind it.
+// Writes the present value of the option `key` of an association to `buffer`, as text with a zero byte at its end. `needed` gets
+// the size of both in bytes. An unknown option gives ERROR_OPTION; if `room`, the size of the buffer in bytes, is too small, the
+// call gives ERROR_BUFFER.
 //
 // # Safety
-// `key` ends with a zero byte; `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+// `key` ends with a zero byte; `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 anabranch_status anabranch_endpoint_get(const anabranch_endpoint *endpoint,
                                         uint64_t association,
                                         const char *key,
@@ -626,15 +656,18 @@ anabranch_status anabranch_endpoint_get(const anabranch_endpoint *endpoint,
                                         size_t room,
                                         size_t *needed);
 
-// Opens the sockets, and starts the thread. `config`: what associations begin with; null for what real networks want.
+// Makes a driver: opens its sockets, starts its thread, and writes its handle to `driver`; free it with `anabranch_driver_free`.
+// `config` is the initial configuration of its associations; null stands for the default of drivers, which suits real networks.
+// If the operating system refuses a socket or the thread, the call gives ERROR_SYSTEM.
 //
 // # Safety
-// Options can be read at `options`, with their addresses; a pointer can be written to `driver`.
+// Options can be read at `options`, and `address_count` addresses at their `addresses`; a pointer can be written to `driver`.
 anabranch_status anabranch_driver_new(const anabranch_driver_options *options,
                                       const anabranch_config *config,
                                       anabranch_driver **driver);
 
-// One of the addresses of a driver, with the UDP port that the system has chosen. NOTHING behind the last.
+// Writes to `address` the local address `number` of a driver, counted from 0, with its UDP port, also if the operating system
+// has chosen it. The call gives NOTHING if the driver has fewer addresses.
 //
 // # Safety
 // An address can be written to `address`.
@@ -642,14 +675,18 @@ anabranch_status anabranch_driver_address(const anabranch_driver *driver,
                                           size_t number,
                                           anabranch_address *address);
 
-// The SCTP port of a driver; 0 where it is none.
+// Returns the SCTP port of a driver; 0 if `driver` is not the handle of a driver.
 uint16_t anabranch_driver_port(const anabranch_driver *driver);
 
-// Lets peers in: `anabranch_driver_accept` gives them.
+// Lets peers ask for associations from now on: `anabranch_driver_accept` accepts the next one. If the configuration has values
+// that are not allowed, or the driver was closed, the call gives ERROR_REFUSED.
 anabranch_status anabranch_driver_listen(anabranch_driver *driver);
 
-// Begins an association with the SCTP port `port` of a peer, whose UDP port is that of `remote`, and waits until it is up, for `patience`
-// nanoseconds at most; UINT64_MAX for as long as the handshake takes. A peer that is a driver is up when it has accepted. `config`: null for that of the driver.
+// Begins an association with the SCTP port `port` of a peer, whose IP address and UDP port are in `remote`, and waits until it is
+// up. The handle goes to `association`; free it with `anabranch_association_free`. The wait takes at most `patience` nanoseconds;
+// UINT64_MAX stands for the time limits of the handshake. If the peer is a driver, the handshake ends only after its call of
+// `anabranch_driver_accept`. `config` is the configuration of the association; null stands for the one of the driver. The call
+// gives ERROR_TIMEOUT after `patience`, ERROR_CLOSED if the handshake fails, and ERROR_REFUSED if the stack does not begin it.
 //
 // # Safety
 // An address can be read at `remote`; a pointer can be written to `association`.
@@ -660,7 +697,9 @@ anabranch_status anabranch_driver_connect(anabranch_driver *driver,
                                           uint64_t patience,
                                           anabranch_association **association);
 
-// Waits for a peer that begins an association, for `patience` nanoseconds at most. END when the driver has been closed.
+// Waits at most `patience` nanoseconds for a peer to begin an association, and accepts it; UINT64_MAX stands for no limit. The handle goes
+// to `association`; free it with `anabranch_association_free`. The call gives ERROR_TIMEOUT after `patience`, and END if the
+// driver was closed.
 //
 // # Safety
 // A pointer can be written to `association`.
@@ -668,16 +707,18 @@ anabranch_status anabranch_driver_accept(anabranch_driver *driver,
                                          uint64_t patience,
                                          anabranch_association **association);
 
-// Ends all associations in order, for `patience` nanoseconds at most, then by force; lets nobody in any more. Waits until all have ended.
+// Ends all associations of a driver in order, and accepts no more peers. After `patience` nanoseconds it aborts the remaining
+// associations. The call returns after the end of the last association.
 anabranch_status anabranch_driver_close(anabranch_driver *driver,
                                         uint64_t patience);
 
-// Gives a driver back. Its sockets are closed when its associations have been given back, too; what they have not delivered then is lost: call
-// `anabranch_driver_close` before.
+// Frees a driver. Its sockets close after its associations are freed, too; messages that are not delivered by then are lost.
+// Call `anabranch_driver_close` before to deliver them.
 anabranch_status anabranch_driver_free(anabranch_driver *driver);
 
-// Sends a message, and waits for room in the send buffer for `patience` nanoseconds at most; 0: ERROR_TIMEOUT at once. Its number goes to `id`
-// where that is not null. It is on its way then: whether it was delivered an event tells, if `tell_fate` asks for it.
+// Puts a message into the send buffer, and waits at most `patience` nanoseconds for room in it; then the call gives ERROR_TIMEOUT.
+// 0 stands for no wait, UINT64_MAX for no limit. The number of the message goes to `id`, which may be null. The call copies the payload, and
+// does not wait for the delivery: if `tell_fate` is true, an event reports it.
 //
 // # Safety
 // A message can be read at `message`, with its payload.
@@ -686,8 +727,11 @@ anabranch_status anabranch_association_send(anabranch_association *association,
                                             uint64_t patience,
                                             uint64_t *id);
 
-// Waits for the next message of stream `stream`, or of any for -1, for `patience` nanoseconds at most. END when the peer sends nothing any more
-// and all was read. With ERROR_BUFFER `received` says how much is needed, and the message is the next that any call of this kind gives.
+// Waits at most `patience` nanoseconds for the next message of the stream `stream` (-1: of any stream), and writes it to `buffer`
+// and its description to `received`; UINT64_MAX stands for no limit. `room` is the size of the buffer in bytes. After ERROR_BUFFER,
+// `received` has the needed size, and the next call of this function gives the same message, whatever its stream. The call gives
+// ERROR_TIMEOUT after `patience`; if all messages were read, it gives END after the peer has stopped sending, and ERROR_CLOSED
+// after an end that was not in order.
 //
 // # Safety
 // `room` bytes can be written to `buffer`, and a structure to `received`.
@@ -698,8 +742,9 @@ anabranch_status anabranch_association_receive(anabranch_association *associatio
                                                size_t room,
                                                anabranch_received *received);
 
-// Waits for the next event, of those that come after the first call, for `patience` nanoseconds at most. Messages are read with
-// `anabranch_association_receive`. END after CLOSED.
+// Waits at most `patience` nanoseconds for the next event, and writes it to `event`; UINT64_MAX stands for no limit. The driver
+// collects events from the first call on: earlier ones are not reported, except CLOSED. Read messages with
+// `anabranch_association_receive`. The call gives ERROR_TIMEOUT after `patience`, and END after CLOSED.
 //
 // # Safety
 // A structure can be written to `event`.
@@ -707,33 +752,37 @@ anabranch_status anabranch_association_next_event(anabranch_association *associa
                                                   uint64_t patience,
                                                   anabranch_event *event);
 
-// The last event in words, with a zero byte behind them.
+// Writes a description of the last event to `buffer`, as text with a zero byte at its end. `needed` gets the size of both in bytes.
+// If `room`, the size of the buffer in bytes, is too small, the call gives ERROR_BUFFER.
 //
 // # Safety
-// `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+// `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 anabranch_status anabranch_association_event_text(anabranch_association *association,
                                                   char *buffer,
                                                   size_t room,
                                                   size_t *needed);
 
-// Ends an association in order: what was sent is delivered first. Waits for the end; after `patience` nanoseconds it is aborted. How it ended
-// goes to `close`, where that is not null; it is an error when that was not in order.
+// Ends an association in order, and waits for the end: the stack first delivers all messages that the program has sent. After
+// `patience` nanoseconds it aborts the association; UINT64_MAX stands for no limit. The reason for the end goes to `close`, which
+// may be null. If the association did not end in order the call gives ERROR_CLOSED. Free the handle afterwards.
 //
 // # Safety
-// Where it is not null, a number can be written to `close`.
+// `close` is null, or a number can be written to it.
 anabranch_status anabranch_association_shutdown(anabranch_association *association,
                                                 uint64_t patience,
                                                 anabranch_close *close);
 
-// Ends an association at once. The peer is told `reason`; what was not delivered is not.
+// Ends an association at once with an ABORT, which tells the peer the `size` bytes at `reason`. Messages that are not delivered
+// yet are lost. Free the handle afterwards.
 //
 // # Safety
-// `size` bytes can be read at `reason`, which may be null where that is 0.
+// `size` bytes can be read at `reason`, which may be null if `size` is 0.
 anabranch_status anabranch_association_abort(anabranch_association *association,
                                              const uint8_t *reason,
                                              size_t size);
 
-// Changes an option of a living association.
+// Sets the option `key` of an association to `value` while it is up. An unknown option, a wrong value, or an option that cannot
+// change any more gives ERROR_OPTION.
 //
 // # Safety
 // `key` and `value` end with a zero byte.
@@ -741,7 +790,8 @@ anabranch_status anabranch_association_set(anabranch_association *association,
                                            const char *key,
                                            const char *value);
 
-// A counter or gauge of an association by its name (`anabranch_statistic_name`); NOTHING where it has no sample yet.
+// Writes to `value` the counter or gauge `name` of an association; `anabranch_statistic_name` lists the names. The call gives
+// NOTHING if it has no sample yet, and ERROR_ARGUMENT for an unknown name.
 //
 // # Safety
 // `name` ends with a zero byte; a number can be written to `value`.
@@ -749,32 +799,34 @@ anabranch_status anabranch_association_statistic(anabranch_association *associat
                                                  const char *name,
                                                  uint64_t *value);
 
-// Gives an association back. If it has not ended it goes on ending in order for 30 seconds, as long as its driver lives.
+// Frees an association. If it has not ended, the driver shuts it down in order, and aborts it after 30 seconds; if the driver
+// was freed before, messages that are not delivered yet may be lost.
 anabranch_status anabranch_association_free(anabranch_association *association);
 
-// The name of a counter or gauge by its number from 0; null behind the last. docs/reference/results.md says what each is; those that end in `_ns` are
-// times in nanoseconds.
+// Returns the name of the counter or gauge `number`, counted from 0; null if there are fewer. The text belongs to the library, and
+// stays valid. docs/reference/results.md explains each name; values whose names end in `_ns` are times in nanoseconds.
 const char *anabranch_statistic_name(size_t number);
 
-// The last error of this thread in a sentence; empty when there was none. The text is the library's, and stays until this thread's next
-// error.
+// Returns a sentence about the last error of this thread; empty if there was none. The text belongs to the library, and stays
+// valid until the next error of this thread.
 const char *anabranch_last_error(void);
 
-// The version of the library, such as "0.1.0".
+// Returns the version of the library, such as "0.1.0". The text belongs to the library, and stays valid.
 const char *anabranch_version(void);
 
-// Reads an address from a text such as "192.0.2.1:9899", "[2001:db8::1]:9899", or an IP address alone, whose port is 0. Names are not
-// looked up.
+// Parses a text such as "192.0.2.1:9899" or "[2001:db8::1]:9899", and writes the result to `address`. The port of an IP address
+// alone is 0. Host names are not looked up: another text gives ERROR_ARGUMENT.
 //
 // # Safety
 // `text` ends with a zero byte; an address can be written to `address`.
 anabranch_status anabranch_address_parse(const char *text,
                                          anabranch_address *address);
 
-// Writes an address as a text with a zero byte behind it; `needed`, where it is not null, gets the bytes of both.
+// Writes an address to `buffer`, as text with a zero byte at its end. `needed`, which may be null, gets the size of both in bytes.
+// If `room`, the size of the buffer in bytes, is too small, the call gives ERROR_BUFFER.
 //
 // # Safety
-// An address can be read at `address`, `room` bytes can be written to `buffer`, and a number to `needed`.
+// An address can be read at `address`; `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 anabranch_status anabranch_address_text(const anabranch_address *address,
                                         char *buffer,
                                         size_t room,

@@ -9,15 +9,15 @@ use crate::memory;
 use crate::status::{Failure, Status, guard};
 use crate::table::Table;
 
-/// Options of associations, as `--set` of the command line has them. It is read when a call gets it: what is changed later counts for
-/// later calls.
+/// The options of associations, with the keys and values of the command line's `--set`. A call that takes a configuration
+/// copies it: a later change affects only later calls.
 pub struct Config {
     _name: [u8; 0],
 }
 
 static CONFIGS: Table<Mutex<Values>> = Table::new(1, "an anabranch_config");
 
-/// The values of a configuration; where `config` is null those for networks.
+/// The values of a configuration; the result of `otherwise` if `config` is null.
 pub(crate) fn values(config: *const Config, otherwise: fn() -> Values) -> Result<Arc<Values>, Failure> {
     if config.is_null() {
         return Ok(Arc::new(otherwise()));
@@ -27,8 +27,10 @@ pub(crate) fn values(config: *const Config, otherwise: fn() -> Values) -> Result
     Ok(Arc::new(values.clone()))
 }
 
-/// Makes a configuration: a profile by its name ("modern", "rfc9260", ...; `anabranch engines` lists them), or, for null, that for networks:
-/// "modern" with probes of the path MTU and partial reliability. For data channels of WebRTC call `anabranch_config_for_webrtc` next.
+/// Makes a configuration, and writes its handle to `config`; free it with `anabranch_config_free`. `profile` is the name of a
+/// profile ("modern", "rfc9260", ...; `anabranch engines` lists all), or null for the configuration for networks: "modern" with probes
+/// of the path MTU and partial reliability. For data channels of WebRTC call `anabranch_config_for_webrtc` next. An unknown
+/// profile gives ERROR_OPTION.
 ///
 /// # Safety
 /// `profile` is null or ends with a zero byte; a pointer can be written to `config`.
@@ -55,7 +57,8 @@ pub unsafe extern "C" fn anabranch_config_new(profile: *const c_char, config: *m
     })
 }
 
-/// Sets an option, such as "rto_min" to "200 ms"; `anabranch engines` lists them all.
+/// Sets the option `key` to `value`, such as "rto_min" to "200 ms"; `anabranch engines` lists all options. An unknown
+/// option or a wrong value gives ERROR_OPTION.
 ///
 /// # Safety
 /// `key` and `value` end with a zero byte.
@@ -76,7 +79,7 @@ pub unsafe extern "C" fn anabranch_config_set(
 }
 
 /// Sets the options that data channels of WebRTC need (RFC 8831) over a path within DTLS: resets of streams, partial
-/// reliability, I-DATA where the peer has it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
+/// reliability, I-DATA if the peer supports it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_config_for_webrtc(config: *mut Config) -> Status {
     guard(|| {
@@ -99,10 +102,11 @@ pub extern "C" fn anabranch_config_for_webrtc(config: *mut Config) -> Status {
     })
 }
 
-/// Writes the value of an option as a text with a zero byte behind it.
+/// Writes the value of the option `key` to `buffer`, as text with a zero byte at its end. `needed` gets the size of both in bytes.
+/// An unknown option gives ERROR_OPTION; if `room`, the size of the buffer in bytes, is too small, the call gives ERROR_BUFFER.
 ///
 /// # Safety
-/// `key` ends with a zero byte; `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+/// `key` ends with a zero byte; `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_config_get(
     config: *const Config,
@@ -124,7 +128,7 @@ pub unsafe extern "C" fn anabranch_config_get(
     })
 }
 
-/// Gives a configuration back. Associations and endpoints begun with it go on.
+/// Frees a configuration. Associations and endpoints that were made with it go on.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_config_free(config: *mut Config) -> Status {
     guard(|| CONFIGS.take(config.addr()).map(|_| Status::Ok))

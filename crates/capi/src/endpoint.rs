@@ -19,23 +19,23 @@ use crate::status::{Failure, Status, guard};
 use crate::table::Table;
 use crate::types::{Address, Meta, Transmit};
 
-/// An endpoint without I/O: associations at an SCTP port. Any thread may use it, one at a time: calls wait for each other.
+/// An endpoint without I/O: associations at one SCTP port. Several threads may use it; each call waits for the end of another.
 pub struct Endpoint {
     _name: [u8; 0],
 }
 
-/// The fixed options of an endpoint. Fill it with zeros, then set what differs.
+/// The fixed options of an endpoint. Fill the structure with zeros, then set the fields that need another value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct EndpointOptions {
-    /// Our address. In DTLS any unicast address will do, and another one for the peer.
+    /// Our address. Within DTLS it may be any unicast address other than the one of the peer.
     pub local: Address,
-    /// Our SCTP port; 5000 for WebRTC.
+    /// Our SCTP port, 1 to 65535; 5000 for WebRTC.
     pub port: u16,
-    /// Associations beyond which peers are turned away; 0 for 1,048,576.
+    /// The largest number of associations: more peers are refused. 0 stands for 1,048,576.
     pub max_associations: usize,
-    /// 32 bytes that nobody knows, from which tags and keys are drawn; null to take them from the operating system. With the same seed, times
-    /// and packets the same bytes come out.
+    /// 32 secret random bytes, from which the endpoint derives tags and keys; null to take them from the operating system.
+    /// The same seed, times and packets give the same output, byte for byte. The endpoint copies the bytes.
     pub seed: *const u8,
 }
 
@@ -43,13 +43,13 @@ static ENDPOINTS: Table<Mutex<Core>> = Table::new(2, "an anabranch_endpoint");
 
 struct Core {
     endpoint: anabranch_sctp::Endpoint,
-    /// Associations by the numbers that C has for them: from 1 on, each once.
+    /// The associations by their numbers in the C interface, which count from 1 and are never used again.
     ids: BTreeMap<u64, AssociationId>,
     numbers: BTreeMap<AssociationId, u64>,
     next: u64,
-    /// A packet that the program had no room for.
+    /// A packet for which the program's buffer was too small.
     packet: Option<(Transmit, Vec<u8>)>,
-    /// Messages that it had no room for, by association; true: taken back.
+    /// Messages for which the program's buffer was too small: the association, true for a message that was taken back, the message.
     held: Vec<(u64, bool, Held)>,
     /// The details of the last event that do not fit into its structure.
     last: Detail,
@@ -86,7 +86,7 @@ impl Core {
         self.endpoint.view(self.id(association)?).ok_or_else(gone)
     }
 
-    /// Forgets the numbers of associations that are no more.
+    /// Forgets the numbers of associations that no longer exist.
     fn forget_ended(&mut self) {
         let endpoint = &self.endpoint;
         self.ids.retain(|_, id| endpoint.view(*id).is_some());
@@ -132,10 +132,11 @@ fn command_refused(error: impl ToString) -> Failure {
     Failure::new(Status::ErrorRefused, error)
 }
 
-/// Makes an endpoint.
+/// Makes an endpoint, and writes its handle to `endpoint`; free it with `anabranch_endpoint_free`. A wrong option gives
+/// ERROR_ARGUMENT.
 ///
 /// # Safety
-/// Options can be read at `options`, and their seed, where there is one, has 32 bytes; a pointer can be written to `endpoint`.
+/// Options can be read at `options`, and their `seed` is null or points to 32 bytes; a pointer can be written to `endpoint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_endpoint_new(
     options: *const EndpointOptions,
@@ -179,13 +180,14 @@ pub unsafe extern "C" fn anabranch_endpoint_new(
     })
 }
 
-/// Gives an endpoint back with all of its associations. Peers are told nothing: abort or shut down before.
+/// Frees an endpoint and all of its associations. Peers get no packet about it: shut down or abort the associations before.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_free(endpoint: *mut Endpoint) -> Status {
     guard(|| ENDPOINTS.take(endpoint.addr()).map(|_| Status::Ok))
 }
 
-/// Lets peers in, with what `config` says; null: the configuration for networks.
+/// Accepts associations from peers from now on. Each begins with the configuration `config`; null stands for the one for networks.
+/// A configuration with values that are not allowed gives ERROR_REFUSED.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_listen(endpoint: *mut Endpoint, config: *const Config) -> Status {
     guard(|| {
@@ -194,9 +196,10 @@ pub extern "C" fn anabranch_endpoint_listen(endpoint: *mut Endpoint, config: *co
     })
 }
 
-/// Begins an association with the SCTP port `port` of a peer. Its number, from 1 on, goes to `association`. Where both sides begin, as WebRTC has
-/// it, one association comes of it. Call `anabranch_endpoint_listen` first there: else a peer that is faster is turned away. If it was let in
-/// already, ACCEPTED tells, and this call answers ERROR_REFUSED.
+/// Begins an association with the SCTP port `port` of the peer at `remote`, with the configuration `config`; null stands for the
+/// one for networks. Its number, from 1 on, goes to `association`. If both sides connect to each other, as with WebRTC, the
+/// result is one association. In that case call `anabranch_endpoint_listen` before, or the INIT of a faster peer is refused. If the
+/// peer's association exists already, this call gives ERROR_REFUSED, and the event ACCEPTED has its number.
 ///
 /// # Safety
 /// An address can be read at `remote`; a number can be written to `association`.
@@ -227,8 +230,9 @@ pub unsafe extern "C" fn anabranch_endpoint_connect(
     })
 }
 
-/// Takes a packet, from the common header of SCTP on. A damaged or unexpected packet is dropped; that is not an error.
-/// `now`, here and everywhere, is nanoseconds of a clock of the program's that never goes back.
+/// Processes a received packet of `size` bytes, which begins with the common header of SCTP. A damaged or unexpected packet is
+/// dropped; that is not an error. `now`, in this call and all others, is the time in nanoseconds of a clock of the program that
+/// never goes back.
 ///
 /// # Safety
 /// A structure can be read at `meta`, and `size` bytes at `packet`.
@@ -257,8 +261,8 @@ pub unsafe extern "C" fn anabranch_endpoint_handle_packet(
     })
 }
 
-/// Takes an ICMP message (`version` 4) or ICMPv6 message (`version` 6) from its type on. A message that does not report
-/// an error of one of our packets is ignored.
+/// Processes a received ICMP message (`version` 4) or ICMPv6 message (`version` 6) of `size` bytes, which begins with its type
+/// field. A message that does not report an error of one of our packets is ignored.
 ///
 /// # Safety
 /// `size` bytes can be read at `message`.
@@ -288,7 +292,7 @@ pub unsafe extern "C" fn anabranch_endpoint_handle_icmp(
     })
 }
 
-/// Runs every timer that is due.
+/// Runs every timer that is due at the time `now`.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_handle_timeout(endpoint: *mut Endpoint, now: u64) -> Status {
     guard(|| {
@@ -299,8 +303,8 @@ pub extern "C" fn anabranch_endpoint_handle_timeout(endpoint: *mut Endpoint, now
     })
 }
 
-/// When `anabranch_endpoint_handle_timeout` is to be called next; NOTHING where no timer runs. It changes with every call: ask again. It is
-/// never late, and may be early.
+/// Writes to `at` the time, in nanoseconds, of the next necessary call of `anabranch_endpoint_handle_timeout`; gives NOTHING if
+/// no timer runs. Every other call may change this time: ask again after it. The time is never late, and may be early.
 ///
 /// # Safety
 /// A number can be written to `at`.
@@ -315,8 +319,10 @@ pub unsafe extern "C" fn anabranch_endpoint_poll_timeout(endpoint: *mut Endpoint
     })
 }
 
-/// The next packet that is to leave; NOTHING when there is none. Ask until there is none, after each call that hands something in. 1,500 bytes
-/// are enough for a path of that MTU, 65,536 for any; with ERROR_BUFFER `transmit` says how much is needed, and the packet is kept.
+/// Writes the next packet to send to `buffer`, and its addresses and size to `transmit`; gives NOTHING if there is none. Repeat it
+/// until NOTHING after each call that gives the endpoint a packet, a command or the time. `room` is the size of the buffer in
+/// bytes: 1,500 are enough for a path of that MTU, 65,536 for any. After ERROR_BUFFER, `transmit` has the needed size, and the
+/// next call gives the same packet.
 ///
 /// # Safety
 /// `room` bytes can be written to `buffer`, and a structure to `transmit`.
@@ -366,7 +372,7 @@ pub unsafe extern "C" fn anabranch_endpoint_poll_transmit(
     })
 }
 
-/// The next event of any association; NOTHING when there is none. Ask until there is none.
+/// Writes the next event of any association to `event`; gives NOTHING if there is none. Repeat the call until NOTHING.
 ///
 /// # Safety
 /// A structure can be written to `event`.
@@ -393,10 +399,11 @@ pub unsafe extern "C" fn anabranch_endpoint_poll_event(endpoint: *mut Endpoint, 
     })
 }
 
-/// The last event in words, with a zero byte behind them.
+/// Writes a description of the last event to `buffer`, as text with a zero byte at its end. `needed` gets the size of both in bytes.
+/// If `room`, the size of the buffer in bytes, is too small, the call gives ERROR_BUFFER.
 ///
 /// # Safety
-/// `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+/// `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_endpoint_event_text(
     endpoint: *mut Endpoint,
@@ -410,10 +417,11 @@ pub unsafe extern "C" fn anabranch_endpoint_event_text(
     })
 }
 
-/// The streams that the last event lists.
+/// Writes the stream ids of the last event to `streams`, and their number to `needed`. If `room`, the size of the array in
+/// elements, is too small, the call gives ERROR_BUFFER.
 ///
 /// # Safety
-/// `room` numbers can be written to `streams`, and, where it is not null, a number to `needed`.
+/// `room` numbers can be written to `streams`, and, if it is not null, a number to `needed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_endpoint_event_streams(
     endpoint: *mut Endpoint,
@@ -427,10 +435,12 @@ pub unsafe extern "C" fn anabranch_endpoint_event_streams(
     })
 }
 
-/// The reason that the peer's user gave when it aborted, if the last event is that end.
+/// If the last event is CLOSED after an abort by the peer: writes to `buffer` the reason that the peer's program gave, without a
+/// zero byte. `needed` gets its size in bytes, 0 if there is none. If `room`, the size of the buffer in bytes, is too small, the
+/// call gives ERROR_BUFFER.
 ///
 /// # Safety
-/// `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+/// `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_endpoint_event_reason(
     endpoint: *mut Endpoint,

@@ -6,50 +6,50 @@ use anabranch_sctp::{CloseReason, Direction as Whose, Event as Told, Reconfigure
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum EventKind {
-    /// Nothing that this version of the header knows.
+    /// An event without a kind of its own in this version of the header.
     #[default]
     Other = 0,
-    /// A peer has begun an association with us; ESTABLISHED follows. `outbound_streams`, `inbound_streams`.
+    /// A peer has begun an association with us; ESTABLISHED follows. Fields: `outbound_streams`, `inbound_streams`.
     Accepted = 1,
-    /// It is up. `outbound_streams`, `inbound_streams`.
+    /// The association is up. Fields: `outbound_streams`, `inbound_streams`.
     Established = 2,
-    /// There is a message where there was none. `stream`.
+    /// A message can be read, and before there was none. Field: `stream`.
     Readable = 3,
-    /// There is room in the send buffer again, after a call answered ERROR_FULL. `stream`, if it was that of one.
+    /// The send buffer has room again, after a call returned ERROR_FULL. Field: `stream`, if one stream was full.
     Writable = 4,
-    /// The amount of buffered data has fallen to the threshold. `stream`, if it is that of one.
+    /// The amount of buffered data has fallen to the threshold. Field: `stream`, if the threshold belongs to one stream.
     BufferedLow = 5,
-    /// The peer has a message. `message`, `context`.
+    /// The peer has acknowledged a message. Fields: `message`, `context`.
     Delivered = 6,
-    /// A message was given up. `message`, `context`, `sent`.
+    /// A message was given up because of its policy. Fields: `message`, `context`, `sent`.
     Abandoned = 7,
-    /// A message cannot be delivered any more. `message`, `context`, `sent`.
+    /// A message cannot be delivered any more. Fields: `message`, `context`, `sent`.
     Failed = 8,
-    /// So many messages cannot be delivered; they can be taken back. `unsent`, `unacknowledged`.
+    /// Messages cannot be delivered; the program can take them back. Fields with their numbers: `unsent`, `unacknowledged`.
     SendFailed = 9,
-    /// Nothing waits to be sent or acknowledged.
+    /// No data is left to be sent or acknowledged.
     SenderDry = 10,
-    /// Streams began anew, or a request for it has ended otherwise. `direction`, `stream_count` (0: all), `outcome`.
+    /// Streams were reset, or a request for a reset has failed. Fields: `direction`, `stream_count` (0: all), `outcome`.
     StreamsReset = 11,
-    /// There are more streams. `outbound_streams`, `inbound_streams`, `outcome`.
+    /// Streams were added, or a request for more has failed. Fields: `outbound_streams`, `inbound_streams`, `outcome`.
     StreamsAdded = 12,
-    /// Streams and TSNs of both sides began anew. `outcome`.
+    /// The streams and TSNs of both sides were reset, or a request for it has failed. Field: `outcome`.
     AssociationReset = 13,
-    /// The rest of a message that is handed over in parts will never come. `stream`, `message` (as `part_of`).
+    /// The rest of a partly received message will never come. Fields: `stream`, `message` (the value of `part_of`).
     PartialDeliveryAborted = 14,
-    /// The peer has restarted. `unsent`, `unacknowledged`.
+    /// The peer has restarted. Fields: `unsent`, `unacknowledged`.
     Restarted = 15,
-    /// The peer wants to end: no new messages are taken.
+    /// The peer is shutting down the association: it takes no new messages.
     PeerShutdown = 16,
-    /// A path stopped answering. `path`.
+    /// A path stopped answering. Field: `path`.
     PathDown = 17,
-    /// A path answers again. `path`.
+    /// A path answers again. Field: `path`.
     PathUp = 18,
-    /// The MTU of a path has changed. `path`, `mtu`.
+    /// The MTU of a path has changed. Fields: `path`, `mtu`.
     PathMtu = 19,
-    /// The peer reported an error; the association goes on. `cause`.
+    /// The peer reported an error; the association goes on. Field: `cause`.
     PeerError = 20,
-    /// The end: `close`. Messages that have arrived can still be read.
+    /// The association has ended. Field: `close`. Messages that have arrived can still be read.
     Closed = 21,
 }
 
@@ -57,12 +57,12 @@ pub enum EventKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Direction {
-    /// Ours.
+    /// Our outgoing streams.
     #[default]
     Outgoing = 0,
-    /// The peer's.
+    /// The peer's outgoing streams, which are our incoming ones.
     Incoming = 1,
-    /// Ours and the peer's.
+    /// The outgoing streams of both sides.
     Both = 2,
 }
 
@@ -70,14 +70,14 @@ pub enum Direction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Outcome {
-    /// It was performed.
+    /// The request was performed.
     #[default]
     Performed = 0,
-    /// There was nothing to do.
+    /// The request needed no change.
     Nothing = 1,
-    /// The peer does not want it.
+    /// The peer has denied the request.
     Denied = 2,
-    /// It failed.
+    /// The request failed.
     Failed = 3,
 }
 
@@ -85,7 +85,7 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub enum Close {
-    /// In order: everything was delivered.
+    /// A shutdown in order: all messages were delivered.
     #[default]
     Graceful = 0,
     /// We aborted.
@@ -106,27 +106,27 @@ pub enum Close {
 pub struct Event {
     /// The kind of the event.
     pub kind: EventKind,
-    /// The association, of an endpoint without I/O.
+    /// The number of the association at an endpoint without I/O; 0 with a driver.
     pub association: u64,
-    /// The number of the message, as `anabranch_endpoint_send` gave it.
+    /// The number of the message: `anabranch_endpoint_send` and `anabranch_association_send` have written it to `id`.
     pub message: u64,
-    /// Messages of which nothing was sent.
+    /// The number of messages of which no part was sent.
     pub unsent: u64,
-    /// Messages of which at least a part was sent.
+    /// The number of messages of which at least a part was sent.
     pub unacknowledged: u64,
-    /// The program's own mark of the message.
+    /// The program's own mark of the message: its field `context`.
     pub context: u32,
-    /// Streams that we may send on.
+    /// The number of streams on which we may send.
     pub outbound_streams: u16,
-    /// Streams that the peer may send on.
+    /// The number of streams on which the peer may send.
     pub inbound_streams: u16,
-    /// Whether it is about one stream.
+    /// True if the event concerns one stream, which is in `stream`.
     pub has_stream: bool,
-    /// The stream.
+    /// The stream id, if `has_stream` is true.
     pub stream: u16,
-    /// Number of streams listed.
+    /// The number of streams in the list of the event, which `anabranch_endpoint_event_streams` gives.
     pub stream_count: usize,
-    /// A part of the message was sent.
+    /// True if a part of the message was sent: then the peer may have received it.
     pub sent: bool,
     /// Number of the path.
     pub path: u8,
@@ -176,7 +176,7 @@ impl From<&CloseReason> for Close {
     }
 }
 
-/// An event as C has it.
+/// Converts an event to the structure for C, and the details that do not fit into it.
 pub(crate) fn told(association: u64, event: &Told) -> (Event, Detail) {
     let mut detail = Detail { text: event.to_string(), ..Detail::default() };
     let base = Event { association, ..Event::default() };

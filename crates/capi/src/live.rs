@@ -20,35 +20,35 @@ use crate::status::{Failure, Status, guard};
 use crate::table::Table;
 use crate::types::Address;
 
-/// An endpoint on UDP sockets, with a thread that drives it. Any thread may use it, and wait in it beside others.
+/// An endpoint on UDP sockets, with a thread that drives it. Several threads may use it, and wait in its calls, at the same time.
 pub struct Driver {
     _name: [u8; 0],
 }
 
-/// An association of a driver. Any thread may use it, and wait in it beside others: one may receive while another sends.
+/// An association of a driver. Several threads may use it at the same time: one may receive while another sends.
 pub struct Association {
     _name: [u8; 0],
 }
 
-/// The fixed options of a driver. Fill it with zeros, then set what differs.
+/// The fixed options of a driver. Fill the structure with zeros, then set the fields that need another value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct DriverOptions {
-    /// Local addresses with UDP ports: 0 lets the system choose, 9899 is where peers look.
+    /// Local addresses with UDP ports. With port 0 the operating system chooses one; 9899 is the port of SCTP in UDP (RFC 6951).
     pub addresses: *const Address,
-    /// Number of addresses; at least one.
+    /// The number of addresses: 1 to 64.
     pub address_count: usize,
-    /// SCTP port; 0 for one that nobody can guess.
+    /// The SCTP port; 0 for a random one.
     pub port: u16,
-    /// Associations beyond which peers are turned away; 0 for 1,048,576.
+    /// The largest number of associations: more peers are refused. 0 stands for 1,048,576.
     pub max_associations: usize,
 }
 
-/// Waits as long as it takes: for calls with a patience in nanoseconds.
+/// The patience, in nanoseconds, that stands for no limit.
 const FOREVER: u64 = u64::MAX;
-/// Nanoseconds that the end of an attempt has to leave.
+/// The longest wait, in nanoseconds, for the ABORT of a failed attempt to leave.
 const LAST_WORDS: u64 = 500_000_000;
-/// Addresses of one endpoint at most.
+/// The largest number of addresses of one endpoint.
 const MOST_ADDRESSES: usize = 64;
 
 /// A received message for which the program had no room, and the details of the last event.
@@ -66,7 +66,7 @@ struct Driving {
 
 impl Drop for Driving {
     fn drop(&mut self) {
-        // It may be one of its own threads that drops it last, which must not wait for itself.
+        // The last owner may be a thread of the runtime, and such a thread must not wait for its own end.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -74,7 +74,7 @@ impl Drop for Driving {
 }
 
 impl Driving {
-    /// Waits for something, for so many nanoseconds at most.
+    /// Waits for `future`, at most `patience` nanoseconds: after that it fails with `ErrorTimeout`.
     fn wait<F: Future>(&self, patience: u64, future: F) -> Result<F::Output, Failure> {
         let runtime = self.runtime.as_ref().ok_or_else(Failure::internal)?;
         if patience == FOREVER {
@@ -85,8 +85,8 @@ impl Driving {
         done.map_err(|_| Failure::new(Status::ErrorTimeout, format!("not within {patience:?}")))
     }
 
-    /// Ends an association that has not come up in time. A peer that knows of it already gets the ABORT before this returns: the driver
-    /// may be given back next, and unsent packets with it.
+    /// Aborts an association that has not come up in time. A peer that knows the association gets the ABORT before this function
+    /// returns: the program may free the driver next, and unsent packets would be lost with it.
     fn give_up(&self, association: &anabranch_live::Association) {
         let is_known = association.command(|core, now| {
             let is_known = core.state() == State::CookieEchoed;
@@ -96,7 +96,7 @@ impl Driving {
         if is_known != Some(true) {
             return;
         }
-        // No task is woken when the ABORT leaves, so its counter is polled, for a time: sockets may take nothing.
+        // No task is woken when the ABORT leaves, so its counter is polled, for a limited time: the sockets may accept no packet.
         let told = async {
             while association.snapshot().is_some_and(|snapshot| snapshot.control.sent.abort == 0) {
                 tokio::time::sleep(Duration::from_millis(1)).await;
@@ -109,7 +109,7 @@ impl Driving {
 struct Living {
     association: anabranch_live::Association,
     driving: Arc<Driving>,
-    /// One receiver at a time: a message for which a caller had no room is the next for any caller.
+    /// A message for which a caller's buffer was too small: the next call of any receiver gets it.
     kept: Mutex<Waiting>,
 }
 
@@ -154,10 +154,12 @@ fn not_sent(error: &SendError) -> Failure {
     }
 }
 
-/// Opens the sockets, and starts the thread. `config`: what associations begin with; null for what real networks want.
+/// Makes a driver: opens its sockets, starts its thread, and writes its handle to `driver`; free it with `anabranch_driver_free`.
+/// `config` is the initial configuration of its associations; null stands for the default of drivers, which suits real networks.
+/// If the operating system refuses a socket or the thread, the call gives ERROR_SYSTEM.
 ///
 /// # Safety
-/// Options can be read at `options`, with their addresses; a pointer can be written to `driver`.
+/// Options can be read at `options`, and `address_count` addresses at their `addresses`; a pointer can be written to `driver`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_driver_new(
     options: *const DriverOptions,
@@ -176,7 +178,7 @@ pub unsafe extern "C" fn anabranch_driver_new(
         let mut addresses = Vec::with_capacity(options.address_count);
         for at in 0..options.address_count {
             let place = options.addresses.wrapping_add(if options.addresses.is_null() { 0 } else { at });
-            // SAFETY: as the caller says, there are so many.
+            // SAFETY: the caller says that there are `address_count` addresses.
             addresses.push(unsafe { memory::read(place, "addresses")? }.get()?);
         }
         let association = values(config, default_association)?;
@@ -204,7 +206,8 @@ pub unsafe extern "C" fn anabranch_driver_new(
     })
 }
 
-/// One of the addresses of a driver, with the UDP port that the system has chosen. NOTHING behind the last.
+/// Writes to `address` the local address `number` of a driver, counted from 0, with its UDP port, also if the operating system
+/// has chosen it. The call gives NOTHING if the driver has fewer addresses.
 ///
 /// # Safety
 /// An address can be written to `address`.
@@ -223,7 +226,7 @@ pub unsafe extern "C" fn anabranch_driver_address(
     })
 }
 
-/// The SCTP port of a driver; 0 where it is none.
+/// Returns the SCTP port of a driver; 0 if `driver` is not the handle of a driver.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_driver_port(driver: *const Driver) -> u16 {
     let mut port = 0;
@@ -234,7 +237,8 @@ pub extern "C" fn anabranch_driver_port(driver: *const Driver) -> u16 {
     port
 }
 
-/// Lets peers in: `anabranch_driver_accept` gives them.
+/// Lets peers ask for associations from now on: `anabranch_driver_accept` accepts the next one. If the configuration has values
+/// that are not allowed, or the driver was closed, the call gives ERROR_REFUSED.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_driver_listen(driver: *mut Driver) -> Status {
     guard(|| {
@@ -243,8 +247,11 @@ pub extern "C" fn anabranch_driver_listen(driver: *mut Driver) -> Status {
     })
 }
 
-/// Begins an association with the SCTP port `port` of a peer, whose UDP port is that of `remote`, and waits until it is up, for `patience`
-/// nanoseconds at most; UINT64_MAX for as long as the handshake takes. A peer that is a driver is up when it has accepted. `config`: null for that of the driver.
+/// Begins an association with the SCTP port `port` of a peer, whose IP address and UDP port are in `remote`, and waits until it is
+/// up. The handle goes to `association`; free it with `anabranch_association_free`. The wait takes at most `patience` nanoseconds;
+/// UINT64_MAX stands for the time limits of the handshake. If the peer is a driver, the handshake ends only after its call of
+/// `anabranch_driver_accept`. `config` is the configuration of the association; null stands for the one of the driver. The call
+/// gives ERROR_TIMEOUT after `patience`, ERROR_CLOSED if the handshake fails, and ERROR_REFUSED if the stack does not begin it.
 ///
 /// # Safety
 /// An address can be read at `remote`; a pointer can be written to `association`.
@@ -285,7 +292,9 @@ pub unsafe extern "C" fn anabranch_driver_connect(
     })
 }
 
-/// Waits for a peer that begins an association, for `patience` nanoseconds at most. END when the driver has been closed.
+/// Waits at most `patience` nanoseconds for a peer to begin an association, and accepts it; UINT64_MAX stands for no limit. The handle goes
+/// to `association`; free it with `anabranch_association_free`. The call gives ERROR_TIMEOUT after `patience`, and END if the
+/// driver was closed.
 ///
 /// # Safety
 /// A pointer can be written to `association`.
@@ -301,7 +310,7 @@ pub unsafe extern "C" fn anabranch_driver_accept(
         }
         let driving = self::driver(driver)?;
         let accepted = driving.wait(patience, async {
-            // A peer that has gone meanwhile is no error of the server.
+            // A peer that has given up before the accept is not an error of the server.
             while let Some(incoming) = driving.endpoint.accept().await {
                 if let Ok(accepted) = incoming.accept() {
                     return Some(accepted);
@@ -317,7 +326,8 @@ pub unsafe extern "C" fn anabranch_driver_accept(
     })
 }
 
-/// Ends all associations in order, for `patience` nanoseconds at most, then by force; lets nobody in any more. Waits until all have ended.
+/// Ends all associations of a driver in order, and accepts no more peers. After `patience` nanoseconds it aborts the remaining
+/// associations. The call returns after the end of the last association.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_driver_close(driver: *mut Driver, patience: u64) -> Status {
     guard(|| {
@@ -327,15 +337,16 @@ pub extern "C" fn anabranch_driver_close(driver: *mut Driver, patience: u64) -> 
     })
 }
 
-/// Gives a driver back. Its sockets are closed when its associations have been given back, too; what they have not delivered then is lost: call
-/// `anabranch_driver_close` before.
+/// Frees a driver. Its sockets close after its associations are freed, too; messages that are not delivered by then are lost.
+/// Call `anabranch_driver_close` before to deliver them.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_driver_free(driver: *mut Driver) -> Status {
     guard(|| DRIVERS.take(driver.addr()).map(|_| Status::Ok))
 }
 
-/// Sends a message, and waits for room in the send buffer for `patience` nanoseconds at most; 0: ERROR_TIMEOUT at once. Its number goes to `id`
-/// where that is not null. It is on its way then: whether it was delivered an event tells, if `tell_fate` asks for it.
+/// Puts a message into the send buffer, and waits at most `patience` nanoseconds for room in it; then the call gives ERROR_TIMEOUT.
+/// 0 stands for no wait, UINT64_MAX for no limit. The number of the message goes to `id`, which may be null. The call copies the payload, and
+/// does not wait for the delivery: if `tell_fate` is true, an event reports it.
 ///
 /// # Safety
 /// A message can be read at `message`, with its payload.
@@ -358,8 +369,11 @@ pub unsafe extern "C" fn anabranch_association_send(
     })
 }
 
-/// Waits for the next message of stream `stream`, or of any for -1, for `patience` nanoseconds at most. END when the peer sends nothing any more
-/// and all was read. With ERROR_BUFFER `received` says how much is needed, and the message is the next that any call of this kind gives.
+/// Waits at most `patience` nanoseconds for the next message of the stream `stream` (-1: of any stream), and writes it to `buffer`
+/// and its description to `received`; UINT64_MAX stands for no limit. `room` is the size of the buffer in bytes. After ERROR_BUFFER,
+/// `received` has the needed size, and the next call of this function gives the same message, whatever its stream. The call gives
+/// ERROR_TIMEOUT after `patience`; if all messages were read, it gives END after the peer has stopped sending, and ERROR_CLOSED
+/// after an end that was not in order.
 ///
 /// # Safety
 /// `room` bytes can be written to `buffer`, and a structure to `received`.
@@ -402,8 +416,9 @@ pub unsafe extern "C" fn anabranch_association_receive(
     })
 }
 
-/// Waits for the next event, of those that come after the first call, for `patience` nanoseconds at most. Messages are read with
-/// `anabranch_association_receive`. END after CLOSED.
+/// Waits at most `patience` nanoseconds for the next event, and writes it to `event`; UINT64_MAX stands for no limit. The driver
+/// collects events from the first call on: earlier ones are not reported, except CLOSED. Read messages with
+/// `anabranch_association_receive`. The call gives ERROR_TIMEOUT after `patience`, and END after CLOSED.
 ///
 /// # Safety
 /// A structure can be written to `event`.
@@ -428,10 +443,11 @@ pub unsafe extern "C" fn anabranch_association_next_event(
     })
 }
 
-/// The last event in words, with a zero byte behind them.
+/// Writes a description of the last event to `buffer`, as text with a zero byte at its end. `needed` gets the size of both in bytes.
+/// If `room`, the size of the buffer in bytes, is too small, the call gives ERROR_BUFFER.
 ///
 /// # Safety
-/// `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+/// `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_association_event_text(
     association: *mut Association,
@@ -447,11 +463,12 @@ pub unsafe extern "C" fn anabranch_association_event_text(
     })
 }
 
-/// Ends an association in order: what was sent is delivered first. Waits for the end; after `patience` nanoseconds it is aborted. How it ended
-/// goes to `close`, where that is not null; it is an error when that was not in order.
+/// Ends an association in order, and waits for the end: the stack first delivers all messages that the program has sent. After
+/// `patience` nanoseconds it aborts the association; UINT64_MAX stands for no limit. The reason for the end goes to `close`, which
+/// may be null. If the association did not end in order the call gives ERROR_CLOSED. Free the handle afterwards.
 ///
 /// # Safety
-/// Where it is not null, a number can be written to `close`.
+/// `close` is null, or a number can be written to it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_association_shutdown(
     association: *mut Association,
@@ -473,10 +490,11 @@ pub unsafe extern "C" fn anabranch_association_shutdown(
     })
 }
 
-/// Ends an association at once. The peer is told `reason`; what was not delivered is not.
+/// Ends an association at once with an ABORT, which tells the peer the `size` bytes at `reason`. Messages that are not delivered
+/// yet are lost. Free the handle afterwards.
 ///
 /// # Safety
-/// `size` bytes can be read at `reason`, which may be null where that is 0.
+/// `size` bytes can be read at `reason`, which may be null if `size` is 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_association_abort(
     association: *mut Association,
@@ -491,7 +509,8 @@ pub unsafe extern "C" fn anabranch_association_abort(
     })
 }
 
-/// Changes an option of a living association.
+/// Sets the option `key` of an association to `value` while it is up. An unknown option, a wrong value, or an option that cannot
+/// change any more gives ERROR_OPTION.
 ///
 /// # Safety
 /// `key` and `value` end with a zero byte.
@@ -511,7 +530,8 @@ pub unsafe extern "C" fn anabranch_association_set(
     })
 }
 
-/// A counter or gauge of an association by its name (`anabranch_statistic_name`); NOTHING where it has no sample yet.
+/// Writes to `value` the counter or gauge `name` of an association; `anabranch_statistic_name` lists the names. The call gives
+/// NOTHING if it has no sample yet, and ERROR_ARGUMENT for an unknown name.
 ///
 /// # Safety
 /// `name` ends with a zero byte; a number can be written to `value`.
@@ -534,7 +554,8 @@ pub unsafe extern "C" fn anabranch_association_statistic(
     })
 }
 
-/// Gives an association back. If it has not ended it goes on ending in order for 30 seconds, as long as its driver lives.
+/// Frees an association. If it has not ended, the driver shuts it down in order, and aborts it after 30 seconds; if the driver
+/// was freed before, messages that are not delivered yet may be lost.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_association_free(association: *mut Association) -> Status {
     guard(|| ASSOCIATIONS.take(association.addr()).map(|_| Status::Ok))

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 
 use crate::status::{Answer, Failure, Status};
 
-/// A structure of the caller, copied.
+/// Copies a structure of the caller.
 ///
 /// # Safety
 /// Where `from` is not null, a `T` can be read there that C code has filled: all fields are numbers, pointers or `bool`.
@@ -19,7 +19,7 @@ pub(crate) unsafe fn read<T: Copy>(from: *const T, what: &str) -> Result<T, Fail
     Ok(unsafe { from.read() })
 }
 
-/// Writes a result to where the caller wants it.
+/// Writes a result to the address `to` of the caller.
 ///
 /// # Safety
 /// Where `to` is not null, a `T` can be written there, which no other thread uses.
@@ -36,7 +36,7 @@ pub(crate) unsafe fn write<T>(to: *mut T, value: T, what: &str) -> Result<(), Fa
     Ok(())
 }
 
-/// As [`write`], for a result that the caller need not want: nothing is done where `to` is null.
+/// As [`write`], for an optional result: if `to` is null, it does nothing.
 ///
 /// # Safety
 /// As [`write`].
@@ -97,7 +97,8 @@ pub(crate) unsafe fn text<'a>(from: *const c_char, what: &str) -> Result<&'a str
     text.to_str().map_err(|_| Failure::argument(format!("`{what}` is no UTF-8")))
 }
 
-/// Copies to a buffer of the caller, and says in `needed`, where that is not null, how much there was.
+/// Copies `from` to a buffer of the caller with room for `room` elements, and writes the length of `from` to `needed`, which may be
+/// null. If the buffer is too small, nothing is copied.
 ///
 /// # Safety
 /// Where `to` is not null, `room` elements can be written there, and where `needed` is not null, a number there.
@@ -122,7 +123,7 @@ pub(crate) unsafe fn copy<T: Copy>(from: &[T], to: *mut T, room: usize, needed: 
     Ok(Status::Ok)
 }
 
-/// As [`copy`], of a text, with a zero byte behind it, which counts.
+/// As [`copy`], for a text and a zero byte at its end, which counts for `needed`.
 ///
 /// # Safety
 /// As [`copy`].

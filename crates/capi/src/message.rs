@@ -1,4 +1,4 @@
-//! Messages: handed in, and received.
+//! Messages that the program sends and receives.
 
 use anabranch_sctp::{Dscp, Duration, Reliability, Undelivered};
 use bytes::Bytes;
@@ -6,73 +6,74 @@ use bytes::Bytes;
 use crate::memory;
 use crate::status::{Answer, Failure, Status};
 
-/// How long a message is worth sending.
+/// The limit of the stack's attempts to deliver a message.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub enum Policy {
-    /// As its stream has it; a stream that nothing was said of is reliable.
+    /// The policy of the stream of the message, which is RELIABLE by default.
     OfStream = 0,
-    /// Until it is acknowledged.
+    /// No limit: the message is sent again until the peer has acknowledged it.
     Reliable = 1,
-    /// `policy_value` nanoseconds (RFC 3758).
+    /// The message is given up after `policy_value` nanoseconds (RFC 3758).
     Lifetime = 2,
-    /// Each of its chunks is sent again `policy_value` times at most (RFC 7496).
+    /// Each chunk of the message is sent again `policy_value` times at most (RFC 7496).
     Retransmissions = 3,
-    /// Where the send buffer is full those with the largest `policy_value` make room (RFC 7496).
+    /// If the send buffer is full, messages with the largest `policy_value` are given up to make room (RFC 7496).
     Priority = 4,
 }
 
-/// A message to be sent. Fill it with zeros, then say what differs from an ordered, reliable message on stream 0.
+/// A message to be sent. A structure filled with zeros stands for an ordered, reliable message on stream 0: fill it with zeros,
+/// then set the payload and the fields that need another value.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Message {
-    /// The payload, which is copied.
+    /// The payload. The call copies it.
     pub data: *const u8,
-    /// Its bytes; at least one.
+    /// The size of the payload in bytes; at least 1.
     pub size: usize,
     /// Payload protocol identifier.
     pub ppid: u32,
     /// Stream id.
     pub stream: u16,
-    /// It may overtake others of its stream.
+    /// True for an unordered message: it may overtake other messages of its stream.
     pub unordered: bool,
-    /// The peer is asked to acknowledge it at once.
+    /// True to ask the peer for an immediate acknowledgement.
     pub immediate: bool,
-    /// One of `anabranch_policy`.
+    /// A value of `anabranch_policy`: the limit of the attempts to deliver the message.
     pub policy: u32,
-    /// The parameter of the policy.
+    /// The parameter of the policy; see `anabranch_policy` for its unit.
     pub policy_value: u64,
-    /// Where the peer cannot skip abandoned messages, this one is sent reliably; otherwise it is refused there.
+    /// True to send the message reliably to a peer without partial reliability; false to refuse the call in that case.
     pub or_reliable: bool,
-    /// An event tells its fate: DELIVERED, ABANDONED or FAILED.
+    /// True to ask for an event about the fate of the message: DELIVERED, ABANDONED or FAILED.
     pub tell_fate: bool,
-    /// The program's own mark, which that event has.
+    /// The program's own mark, which events about the message contain.
     pub context: u32,
-    /// Whether it leaves with a code point of its own, and its stream with it.
+    /// True to send this message, and its stream from now on, with the code point `dscp`.
     pub has_dscp: bool,
-    /// The code point, 0 to 63.
+    /// The code point for the IP header, 0 to 63, if `has_dscp` is true.
     pub dscp: u8,
 }
 
-/// A message that has arrived, or a part of one; or one that was taken back.
+/// A received message, a part of a received message, or a message that was taken back.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub struct Received {
-    /// Its bytes; where the buffer is too small, those that it needs.
+    /// The size in bytes. After ERROR_BUFFER: the number of bytes that the buffer needs.
     pub size: usize,
     /// Payload protocol identifier.
     pub ppid: u32,
     /// Stream id.
     pub stream: u16,
-    /// Whether it was sent unordered.
+    /// True if the message was sent unordered.
     pub unordered: bool,
-    /// More of this message follows: it is handed over in parts, as it is longer than the receive buffer allows.
+    /// True if another part of this message follows: a message that is too long for the receive buffer comes in parts.
     pub more: bool,
-    /// Tells apart messages that are handed over in parts at the same time; 0 for a message in one piece.
+    /// The same number for all parts of one message, so that parts of different messages can be told apart; 0 for a whole message.
     pub part_of: u32,
-    /// Its number in its stream: the low 16 bits are its SSN.
+    /// The number of the message in its stream; the low 16 bits are its SSN.
     pub number: u32,
-    /// Of a message that was taken back: its context.
+    /// The field `context` of a message that was taken back; 0 for received messages.
     pub context: u32,
 }
 
@@ -96,7 +97,7 @@ pub(crate) fn reliability(policy: u32, value: u64) -> Result<Option<Reliability>
 }
 
 impl Message {
-    /// The message as the stack takes it.
+    /// Converts the message to one of the stack, with a copy of the payload.
     ///
     /// # Safety
     /// Where `data` is not null, `size` bytes can be read there.
@@ -163,7 +164,7 @@ impl From<Undelivered> for Held {
 }
 
 impl Held {
-    /// Hands it over. With an error it was not, and is to be kept.
+    /// Writes the message to the caller's memory. After an error the caller does not have the message: keep it.
     ///
     /// # Safety
     /// Where they are not null, `room` bytes can be written to `buffer`, and a structure to `about`.
@@ -175,7 +176,7 @@ impl Held {
     }
 }
 
-/// The status and sentence for a message that was not taken.
+/// The status and sentence for a message that the stack refused.
 pub(crate) fn refused(error: &anabranch_sctp::SendError) -> Failure {
     use anabranch_sctp::SendError;
     let status = match error {

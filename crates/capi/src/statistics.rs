@@ -9,8 +9,8 @@ use crate::status::{Failure, Status};
 
 static NAMES: OnceLock<Vec<CString>> = OnceLock::new();
 
-/// The name of a counter or gauge by its number from 0; null behind the last. docs/reference/results.md says what each is; those that end in `_ns` are
-/// times in nanoseconds.
+/// Returns the name of the counter or gauge `number`, counted from 0; null if there are fewer. The text belongs to the library, and
+/// stays valid. docs/reference/results.md explains each name; values whose names end in `_ns` are times in nanoseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_statistic_name(number: usize) -> *const c_char {
     let names = NAMES.get_or_init(|| {
@@ -19,7 +19,7 @@ pub extern "C" fn anabranch_statistic_name(number: usize) -> *const c_char {
     names.get(number).map_or(std::ptr::null(), |name| name.as_ptr())
 }
 
-/// One of them; an error where there is none of that name, `NOTHING` where it has no sample.
+/// The value of the counter or gauge `name`: none if it has no sample, an error if no counter has this name.
 pub(crate) fn value(stats: &Stats, name: &str) -> Result<Option<u64>, Failure> {
     let found = stats.named().find(|(known, _)| *known == name);
     found.map(|(_, value)| value).ok_or_else(|| {

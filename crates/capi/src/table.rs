@@ -1,12 +1,12 @@
-//! Handles: the names of objects that programs hold. A handle that was given back, or never given, is recognised.
+//! Handles: the names of objects that programs hold. A handle that was freed, or never made, is recognised.
 
 use std::sync::{Arc, RwLock};
 
 use crate::status::{Failure, Status};
 
-/// Which of the tables a name is of is in its lowest bits.
+/// Number of the lowest bits of a name, which hold the number of its table.
 const KIND_BITS: u32 = 2;
-/// Then comes the place, then how often the place was given out before.
+/// Number of the next bits, which hold the place in the table. The bits above hold the generation: the number of uses of the place.
 const PLACE_BITS: u32 = if usize::BITS == 64 { 30 } else { 16 };
 
 struct Slot<T> {
@@ -28,7 +28,7 @@ pub(crate) struct Table<T> {
 }
 
 impl<T> Table<T> {
-    /// `kind`: 0 to 3, another one for each table. Generations begin with 1, so that no name is 0.
+    /// `kind` is the number of the table, 0 to 3; each table has its own. Generations begin with 1, so that no name is 0.
     pub(crate) const fn new(kind: usize, what: &'static str) -> Self {
         Self { kind, what, slots: RwLock::new(Slots { all: Vec::new(), free: Vec::new() }) }
     }
@@ -37,7 +37,7 @@ impl<T> Table<T> {
         generation << (KIND_BITS + PLACE_BITS) | place << KIND_BITS | self.kind
     }
 
-    /// Keeps something, and answers its name, which is never 0.
+    /// Stores `thing`, and returns its name, which is never 0.
     pub(crate) fn keep(&self, thing: T) -> Result<usize, Failure> {
         let mut slots = self.slots.write().map_err(|_| Failure::internal())?;
         let place = slots.free.pop().unwrap_or(slots.all.len());

@@ -1,4 +1,4 @@
-//! Structures that C and Rust both know.
+//! Structures that C and Rust share.
 
 use std::ffi::c_char;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -6,17 +6,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use crate::memory;
 use crate::status::{Failure, Status, guard};
 
-/// An IP address and a UDP port. Without UDP (in DTLS, or right on IP) the port is 0.
+/// An IP address and a UDP port. Without UDP (SCTP within DTLS, or directly on IP) the port is 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Address {
-    /// 4 or 6.
+    /// The IP version: 4 or 6.
     pub version: u8,
-    /// The address in network order: 4 or 16 bytes of it.
+    /// The address in network byte order: the first 4 bytes for IPv4, all 16 for IPv6.
     pub bytes: [u8; 16],
-    /// UDP port, in the order of the host.
+    /// The UDP port in host byte order.
     pub port: u16,
-    /// The interface that a link-local address is of, or 0.
+    /// The index of the interface of a link-local IPv6 address; 0 for other addresses.
     pub scope: u32,
 }
 
@@ -46,8 +46,8 @@ impl Address {
     }
 }
 
-/// Reads an address from a text such as "192.0.2.1:9899", "[2001:db8::1]:9899", or an IP address alone, whose port is 0. Names are not
-/// looked up.
+/// Parses a text such as "192.0.2.1:9899" or "[2001:db8::1]:9899", and writes the result to `address`. The port of an IP address
+/// alone is 0. Host names are not looked up: another text gives ERROR_ARGUMENT.
 ///
 /// # Safety
 /// `text` ends with a zero byte; an address can be written to `address`.
@@ -66,10 +66,11 @@ pub unsafe extern "C" fn anabranch_address_parse(text: *const c_char, address: *
     })
 }
 
-/// Writes an address as a text with a zero byte behind it; `needed`, where it is not null, gets the bytes of both.
+/// Writes an address to `buffer`, as text with a zero byte at its end. `needed`, which may be null, gets the size of both in bytes.
+/// If `room`, the size of the buffer in bytes, is too small, the call gives ERROR_BUFFER.
 ///
 /// # Safety
-/// An address can be read at `address`, `room` bytes can be written to `buffer`, and a number to `needed`.
+/// An address can be read at `address`; `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_address_text(
     address: *const Address,
@@ -90,28 +91,28 @@ pub unsafe extern "C" fn anabranch_address_text(
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Meta {
-    /// The address of its sender.
+    /// The address of the packet's sender.
     pub source: Address,
-    /// The local address that it was sent to.
+    /// The local address to which the packet was sent.
     pub destination: Address,
-    /// Code point (upper six bits) and ECN field (lower two), as the IP header has them; 0 where nothing is known.
+    /// The traffic class of the IP header: code point (upper six bits) and ECN field (lower two); 0 if unknown.
     pub traffic_class: u8,
 }
 
-/// A packet that is to leave.
+/// A packet for the program to send.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Transmit {
     /// The address to send to.
     pub destination: Address,
-    /// Whether it matters from which of our addresses.
+    /// True if the packet must leave from the address `source`; false if any of our addresses will do.
     pub has_source: bool,
-    /// From which.
+    /// The local address to send from, if `has_source` is true.
     pub source: Address,
-    /// Code point (upper six bits) and ECN field (lower two) for the IP header.
+    /// The traffic class for the IP header: code point (upper six bits) and ECN field (lower two).
     pub traffic_class: u8,
-    /// Nobody on the way may fragment it.
+    /// True if routers must not fragment the packet.
     pub dont_fragment: bool,
-    /// Its bytes.
+    /// The size of the packet in bytes.
     pub size: usize,
 }

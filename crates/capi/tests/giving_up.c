@@ -1,4 +1,4 @@
-// A call that connects and gives up leaves nothing behind: the same peer can be asked again at once, and has heard of the end.
+// A connect that fails with a timeout leaves nothing behind: the program can connect to the same peer again at once, and the peer got an ABORT.
 //
 // It prints:
 // nothing was left behind
@@ -24,7 +24,7 @@ static void expect(int line, anabranch_status status, anabranch_status expected)
 }
 #define EXPECT(expected, call) expect(__LINE__, call, ANABRANCH_STATUS_##expected)
 
-// A driver on the loopback. With a port of its own it has one association with each port of a peer, and no more.
+// Opens a driver on the loopback. With a fixed SCTP port it has at most one association with each port of a peer.
 static anabranch_driver *open_at(uint16_t port) {
     anabranch_address address;
     EXPECT(OK, anabranch_address_parse("127.0.0.1:0", &address));
@@ -37,7 +37,7 @@ static anabranch_driver *open_at(uint16_t port) {
     return driver;
 }
 
-// A UDP socket that answers nothing.
+// Opens a UDP socket that never answers.
 static int silent(anabranch_address *address) {
     int made = socket(AF_INET, SOCK_DGRAM, 0);
     struct sockaddr_in at = {0};
@@ -90,7 +90,7 @@ static void *asks(void *given) {
     return NULL;
 }
 
-// What the peer reads from the next association that it lets in. One that has given up meanwhile has told it so.
+// The server accepts the next association and reads its message. If the client has given up, its ABORT must have told the server so.
 static anabranch_status read_next(anabranch_driver *server, uint64_t patience) {
     anabranch_association *accepted;
     anabranch_status status = anabranch_driver_accept(server, patience, &accepted);
@@ -111,7 +111,7 @@ static anabranch_status read_next(anabranch_driver *server, uint64_t patience) {
     return status;
 }
 
-// The peer answers the INIT, and has not decided yet when the other gives up.
+// The server answers the INIT, and has not accepted the association yet when the client gives up.
 static void nobody_decides(void) {
     anabranch_driver *server = open_at(5000), *client = open_at(6000);
     struct asking asking = {client, {0}};
@@ -131,7 +131,7 @@ static void nobody_decides(void) {
     }
     EXPECT(OK, status);
     pthread_join(thread, NULL);
-    // The peer is told even by a program that gives its driver back at once.
+    // The server gets the ABORT even if the program frees the client's driver at once.
     anabranch_association *association;
     EXPECT(ERROR_TIMEOUT, anabranch_driver_connect(client, &asking.address, 5000, NULL, 200 * MILLISECONDS,
                                                    &association));

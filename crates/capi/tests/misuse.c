@@ -1,4 +1,4 @@
-// Null pointers, names that were freed or never made, lengths and values out of range: each is answered with an error.
+// Null pointers, handles that were freed or never made, lengths and values out of range: each call returns an error.
 //
 // It prints:
 // every misuse was answered
@@ -13,7 +13,7 @@
 static int wrong;
 
 static void check(int line, anabranch_status status, anabranch_status expected) {
-    // Errors have a sentence.
+    // `anabranch_last_error` has a sentence for each error.
     if (status != expected || (status < 0 && strlen(anabranch_last_error()) < 10)) {
         fprintf(stderr, "line %d: %d, not %d: %s\n", line, (int)status, (int)expected, anabranch_last_error());
         wrong = 1;
@@ -52,7 +52,7 @@ static void of_configurations(void) {
     EXPECT(OK, anabranch_config_free(config));
     EXPECT(ERROR_HANDLE, anabranch_config_free(config));
     EXPECT(ERROR_NULL, anabranch_config_free(NULL));
-    // The place is used again, the name is not.
+    // The place of a freed handle in the table is used again, its value is not.
     anabranch_config *another;
     EXPECT(OK, anabranch_config_new(NULL, &another));
     EXPECT(ERROR_HANDLE, anabranch_config_set(config, "rto_min", "1 s"));
@@ -98,7 +98,7 @@ static void of_endpoints(void) {
     EXPECT(OK, anabranch_endpoint_connect(endpoint, 0, &address, 5000, NULL, &association));
     EXPECT(ERROR_REFUSED, anabranch_endpoint_connect(endpoint, 0, &address, 5000, NULL, &number));
 
-    // A packet that has no room is kept.
+    // A packet that does not fit into the buffer is kept.
     EXPECT(ERROR_BUFFER, anabranch_endpoint_poll_transmit(endpoint, 0, buffer, 10, &transmit));
     EXPECT(ERROR_NULL, anabranch_endpoint_poll_transmit(endpoint, 0, NULL, sizeof buffer, &transmit));
     EXPECT(ERROR_NULL, anabranch_endpoint_poll_transmit(endpoint, 0, buffer, sizeof buffer, NULL));
@@ -138,7 +138,7 @@ static void of_endpoints(void) {
     EXPECT(ERROR_OPTION, anabranch_endpoint_set(endpoint, 0, association, "streams", "soon"));
     EXPECT(NOTHING, anabranch_endpoint_take_back(endpoint, association, buffer, sizeof buffer, &received));
 
-    // No packet is an error, and none does harm.
+    // Random packets are dropped: they give no error, and do no harm.
     for (unsigned seed = 1; seed < 2000; seed++) {
         uint8_t noise[64];
         unsigned state = seed;
@@ -182,8 +182,8 @@ static void *waits(void *unused) {
     anabranch_received received;
     (void)unused;
     anabranch_status status = anabranch_association_receive(shared, -1, UINT64_MAX, buffer, sizeof buffer, &received);
-    // It was given back while this waits: the wait ends with the association, and touches nothing that is freed. On a busy machine it
-    // was given back before this began to wait.
+    // The main thread frees the association during this wait: the wait ends with it, and uses no freed memory. On a busy machine it
+    // was freed before this wait began.
     if (status != ANABRANCH_STATUS_ERROR_HANDLE) {
         EXPECT(ERROR_CLOSED, status);
     }
@@ -249,7 +249,7 @@ static void of_drivers(void) {
     if (pthread_create(&thread, NULL, waits, NULL) != 0) {
         exit(1);
     }
-    // Time for the thread to begin to wait: nothing shows that it does.
+    // Gives the thread time to begin its wait, which cannot be observed.
     anabranch_received none;
     for (int i = 0; i < 200; i++) {
         anabranch_association_receive(accepted, -1, 1000000, larger, sizeof larger, &none);
@@ -264,7 +264,7 @@ static void of_drivers(void) {
     EXPECT(END, anabranch_driver_accept(driver, UINT64_MAX, &association));
     EXPECT(OK, anabranch_driver_free(driver));
     EXPECT(ERROR_HANDLE, anabranch_driver_free(driver));
-    // An association of a driver that is gone can do nothing, and does no harm.
+    // Calls with an association of a freed driver have no effect, and do no harm.
     EXPECT(ERROR_CLOSED, anabranch_association_send(accepted, &message, UINT64_MAX, NULL));
     EXPECT(OK, anabranch_association_free(accepted));
     EXPECT(OK, anabranch_driver_free(client));

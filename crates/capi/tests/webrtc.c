@@ -44,7 +44,7 @@ typedef struct {
     anabranch_endpoint *endpoint;
     anabranch_address address;
     uint64_t association;
-    // Events that it has received.
+    // The numbers of events that the peer has received, by kind.
     unsigned up, low, outgoing_reset, incoming_reset, closed, streams;
     anabranch_close close;
     char reason[32];
@@ -174,7 +174,7 @@ int main(void) {
     MUST(anabranch_config_set(config, "send_buffer", "200000 B"));
     MUST(anabranch_config_set(config, "max_send_buffer", "0 B"));
     for (int side = 0; side < 2; side++) {
-        // Addresses do not travel: any two will do.
+        // Within DTLS the addresses are not sent: any two will do.
         MUST(anabranch_address_parse(side == 0 ? "10.0.0.1" : "10.0.0.2", &peers[side].address));
         uint8_t seed[32] = {(uint8_t)(side + 1)};
         anabranch_endpoint_options options = {0};
@@ -235,7 +235,7 @@ int main(void) {
     size_t buffered;
     MUST(anabranch_endpoint_buffered(peers[0].endpoint, peers[0].association, 1, &buffered));
     EXPECT(buffered == 150000 && peers[0].low == 0);
-    MUST(say(0, reliable, data, 150000)); // what goes beyond the limit is taken, once
+    MUST(say(0, reliable, data, 150000)); // one message may exceed the limit of the send buffer
     EXPECT(say(0, reliable, data, 1) == ANABRANCH_STATUS_ERROR_FULL);
     run(20000 * (uint64_t)MS);
     EXPECT(peers[0].low == 1);
@@ -247,7 +247,7 @@ int main(void) {
     EXPECT(hear(1, 1, data, sizeof data, &received) && received.size == 150000);
     printf("a message that has no room waits\n");
 
-    // RFC 8831, 6.7: who closes resets its stream, and the other side does the same.
+    // RFC 8831, 6.7: a side closes a channel by a reset of its outgoing stream, and the other side then does the same.
     const uint16_t channel = 1;
     MUST(anabranch_endpoint_reset_streams(
         peers[0].endpoint, now, peers[0].association, ANABRANCH_DIRECTION_OUTGOING, &channel, 1));

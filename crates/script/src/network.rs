@@ -201,7 +201,7 @@ impl Network {
         true
     }
 
-    /// Takes the packets that leave now, and the events.
+    /// Moves at most `MOST_AT_ONCE` packets of each endpoint that can leave now to `sent`, and all its events to `events`.
     pub(crate) fn settle(&mut self) {
         let now = self.now;
         for index in 0..self.endpoints.len() {

@@ -10,7 +10,7 @@ use crate::message::{Held, Message, Received, refused, reliability};
 use crate::statistics;
 use crate::status::{Answer, Failure, Status, guard};
 
-/// Any stream, where a call takes one: -1.
+/// The value of a stream parameter that stands for any stream.
 const ANY: i32 = -1;
 
 fn one_stream(stream: i32) -> Result<Option<u16>, Failure> {
@@ -22,8 +22,8 @@ fn one_stream(stream: i32) -> Result<Option<u16>, Failure> {
     })
 }
 
-/// Hands in a message, whose number in its association goes to `id` where that is not null. ERROR_FULL: the send buffer has no room; WRITABLE
-/// tells when it has.
+/// Sends a message. Its number in the association goes to `id`, which may be null. The call copies the payload. If the send
+/// buffer has no room the call gives ERROR_FULL, and the event WRITABLE reports new room later.
 ///
 /// # Safety
 /// A message can be read at `message`, with its payload.
@@ -48,9 +48,10 @@ pub unsafe extern "C" fn anabranch_endpoint_send(
     })
 }
 
-/// The next message of stream `stream`, or of any for -1; NOTHING when there is none. With ERROR_BUFFER `received` says how much is needed,
-/// and the message is kept. After CLOSED what has arrived can still be read; an association that is not read to its end stays until
-/// `anabranch_endpoint_release`.
+/// Writes the next received message of the stream `stream` (-1: of any stream) to `buffer`, and its description to `received`;
+/// gives NOTHING if there is none. `room` is the size of the buffer in bytes. After ERROR_BUFFER, `received` has the needed size,
+/// and the next call gives the same message. After CLOSED the messages that have arrived can still be read; an association with
+/// unread messages stays in memory until `anabranch_endpoint_release`.
 ///
 /// # Safety
 /// `room` bytes can be written to `buffer`, and a structure to `received`.
@@ -87,8 +88,9 @@ pub unsafe extern "C" fn anabranch_endpoint_receive(
     })
 }
 
-/// The next message that could not be delivered, after SEND_FAILED, STREAMS_RESET or CLOSED: those of which nothing was sent first. NOTHING when
-/// there is none.
+/// Takes back the next message that could not be delivered, after SEND_FAILED, STREAMS_RESET or CLOSED: writes its payload to
+/// `buffer` and its description to `received`. Messages of which no part was sent come first; NOTHING means that none is left. `room`
+/// is the size of the buffer in bytes. After ERROR_BUFFER, `received` has the needed size, and the next call gives the same message.
 ///
 /// # Safety
 /// `room` bytes can be written to `buffer`, and a structure to `received`.
@@ -127,13 +129,14 @@ fn hand_over(
     // SAFETY: both callers of this function demand of their own callers that `buffer` and `received` can be written.
     let handed = unsafe { held.hand_over(buffer, room, received) };
     if handed.is_err() {
-        // It was the oldest of its kind.
+        // The message was the oldest of its kind, so it goes to the front again.
         core.held.insert(0, (association, back, held));
     }
     handed
 }
 
-/// Ends an association in order: what was handed in is delivered first. `patience`: nanoseconds after which it is aborted, 0 for never.
+/// Ends an association in order: the stack first delivers all messages that the program has sent. After `patience` nanoseconds
+/// it aborts the association; 0 stands for no limit. The call does not wait: the event CLOSED reports the end.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_shutdown(
     endpoint: *mut Endpoint,
@@ -154,7 +157,8 @@ pub extern "C" fn anabranch_endpoint_shutdown(
     })
 }
 
-/// Ends an association at once. The peer is told `reason`, which may be null where `size` is 0; what was not delivered is not.
+/// Ends an association at once with an ABORT, which tells the peer the `size` bytes at `reason`; `reason` may be null if `size`
+/// is 0. Messages that are not delivered yet are lost for the peer.
 ///
 /// # Safety
 /// `size` bytes can be read at `reason`.
@@ -177,7 +181,8 @@ pub unsafe extern "C" fn anabranch_endpoint_abort(
     })
 }
 
-/// Forgets an association that has ended, with what was not read of it; ERROR_REFUSED while its last packet has not left.
+/// Frees an ended association and its unread messages. The call gives ERROR_REFUSED if the association has not ended, or if
+/// its last packet has not left.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_release(endpoint: *mut Endpoint, association: u64) -> Status {
     guard(|| {
@@ -195,8 +200,8 @@ pub extern "C" fn anabranch_endpoint_release(endpoint: *mut Endpoint, associatio
     })
 }
 
-/// Says how reliable messages are that do not say so themselves: of one stream, or, for -1, of all that were not named. `policy`: one of
-/// `anabranch_policy`.
+/// Sets the policy of messages without a policy of their own: of the stream `stream`, or, for -1, of all streams that no such
+/// call has named. `policy` is a value of `anabranch_policy`, which also gives the unit of `policy_value`.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_set_reliability(
     endpoint: *mut Endpoint,
@@ -214,7 +219,8 @@ pub extern "C" fn anabranch_endpoint_set_reliability(
     })
 }
 
-/// Sets what the option `stream_scheduling` looks at for a stream: its priority (the smaller goes first) or its weight.
+/// Sets the value of a stream for the scheduler that the option `stream_scheduling` selects: its priority (streams with a smaller
+/// value send first) or its weight.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_set_stream_value(
     endpoint: *mut Endpoint,
@@ -230,8 +236,9 @@ pub extern "C" fn anabranch_endpoint_set_stream_value(
     })
 }
 
-/// Begins streams anew (RFC 6525): those that are listed, or all where `count` is 0. `direction`: one of `anabranch_direction`. STREAMS_RESET
-/// tells what became of it. A data channel is closed with the reset of its outgoing stream.
+/// Requests a reset of the `count` streams in the array `streams`, or of all streams if `count` is 0 (RFC 6525). `direction` is a
+/// value of `anabranch_direction`. The event STREAMS_RESET reports the outcome. The reset of its outgoing stream closes a data
+/// channel. The call gives ERROR_REFUSED if the association is not up, resets were not agreed on, or a stream does not exist.
 ///
 /// # Safety
 /// `count` numbers can be read at `streams`.
@@ -261,7 +268,9 @@ pub unsafe extern "C" fn anabranch_endpoint_reset_streams(
     })
 }
 
-/// Asks for more streams (RFC 6525). STREAMS_ADDED tells what became of it.
+/// Requests more streams (RFC 6525): `outgoing` more of ours and `incoming` more of the peer's. The event STREAMS_ADDED reports
+/// the outcome. The call gives ERROR_REFUSED if the association is not up, RE-CONFIG was not agreed on, or the streams would be
+/// too many.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_add_streams(
     endpoint: *mut Endpoint,
@@ -279,7 +288,8 @@ pub extern "C" fn anabranch_endpoint_add_streams(
     })
 }
 
-/// Bytes handed in and not acknowledged, of one stream or, for -1, of all.
+/// Writes to `bytes` the number of bytes in the send buffer: of the stream `stream`, or, for -1, of all streams. The option
+/// `send_buffer_counts` selects the bytes that count: only unsent ones, or all without an acknowledgement.
 ///
 /// # Safety
 /// A number can be written to `bytes`.
@@ -299,7 +309,8 @@ pub unsafe extern "C" fn anabranch_endpoint_buffered(
     })
 }
 
-/// Asks for BUFFERED_LOW each time what is buffered of a stream, or, for -1, of all, falls to `bytes` or below.
+/// Asks for the event BUFFERED_LOW each time the amount of buffered data of the stream `stream` (-1: of all streams together)
+/// falls to `bytes` or below.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_set_low_threshold(
     endpoint: *mut Endpoint,
@@ -317,7 +328,7 @@ pub extern "C" fn anabranch_endpoint_set_low_threshold(
     })
 }
 
-/// Asks for SENDER_DRY each time that nothing waits to be sent or acknowledged any more.
+/// Turns the event SENDER_DRY on or off. The event comes each time no data is left to be sent or acknowledged.
 #[unsafe(no_mangle)]
 pub extern "C" fn anabranch_endpoint_tell_when_dry(
     endpoint: *mut Endpoint,
@@ -334,7 +345,8 @@ pub extern "C" fn anabranch_endpoint_tell_when_dry(
     })
 }
 
-/// Changes an option of a living association.
+/// Sets the option `key` of an association to `value` while it is up. An unknown option, a wrong value, or an option that cannot
+/// change any more gives ERROR_OPTION.
 ///
 /// # Safety
 /// `key` and `value` end with a zero byte.
@@ -358,7 +370,8 @@ pub unsafe extern "C" fn anabranch_endpoint_set(
     })
 }
 
-/// A counter or gauge of an association by its name (`anabranch_statistic_name`); NOTHING where it has no sample yet.
+/// Writes to `value` the counter or gauge `name` of an association; `anabranch_statistic_name` lists the names. The call gives
+/// NOTHING if it has no sample yet, and ERROR_ARGUMENT for an unknown name.
 ///
 /// # Safety
 /// `name` ends with a zero byte; a number can be written to `value`.
@@ -380,29 +393,29 @@ pub unsafe extern "C" fn anabranch_endpoint_statistic(
     })
 }
 
-/// Where an association stands (RFC 9260, 4).
+/// The state of an association (RFC 9260, 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub enum State {
-    /// It has ended, or there is none of that number.
+    /// The association has ended, or no association has this number.
     Closed = 0,
     /// INIT was sent.
     CookieWait = 1,
     /// COOKIE ECHO was sent.
     CookieEchoed = 2,
-    /// It is up.
+    /// The association is up.
     Established = 3,
-    /// We want to end; outstanding data comes first.
+    /// Our program has called for a shutdown; outstanding data is delivered first.
     ShutdownPending = 4,
     /// SHUTDOWN was sent.
     ShutdownSent = 5,
-    /// The peer wants to end; outstanding data comes first.
+    /// The peer has called for a shutdown; outstanding data is delivered first.
     ShutdownReceived = 6,
     /// SHUTDOWN ACK was sent.
     ShutdownAckSent = 7,
 }
 
-/// Where an association stands.
+/// Writes the state of an association to `state`: CLOSED also if no association has this number.
 ///
 /// # Safety
 /// A number can be written to `state`.
@@ -432,10 +445,12 @@ pub unsafe extern "C" fn anabranch_endpoint_state(
     })
 }
 
-/// Writes the value that an option of an association has now, as a text with a zero byte behind it.
+/// Writes the present value of the option `key` of an association to `buffer`, as text with a zero byte at its end. `needed` gets
+/// the size of both in bytes. An unknown option gives ERROR_OPTION; if `room`, the size of the buffer in bytes, is too small, the
+/// call gives ERROR_BUFFER.
 ///
 /// # Safety
-/// `key` ends with a zero byte; `room` bytes can be written to `buffer`, and, where it is not null, a number to `needed`.
+/// `key` ends with a zero byte; `room` bytes can be written to `buffer`, and, if it is not null, a number to `needed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn anabranch_endpoint_get(
     endpoint: *const Endpoint,
