@@ -1,4 +1,4 @@
-"""Analyses experiments, several at once, and draws their pages; what fails keeps no other from its grades."""
+"""Analyses experiments, several at once, and draws their pages; an experiment that fails does not keep another from its grades."""
 
 import concurrent.futures
 import json

@@ -125,7 +125,7 @@ class Claim:
 
 
 def word(grade: str, counts_as: str) -> str:
-    """A grade in words: what nobody has published is not reproduced, it holds."""
+    """A grade in words: a published claim is `reproduced`, one of our own `holds`."""
     return (grades.OWN_WORDS if counts_as == OWN else grades.WORDS)[grade]
 
 
@@ -189,7 +189,7 @@ def _one_a_cause(parts: Sequence[Part]) -> list[Part]:
 
 
 class ClaimBuilder:
-    """Makes the claims of one experiment: what is expected from the list of the study, what was measured from its judges."""
+    """Makes the claims of one experiment: expected values come from the list of the study, measured values from its judges."""
 
     def __init__(self, study: str, engine: str, entries: Mapping[str, Entry], *, quick: bool = False):
         self._study = study
@@ -223,7 +223,7 @@ class ClaimBuilder:
         every = compared(entry, measured)
         parts, grade = of(entry, every)
         if self.quick and any(part.half is not None or part.seeds is not None for part in parts):
-            # Short runs, few points: what is no arithmetic has no grade then.
+            # A quick look has short runs and few points: only claims that are pure arithmetic get a grade.
             grade = grades.NOT_JUDGED
         engine = self._engine if engine is None else engine
         return Claim(entry, self._study, engine, parts, grade, note, beside, every)

@@ -1,4 +1,4 @@
-"""A part of a claim: what was measured, against what was fixed before.
+"""A part of a claim: the measured value against the expected value that was fixed before.
 
 Expected values are in the claims.toml of the study and nowhere else; a judge gives what it measured, by the names of the parts. Each
 comparison asks for a *direction* (more than, less than, a sign, an order of packets), for a *size* (a published value with its
@@ -79,7 +79,7 @@ class Comparison:
 
 
 def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.0) -> Comparison:
-    """Compares a measure with what is expected of it.
+    """Compares a measured value with its expected value.
 
     `one_run`: the standard deviation of a published run over that of one of ours (the root of our length over the published one).
     """
@@ -121,11 +121,11 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
 
 
 BENDS = (0.0, 0.01, 0.2, 5.0, 100.0)
-"""What a measure is multiplied by to see whether a comparison can fail; a difference also by the opposite of these."""
+"""Factors by which a measured value is multiplied to see whether a comparison can fail; a difference also by their negatives."""
 
 
 def cannot_fail(expected: Expected, at: str, measured: Measured, *, signed: bool) -> bool:
-    """Whether a comparison holds whatever is measured: also with nothing of it, a hundredth and a hundredfold.
+    """Whether a comparison holds for any measured value: also for 0, a hundredth and a hundredfold of it.
 
     `signed`: the measure can be below 0, as a difference can.
     """
@@ -181,7 +181,7 @@ def _chance_above(known: Estimate, bound: float) -> float:
 
 
 def _strictly(chance: Callable[[Estimate, float], float], known: Estimate, bound: float) -> float:
-    """The same for `more than`: what nothing is drawn of must not lie on the bound itself."""
+    """The same for `more than`: a value without an interval must not lie on the bound itself."""
     return 1.0 if known.half == 0 and known.mean == bound else chance(known, bound)
 
 
@@ -190,9 +190,9 @@ def _two_sided(one_sided: float) -> float:
 
 
 def _direction(expected: Expected, known: Estimate, spread: float) -> Test | None:
-    """Whether there is an effect in the direction that is claimed: one larger than what counts as none (`no_effect`).
+    """Whether there is an effect in the direction that is claimed: one larger than the threshold `no_effect`.
 
-    The opposite and an effect that is known to be smaller than that are no effect alike; what may be either is open.
+    An effect in the other direction or one known to be smaller than that counts as none; an effect that may be either is open.
     """
     threshold = expected.threshold
     if threshold is None:

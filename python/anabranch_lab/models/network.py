@@ -1,7 +1,7 @@
 """The throughput of an association on a network: the four cases of Zou (2007), by every model that applies.
 
 Random losses are for the stochastic models, a Drop-Tail bottleneck is for the deterministic one. With both, neither model holds alone:
-what the association gets is at most the smaller of the two.
+the throughput of the association is at most the smaller of the two.
 """
 
 import functools
@@ -47,7 +47,7 @@ def phi_of(text: str, n: int) -> float:
 
 @dataclass(frozen=True)
 class Network:
-    """An association and what is between its ends."""
+    """An association and the paths between its ends."""
 
     n: int = 2
     """Subflows."""
@@ -71,7 +71,7 @@ class Network:
     """The engine whose rules the renewal model follows."""
 
     def __post_init__(self) -> None:
-        """Refuses what no model has an answer for."""
+        """Refuses values for which no model has an answer."""
         if not 1 <= self.n <= MOST or self.n != int(self.n):
             raise ValueError(
                 f"subflows {self.n}: a whole number from 1 to {MOST} is needed (a FID has 8 bits)"

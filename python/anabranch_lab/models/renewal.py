@@ -10,7 +10,7 @@ cost 7 to 14 % (they are low). Here the window is a Markov chain over the fast r
 - A packet may leave while less than cwnd is outstanding, so ceil(cwnd / K) packets are in flight.
 - Windows grow by acknowledged bytes: +1 MTU for every Phi cwnd of them.
 - Without a recovery point (RFC 2960) every lost packet of a window halves it; with one (RFC 9260) the first does.
-- ssthresh has a floor (2 or 4 MTU). Small windows bring too few missing reports in a round trip; what waits longer than the RTO, or
+- ssthresh has a floor (2 or 4 MTU). Small windows bring too few missing reports in a round trip; a packet that waits longer than the RTO, or
   loses its retransmission, times out.
 
 Windows are in MTU, times in seconds, throughput in bytes per second of unique packets.
@@ -193,7 +193,7 @@ class _Chain:
         """Computes the losses and retransmissions between a cut to x and the SACK for the retransmission; x is the window after the cut."""
         how, x = self.how, self.w
         before, after = self._sent(2 * x), self._sent(x)
-        # Behind the lost packet: the rest of its round trip, then what left until the last report came.
+        # Packets behind the lost one: the rest of its round trip, then those that left until the last report came.
         exposed = before + how.reports - 2
         self.again_now = np.zeros_like(x)
         self.again_later = np.zeros_like(x)
@@ -211,7 +211,7 @@ class _Chain:
         self.grows = 1 - self.again_now - self.again_later
         # The retransmission itself is lost: only the timer helps.
         self.failed = np.full_like(x, self.p if how.timeouts else 0.0)
-        # Acknowledgements come in bursts, one a round trip; of the first burst only what left after the cut counts for growth.
+        # Acknowledgements come in bursts, one a round trip; of the first burst only packets that left after the cut count for growth.
         free = np.maximum(0.0, after - (how.reports - 1))
         counted = free**2 / (2 * before)
         self.head = 1 + 0.5 - counted / self._sent(x + how.boost)

@@ -1,4 +1,4 @@
-"""A scenario file as the input of the models: what an association of it meets on its way."""
+"""A scenario file as the input of the models: the network that an association of it has."""
 
 import collections
 import math

@@ -179,12 +179,12 @@ def _abstract(about: Mapping[str, Any], file: Path) -> tuple[dict[str, str], tup
 
 
 def defaults(folder: Path) -> dict[str, Any]:
-    """A study's study.toml: what its plans need not say."""
+    """A study's study.toml: settings that all its plans share."""
     return plan.read(folder / configuration.STUDY)
 
 
 def load(folder: Path) -> plan.Plan:
-    """The plan of the experiment in this folder, with what its study says for all of them."""
+    """The plan of the experiment in this folder, with the settings that its study has for all of them."""
     study = study_folder(folder)
     if study == folder:
         return plan.load(folder, folder.name)

@@ -1,4 +1,4 @@
-"""Runs what is missing of one or more experiments, several runs at once, the longest first."""
+"""Makes the missing runs of one or more experiments, several at once, the longest first."""
 
 import concurrent.futures
 import os
@@ -19,8 +19,8 @@ class Progress(Protocol):
         """So many runs were made to see how long the others take; they took so long, and so long by the clock of those that ran."""
 
     def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
-        """So many runs, of which so many need not be made; the others will take so long, and what the rules for seeds ask after them
-        is likely to take so much `later`."""
+        """So many runs, of which so many need not be made; the others will take so long, and the further runs that the rules for seeds ask for
+        are likely to take so much `later`."""
 
     def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
         """So many more runs are on disk, which were thought to take so long, and did."""
@@ -41,7 +41,7 @@ class Silent:
 
 @dataclass(frozen=True)
 class Task:
-    """One run, or one batch of them, that must be made, for whichever experiments need it."""
+    """One run, or one batch of them, that must be made, for all experiments that need it."""
 
     schedule: Schedule
     name: str
@@ -51,7 +51,7 @@ class Task:
     kinds: tuple[str, ...]
     cost: float
     batch: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """Of a batch: what each of its runs sets over the scenario."""
+    """Of a batch: the settings of each of its runs over the scenario."""
     sweep: str = ""
     file: Path | None = None
     """The file that the scenario was made from."""
@@ -141,7 +141,7 @@ def tasks(schedules: Sequence[Schedule]) -> tuple[list[Task], int]:
 def run(
     schedules: Sequence[Schedule], executor: Executor | None = None, progress: Progress | None = None
 ) -> int:
-    """Makes what is not on disk yet; returns how many runs that were.
+    """Makes the runs that are not on disk yet; returns their number.
 
     Interrupted (KeyboardInterrupt), it keeps every run that is finished, the ones under way included, and starts no
     more.
@@ -239,7 +239,7 @@ def check(missing: Sequence[Task]) -> None:
 
 
 def _at_its_line(task: Task, error: ValueError) -> ValueError:
-    """The error with its place in the file that somebody wrote; where only what a sweep sets is wrong, with the name of the sweep."""
+    """The error with its place in the scenario file; where only the settings of a sweep are wrong, with the name of the sweep."""
     if task.file is None:
         return error
     try:

@@ -1,4 +1,4 @@
-"""How long a run will take: what it took before, or a guess from its scenario."""
+"""How long a run will take: the time that it took before, or a guess from its scenario."""
 
 import contextlib
 import json
@@ -51,7 +51,7 @@ class Costs:
         self._learned[key] = round(0.7 * before + 0.3 * seconds, 6)
 
     def save(self) -> None:
-        """Keeps what was learned, beside what others learned meanwhile."""
+        """Writes the new times into the file, beside those that other processes wrote meanwhile."""
         if not self._learned:
             return
         self._known = self._read() | self._learned

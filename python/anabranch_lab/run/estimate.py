@@ -1,7 +1,7 @@
-"""A guess at what a run costs, from its scenario alone: how many packets, over how many links.
+"""A guess at the cost of a run, from its scenario alone: how many packets, over how many links.
 
-Only the order of the runs and the time left depend on it. It knows nothing of the machine, so it may be off by a factor of twenty; what the
-first runs of a sweep really took corrects it before anybody is told (`costs.py`, `campaign.py`).
+Only the order of the runs and the time left depend on it. It knows nothing of the machine, so it may be off by a factor of twenty; the
+measured times of the first runs of a sweep correct it before a time is shown (`costs.py`, `campaign.py`).
 """
 
 import math
@@ -126,7 +126,7 @@ def _way(links: list[dict[str, Any]], start: str, end: str) -> list[dict[str, An
 
 
 def _quantity(text: Any) -> float:
-    """`20 ms` in seconds, bits per second or bytes; 0 for what is not a quantity."""
+    """`20 ms` in seconds, bits per second or bytes; 0 for a text that is not a quantity."""
     match = re.fullmatch(r"\s*([0-9.eE+-]+)\s*([A-Za-z/]+)\s*", str(text))
     if match is None or match[2] not in _UNITS:
         return 0.0

@@ -28,7 +28,7 @@ def add(command: Any) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Refuses what cannot work before anything is begun."""
+    """Refuses options that cannot work, before anything is begun."""
     if options.jobs < 1:
         raise ValueError(f"--jobs {options.jobs}: at least 1")
 

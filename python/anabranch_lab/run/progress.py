@@ -15,7 +15,7 @@ SHORT = 10.0
 class Bar:
     """A progress bar with the time that is left; plain lines where output is not a terminal.
 
-    The time left comes from what the runs were thought to cost: the longest go first, so counting them would mislead.
+    The time left comes from the expected costs of the runs: the longest go first, so counting them would mislead.
     """
 
     def __init__(self, title: str, console: Console, workers: int = 1):
@@ -39,7 +39,7 @@ class Bar:
         self.seconds = 0.0
         """Time of a processor that all runs took so far."""
         self.thought: float | None = None
-        """What they were thought to take, when it was first said."""
+        """The expected time of all runs, s, when it was first told."""
         self._start = self._said = time.monotonic()
 
     def __enter__(self) -> "Bar":
@@ -102,13 +102,13 @@ class Bar:
             )
 
     def took(self) -> str:
-        """What all runs took, and what was thought; nothing where nobody had to wait."""
+        """The time of all runs, and the expected one; empty where it was short."""
         if self.seconds < SHORT:
             return ""
         return f"; they took {duration(self.seconds)} of one processor, {duration(self.thought or 0.0)} were expected"
 
     def left(self, spent: float) -> float:
-        """Seconds left when so many were spent: the costs of what is left, corrected by how right they were so far."""
+        """Seconds left when so many were spent: the expected costs of the remaining runs, corrected by their error so far."""
         if self._paid <= 0:
             return self._busy * self._cost / self._workers
         return spent * max(0.0, self._cost - self._paid) / self._paid

@@ -20,7 +20,7 @@ class Job:
     key: str
 
     batch: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """Of a batch: what each of its runs sets over the scenario; empty for a run by itself."""
+    """Of a batch: the settings of each of its runs over the scenario; empty for a run by itself."""
 
     @property
     def runs(self) -> int:
@@ -34,7 +34,7 @@ class Job:
 
 
 class Schedule:
-    """The runs behind the results of a plan, and what makes them."""
+    """The runs behind the results of a plan, and the simulator that makes them."""
 
     def __init__(self, results: Results, simulate: work.Simulate = simulation.simulate):
         self.results = results

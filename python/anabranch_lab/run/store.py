@@ -18,7 +18,7 @@ BUILD = re.compile(r"[0-9a-f]{16}")
 
 
 def key(*parts: str) -> str:
-    """A short name for what a result depends on: equal parts, equal key."""
+    """A short name for the inputs of a result: equal parts, equal key."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
@@ -57,7 +57,7 @@ class Store:
             raise
 
     def clean(self) -> None:
-        """Removes what a killed process left half written; what another one is writing now stays."""
+        """Removes the half-written files of killed processes; files that a running process is writing stay."""
         for part in self.folder.glob("*/*.part"):
             if not is_running(part.name.split(".")[-2]):
                 part.unlink(missing_ok=True)

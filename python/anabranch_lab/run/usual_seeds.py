@@ -1,4 +1,4 @@
-"""How many seeds the points of a sweep took in the last whole run: what a rule will ask cannot be known before, but guessed from that.
+"""How many seeds the points of a sweep took in the last whole run: the number that a rule will ask for cannot be known before, but guessed from that.
 
 Estimates of time use it, results never. `report --readme` of everything writes the file.
 """

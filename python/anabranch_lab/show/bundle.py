@@ -32,7 +32,7 @@ SCHEMA = 1
 """Of bundle.json: it grows when a key gets another meaning or goes."""
 ENDS = (".tar.gz", ".tgz")
 LEFT_OUT = ("out", "__pycache__", ".*", "*.pyc", *(f"*{end}" for end in ENDS))
-"""Files of a study that stay behind: what is made again."""
+"""Files of a study that a bundle leaves out: they can be made again."""
 HEAD, CLAIMS, STUDY, RESULTS = "bundle.json", "claims.json", "study", "results"
 DOCKERFILE = """# docker build -t {name} . && docker run --rm {name}
 FROM python:{python}-slim
@@ -63,7 +63,7 @@ or, without Docker, on such a machine:
 
 
 def check(path: Path, chosen: Sequence[Results]) -> None:
-    """Refuses what cannot be bundled."""
+    """Refuses a wrong name of the bundle, and experiments of several studies."""
     if not path.name.endswith(ENDS):
         raise plan.PlanError(f"{path}: the name of a bundle ends in {' or '.join(ENDS)}")
     studies = sorted({folders.study_folder(results.plan.folder).name for results in chosen})

@@ -1,4 +1,4 @@
-"""All claims of a study in one picture: where our intervals lie in the bands of what is published, and the grade of each claim."""
+"""All claims of a study in one picture: where our intervals lie in the bands of the published values, and the grade of each claim."""
 
 import math
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def draw(found: Sequence[Claim], column: int = 22) -> Figure:
 
 
 def _value(found: Sequence[Claim]) -> str:
-    """What the values are that bands lie around: nobody has published those of our own hypotheses."""
+    """The word for the values in the middle of the bands: `expected` for our own hypotheses, which nobody has published."""
     return "expected" if all(claim.own for claim in found) else "published"
 
 
@@ -92,7 +92,7 @@ def _panel(axes: Axes, rows: Sequence[Claim], down: int, value: str) -> None:
 
 
 def _place(part: Part) -> tuple[float, float] | None:
-    """Where a part lies in its band, and half of its interval, in halves of the band; nothing for what has no band or is not measured."""
+    """Where a part lies in its band, and half of its interval, in halves of the band; None for a part that has no band or is not measured."""
     if part.band is None or not isinstance(part.measured, float) or part.grade == grades.N:
         return None
     low, high = part.band

@@ -45,7 +45,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A flow at a point: how many runs there are, and what was noted in how many of them."""
+    """A flow at a point: its number of runs, and for each note the number of runs that have it."""
 
     place: tuple[Any, ...]
     flow: str
@@ -104,7 +104,7 @@ def by_point(results: Results, sweep: Sweep) -> dict[tuple[Any, ...], str]:
 
 
 def in_a_sentence(remarks: Sequence[Remark]) -> str:
-    """`3 flows not finished (12 runs), ...`: what a reader of a figure is told first; empty without remarks."""
+    """All remarks in a sentence, `upload not finished in 12 runs; ...`, for readers of a figure; empty without remarks."""
     told = []
     for word in dict.fromkeys(remark.word for remark in remarks):
         mine = [remark for remark in remarks if remark.word == word]

@@ -1,4 +1,4 @@
-"""A first look at any sweep: what every flow got, point by point, as a table and as a figure."""
+"""A first look at any sweep: the goodput of every flow, point by point, as a table and as a figure."""
 
 import itertools
 import math
@@ -180,7 +180,7 @@ def everything(results: Results) -> tuple[list[Table], list[Figure]]:
 
 
 def _estimate(values: Sequence[float | None]) -> tuple[float, float]:
-    """Mean and half width of what there is; of one value no width."""
+    """Mean and half width of the values that are not None; the half width of one value is 0."""
     there = [value for value in values if value is not None]
     if not there:
         return math.nan, 0.0

@@ -84,9 +84,9 @@ def claims(title: str, found: Sequence[judged.Claim]) -> RichTable:
 
 
 def totals(found: Sequence[judged.Claim], names: Mapping[str, str]) -> RichTable:
-    """How many claims got which grade, by study and by what they count as.
+    """How many claims have which grade, by study and by kind of claim.
 
-    `names`: what studies are called, by their numbers.
+    `names`: the names of the studies, by their numbers.
     """
     table = RichTable(title="Claims by kind")
     for name in ("study", "kind", *grades.WORDS):
