@@ -120,7 +120,7 @@ def check(root: Path) -> list[str]:
 
 
 def main() -> int:
-    """Prints what there is."""
+    """Prints the circles; returns 1 when there are any."""
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
     found = check(root)
     for text in found:

@@ -102,7 +102,7 @@ SECTIONS = (
     ),
     ("Project", tuple(f"project/{each}" for each in PROJECT)),
 )
-"""The first pages of each section, in their order; what else is in its folder follows by name."""
+"""The first pages of each section, in their order; the other pages of its folder follow by name."""
 
 
 def main() -> int:
@@ -170,7 +170,7 @@ def said(*command: str | Path) -> str:
 
 
 def options(executable: Path) -> str:
-    """Every option of both protocols, and what each engine has where it differs."""
+    """Every option of both protocols, and its value in the engines that differ."""
     lines = [
         "# Options",
         "",
@@ -256,7 +256,7 @@ def rfc_map() -> str:
 
 
 def mend(page: Path) -> list[str]:
-    """Makes links to what is outside of docs/ work on the site; returns those that lead nowhere."""
+    """Makes links to files outside of docs/ work on the site; returns those that lead nowhere."""
     missing = []
     here = page.relative_to(OUT).parent.as_posix()
     # Where the page was written, seen from the root.

@@ -75,7 +75,7 @@ class Event:
     time: float
     """Seconds."""
     text: str
-    """The name of the event, a colon, and what belongs to it in words: `"Established: 10 streams out, 10 in"`."""
+    """The name of the event, a colon, and its details in words: `"Established: 10 streams out, 10 in"`."""
 
     def __str__(self) -> str:
         """A line of a log."""

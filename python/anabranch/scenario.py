@@ -81,7 +81,7 @@ class FlowKeys(TypedDict, total=False):
     unordered: bool
     """Whether messages are sent unordered."""
     subflows: int | Sequence[Table]
-    """How many, or what each is: `{"dscp": "EF", "streams": [0]}`."""
+    """How many, or the settings of each: `{"dscp": "EF", "streams": [0]}`."""
     coupling: str
     """`"independent"`, `"shared"`, `"fcc(n)"`, ..."""
     level: int | str

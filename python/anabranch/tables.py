@@ -39,7 +39,7 @@ class Tables(Generic[Frame]):
     """A row for each flow in each link that `record.by_flow` names: `link`, `name`, `share`."""
     trace: Frame
     """A row for each recorded event: `time_ns`, `entity`, `kind`, `flow`, `subflow`, `path`, `reason`, `seq`, `size`, `a`, `b`, `c`
-    (docs/reference/trace.md says what they mean); empty without `trace=`."""
+    (docs/reference/trace.md has their meanings); empty without `trace=`."""
 
 
 def gathered(summaries: Sequence[Mapping[str, Any]], traces: Sequence[pa.Table]) -> Tables[pa.Table]:
@@ -138,7 +138,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def _plain(entity: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers, texts and the words of `notes`; what is nested has rows of its own."""
+    """Numbers, texts and the words of `notes`; nested values have rows of their own."""
     return {
         name: value for name, value in entity.items() if name == "notes" or not isinstance(value, list | dict)
     }

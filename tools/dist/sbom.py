@@ -1,4 +1,4 @@
-"""A bill of materials in CycloneDX for the program and the Python module, from cargo's own list of what it compiles."""
+"""A bill of materials in CycloneDX for the program and the Python module, from cargo's own list of the crates that it compiles."""
 
 import json
 import tomllib

@@ -52,7 +52,7 @@ def as_text(cases: list[Case], cells: list[Cell]) -> str:
 
 
 def as_markdown(cases: list[Case], cells: list[Cell]) -> str:
-    """A table, and below it why what is not `ok` is not."""
+    """A table of the cells, and below it the reasons why a peer cannot play a case."""
     peers, found = _peers(cells), _lookup(cells)
     lines = ["| case | " + " | ".join(peers) + " |", "|---|" + "---|" * len(peers)]
     reasons: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The stacks: how each driver is built and started, and what it cannot do."""
+"""The stacks: how each driver is built and started, and the cases that it cannot play."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Peer:
     build: Callable[[], list[str]]
     """Builds the driver and answers the beginning of its command line."""
     cannot: dict[str, Excuse] = field(default_factory=dict)
-    """Cases that it cannot play in either role, and what it does in place of that."""
+    """Cases that it cannot play in either role, and its behaviour in place of that."""
     cannot_listen: dict[str, Excuse] = field(default_factory=dict)
     """The same when it listens."""
     cannot_connect: dict[str, Excuse] = field(default_factory=dict)
@@ -87,7 +87,7 @@ def _cargo(crates: list[str]) -> None:
 def together(names: list[str]) -> None:
     """Builds several drivers of the cargo workspace at once.
 
-    One after the other, each would build what they share again, with the features that it alone needs. If one does not build, each is
+    One after the other, each would build the shared crates again, with the features that it alone needs. If one does not build, each is
     built by itself later, and says so.
     """
     crates = [f"peer-{name}" for name in names if (PEERS / name / "Cargo.toml").exists()]
@@ -255,7 +255,7 @@ ALL: list[Peer] = [
         cannot_connect={"i-data": excuses.FSN_SENT},
         address="10.77.0.2",
         host="10.77.0.1",
-        # Data leaves before its search for the path MTU has ended; what was too long it lets IP fragment then.
+        # Data leaves before its search for the path MTU has ended; it lets IP fragment packets that were too long.
         relay={"small-path": ("--fragments",), "path-cut": ("--fragments",)},
         alone=threading.Lock(),
         crates_only=False,

@@ -21,7 +21,7 @@ from aiortc.rtcsctptransport import RTCSctpTransport
 HEADERS = 28
 """Common header, and header of a DATA chunk."""
 SEND_BUFFER = 400
-"""Chunks that may be queued: aiortc takes whatever it is given."""
+"""Chunks that may be queued: aiortc itself has no limit."""
 BINARY = 53
 ABORT, SHUTDOWN_COMPLETE, INIT = 6, 14, 1
 

@@ -1,6 +1,6 @@
-"""UDP sockets that do not block, with what SCTP wants to know and to say beyond the payload.
+"""UDP sockets that do not block, with the data that SCTP needs beyond the payload.
 
-On Linux: the code point and ECN field of each packet, the address that it came to, what ICMP says, packets that nobody may fragment. On
+On Linux: the code point and ECN field of each packet, its destination address, ICMP errors, packets that nobody may fragment. On
 other systems a packet is its payload and the address of its peer.
 """
 

@@ -12,7 +12,7 @@ from .grades import ERROR
 
 
 def grade(claims: Sequence[Claim], error: float = ERROR) -> dict[str, str]:
-    """The grade of each claim by Holm's procedure over the parts of all; a claim without a decision of its own, or without parts, keeps its grade."""
+    """The grade of each claim by Holm's procedure over the parts of all; a claim that is not judged, or has no parts, keeps its own."""
     every = grades.grade([each for claim in claims for each in claim.compared], error)
     found, place = {}, 0
     for claim in claims:
