@@ -205,7 +205,7 @@ def judged(
 
 
 def bends(made: Mapping[str, Made]) -> Iterator[tuple[str | None, Bend]]:
-    """Everything that can be wrong with what was asked for; first what makes most parts fail: a measure in all sweeps at once."""
+    """All changes of the measures that were asked for; first those that make most parts fail: a measure in all sweeps at once."""
     places = [(where, sweep, measure) for where, mine in made.items() for sweep, measure in mine.asked]
     whole = list(dict.fromkeys((where, measure) for where, _, measure in places if measure != RECORD))
 

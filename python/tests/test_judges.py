@@ -52,7 +52,7 @@ def looks(monkeypatch, request):
 
 
 def logs(results, sweep, at):
-    """For each seed what Table 5.1 shows of a log."""
+    """For each seed the values of a log in Table 5.1."""
     runs = results.grid(sweep, {})
     found = {name: runs.sample(name, **at).values for name in worlds_pages.TABLE_5_1}
     return {seed: {name: found[name][seed - 1] for name in found} for seed in made_up.SEEDS}
@@ -119,7 +119,7 @@ def study_of(entry):
 
 
 def test_what_was_never_there_does_not_vanish():
-    """Peaks at 8 and 20 in the baseline instead of 12 and 17: nothing at 12 and 17 vanishes, whatever a change of the stack does."""
+    """Peaks at 8 and 20 in the baseline instead of 12 and 17: nothing at 12 and 17 vanishes, with any change of the stack."""
     name = "loss-position-2006/tcp"
     world = WORLDS[name]
 

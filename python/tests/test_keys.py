@@ -52,7 +52,7 @@ def folder(program, tmp_path_factory):
 
 @pytest.fixture
 def printed(folder):
-    """What the program prints of it."""
+    """The summary that the program writes."""
     return json.loads((folder / "out" / "summary.json").read_text())
 
 

@@ -1,4 +1,4 @@
-"""Judges that hold what a paper prints against what follows from it: with one value or one equation wrong they say so.
+"""Judges that compare printed values of a paper with the values that follow from it: with one value or one equation wrong they say so.
 
 Their claims need no runs. Where both sides stand in the judge itself (sizes of tables, mean rates of sources) there is nothing to make up.
 """

@@ -1,4 +1,4 @@
-"""No number of a publication stands in code: a judge that knows what is expected can be made to find it."""
+"""No number of a publication stands in code: a judge that knows the expected values can be made to find them."""
 
 import ast
 import re

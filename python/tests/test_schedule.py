@@ -234,7 +234,7 @@ class Slow(campaign.Threads):
 
 
 class Told(campaign.Silent):
-    """Keeps what was said before the first run of those that are told of."""
+    """Keeps the reports that come before the first run of the counted ones."""
 
     def __init__(self, executor):
         self.executor, self.said = executor, []

@@ -1,4 +1,4 @@
-"""Claims that need no Python: what is measured, and where, stands in claims.toml."""
+"""Claims that need no Python: the measure and the point stand in claims.toml."""
 
 import json
 

@@ -94,7 +94,7 @@ def text(runs: Grid, measure: str, at: Mapping[str, object]) -> str:
 
 
 def finding(runs: Grid, axis: str, place: str, beside: str, **at: str) -> str:
-    """Delays, what goes through and what the rivals have at a place of an axis, for each way."""
+    """Delays, throughput and the rivals' throughput at a place of an axis, in words, for each way."""
     shown = ("audio_p99", "video_p99", "total") + (("rivals",) if "ten" in beside else ())
 
     def told(how: str) -> str:
@@ -107,12 +107,12 @@ def finding(runs: Grid, axis: str, place: str, beside: str, **at: str) -> str:
 
 
 def over(runs: Grid, measure: str, one: Mapping, other: Mapping, told: str) -> dict[str, Estimate]:
-    """A part: how many times what is measured at the other point is measured at one."""
+    """A part: the measured value at one point over that at the other."""
     return {f"{told}, {NAMES[measure]}": runs.sample(measure, **one).over(runs.sample(measure, **other))}
 
 
 def at(runs: Grid, measure: str, place: Mapping, told: str) -> dict[str, Estimate]:
-    """A part: what is measured at a point."""
+    """A part: the measured value at a point."""
     return {f"{told}, {NAMES[measure]}": runs.at(measure, **place)}
 
 

@@ -13,7 +13,7 @@ from anabranch_lab.stats import Estimate
 from ..common import drawing, measures
 
 SHORT = 20
-"""Delay of the call's way, ms: what the file's way has beyond it is the reordering."""
+"""Delay of the call's way, ms: the further delay of the file's way causes the reordering."""
 PLAIN = "two code points, plain"
 ONE = "one code point"
 LEVELS = ("two subflows, level 0", "two subflows, level 1")

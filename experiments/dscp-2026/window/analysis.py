@@ -210,7 +210,7 @@ def over_windows(axes: Axes, title: str, measure: str, windows: Sequence[float])
 
 
 def figure_of_others(runs: Grid, rules: Grid, by_time: Sequence[Grid], apart: Grid, measure: str) -> Figure:
-    """A panel for each loss recovery, a curve for each way; what `by_time` has was run with RACK-TLP alone."""
+    """A panel for each loss recovery, a curve for each way; the runs of `by_time` have RACK-TLP alone."""
     panels_of = [*rules.values("rules"), BY_TIME]
     drawn, panels = plots.panels(len(panels_of))
     windows = apart.values("window")

@@ -1,4 +1,4 @@
-"""The report's two kinds of figures: transmission time over the position of the loss, and what is sent over time."""
+"""The report's two kinds of figures: transmission time over the position of the loss, and the packets over time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -157,12 +157,12 @@ def sequence(
 
 
 def recorded(results: Results, sweep: str, unit: int, **at: Any) -> Record:
-    """The events of one point of a recorded sweep; `unit` is what a packet of data adds to a sequence number."""
+    """The events of one point of a recorded sweep; `unit`: the step of the sequence number for a packet of data."""
     return Record(results.rows(sweep, "SELECT * FROM runs", kind="trace", at=at), unit)
 
 
 def all_recorded(results: Results, sweep: str, unit: int) -> dict[str, Record]:
-    """Every flow of a recorded sweep, by the name of its place; `unit` is what a packet of data adds to a sequence number."""
+    """Every flow of a recorded sweep, by the name of its place; `unit`: the step of the sequence number for a packet of data."""
     return {
         point.at["place"]: recorded(results, sweep, unit, **point.at)
         for point, _ in results.points(results.plan.sweep(sweep))

@@ -42,7 +42,7 @@ SEQUENCES = {
 FIGURES_22_23 = ("KAME, high, 10 lost", "KAME, high, 9 lost")
 """The flows whose bursts are counted."""
 BURST = 0.3
-"""Seconds, half of a round trip at high: what leaves within them is a burst."""
+"""Seconds, half of a round trip at high: packets that leave within them are a burst."""
 
 
 def all_figures(

@@ -1,4 +1,4 @@
-"""The claims about SCTP: what the two stacks need a timer for, how long it takes, and what they send again for no reason."""
+"""The claims about SCTP: the losses for which the two stacks need a timer, its time, and their needless retransmissions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -199,7 +199,7 @@ def before_a_sack(record: Record) -> list[float]:
 
 
 def late(rows: Mapping[str, Mapping[str, Row]], race: Grid, case: str) -> dict[str, Measured]:
-    """H-S-8: what a lower minimum RTO gains for the last packets, and what the race is about."""
+    """H-S-8: the gain of a lower minimum RTO for the last packets, and the race of the two timers for a lost COOKIE ACK."""
     plain, short = rows["baseline"]["medium"], rows[case]["medium"]
     gains = {f"medium, {k} lost: ms faster": plain[k].time - short[k].time for k in range(15, 20)}
     return {**gains, **timers(race, case)}

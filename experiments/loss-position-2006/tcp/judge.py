@@ -163,7 +163,7 @@ def mean_slower(changed: Row, plain: Row, positions: range) -> float:
 
 
 def limited_transmit(was: Any) -> dict[str, Measured]:
-    """H-T-7: what it costs to switch it off."""
+    """H-T-7: the cost of switching off limited transmit."""
     found: dict[str, Measured] = {}
     early = range(2, 5)
     means = []
@@ -179,7 +179,7 @@ def limited_transmit(was: Any) -> dict[str, Measured]:
 
 
 def grown(raised: Row, plain: Row, records: Mapping[str, Record]) -> dict[str, Measured]:
-    """By how much flows at medium are slower, over what a timeout of one second adds to the one that they had."""
+    """The delay of flows at medium by a minimum timeout of 1 s, over the growth of their timeout (1 s less the old one)."""
     found: dict[str, Measured] = {}
     for k in range(16, 20):
         record = records[f"medium, {k} lost"]
@@ -205,7 +205,7 @@ def initial_window(was: Any) -> dict[str, Measured]:
 
 
 def order(record: Record) -> dict[str, Measured]:
-    """H-F17: who is first, and in which order segments are sent."""
+    """H-F17: whether the first timeout comes before the first acknowledgement, and the order of the segments."""
     first = record.sent[0]["time"]
     fired = record.of("sender", "timeout")[0]["time"]
     # The first that acknowledges data.
@@ -227,7 +227,7 @@ def order(record: Record) -> dict[str, Measured]:
 
 
 def lost_segment(record: Record) -> tuple[float, str]:
-    """Of the segment that was lost: how long it waited, in first timeouts; what sent it again."""
+    """Returns the wait of the lost segment, in first timeouts, and the reason for which it was sent again."""
     base = record.of("sender", "timeout")[0]["time"] - record.sent[0]["time"]
     arrived = Counter(event["number"] for event in record.of("receiver", "received"))
     sent: dict[int, list[dict[str, Any]]] = {}

@@ -37,7 +37,7 @@ LOOKS = list(zip((*plots.CYCLE, "black", "grey", "#8b5a2b"), "osPv^Dx*h", strict
 
 
 def all_figures(runs: Ways) -> list[Entry]:
-    """The tail and the middle of the latencies, what the bulk transfer gets, and many sources."""
+    """The tail and the median of the latencies, the goodput of the bulk transfer, and many sources."""
     return [
         Entry(
             "figure-head-of-line-p99",

@@ -70,7 +70,7 @@ def cells(runs: Grid, level: str) -> list[tuple[str, str, str, Sample]]:
 
 
 def share(runs: Grid, level: str) -> Estimate:
-    """Over all cases: the share of those that are right, for each seed that all have, and what that is on average."""
+    """Over all cases: the share of those that are right, for each seed that all have, and its mean."""
     found = [sample for *_, sample in cells(runs, level)]
     return (functools.reduce(operator.add, found) / len(found)).estimate
 

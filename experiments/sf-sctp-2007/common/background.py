@@ -38,7 +38,7 @@ def ordered(shares: Mapping[int, Sample], what: str) -> dict[str, Sample]:
 
 
 MEASURES = {
-    # Percent of what the link can carry.
+    # Percent of the capacity of the link.
     "share": f"100 * {grid.of_share(LINK, 'sf', 'share')}",
     "left": f"100 * {grid.of_share(LINK, 'background', 'share')}",
     "drop_rate": grid.of_share(LINK, "sf", "drop_rate"),
@@ -48,7 +48,7 @@ MEASURES = {
 
 
 QUIET, AFTER, SPAN = 0.3, 2.0, 1.0
-"""Seconds: an on-edge is a packet behind so much silence; what it causes happens within so long; its least rate is over so long."""
+"""Seconds: the silence before the packet of an on-edge; the time in which its effects happen; the span of its least rate."""
 SEVERAL = 2
 """Cuts of the window that are several."""
 
@@ -77,7 +77,7 @@ def edges(samples: series.Samples) -> dict[str, float]:
     ]
     first = [(start, found[0]) for start, found in zip(starts, late, strict=True) if found]
     before = [sum(start <= t <= timeout for t in retransmits) for start, timeout in first]
-    # A sample tells what happened until its time: the one in which the timer expires comes after that, and has a change of its own.
+    # A sample has the changes until its time: the sample with the timeout comes after it, and has the timeout's own change.
     cut = [sum(start < t < timeout for t in cuts) for start, timeout in first]
     span = np.ones(round(SPAN / sender.interval)) * sender.interval / SPAN
     slow = [

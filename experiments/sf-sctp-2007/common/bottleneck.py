@@ -76,7 +76,7 @@ def synchronisation(samples: series.Samples) -> dict[str, float]:
 
 
 DRAIN = 10
-"""Packets by which a queue gets shorter when it drains: a fifth of what RED's queue of experiment VIII ever holds, a tenth of Drop-Tail's."""
+"""Packets by which a queue gets shorter when it drains: a fifth of the longest RED queue of experiment VIII, a tenth of the longest Drop-Tail queue."""
 
 
 def closely(samples: series.Samples, drain: int = DRAIN) -> dict[str, float]:
@@ -84,7 +84,7 @@ def closely(samples: series.Samples, drain: int = DRAIN) -> dict[str, float]:
 
     Subflows are cut some tenths of a second apart, and those cut first grow meanwhile. So a fall of the aggregate is the sum of the
     falls of its subflows, between the high and the low of the aggregate; falls by a tenth of its highest count, which a cut of one of four
-    subflows makes. A window grows by a packet between two samples; ssthresh keeps what a cut made of it (RFC 2960, 7.2.3: half of it, and
+    subflows makes. A window grows by a packet between two samples; ssthresh keeps the value of a cut (RFC 2960, 7.2.3: half of the window, and
     the window is set to that), so the window before a cut was twice that. A queue drains when it gets shorter by `drain` packets; it ran
     empty when at most one packet was left.
     """

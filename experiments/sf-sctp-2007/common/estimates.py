@@ -1,4 +1,4 @@
-"""Estimates of what is not a mean over seeds."""
+"""Estimates of quantities that are not means over seeds."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -68,7 +68,7 @@ def _first(x: Sequence[float], values: np.ndarray, threshold: float) -> float:
 
 
 def peak(curve: Curve) -> Estimate:
-    """Where the mean curve is highest, with the middle 95 % of what seeds drawn again give (bootstrap).
+    """Where the mean curve is highest, with the middle 95 % of the places for resampled seeds (bootstrap).
 
     The place of a maximum jumps from point to point: leaving out one seed moves it not at all or too far, and the mean of each
     seed's own maximum lies in the middle of a curve that is flat. The interval is that of the bootstrap to both ends; its middle stands

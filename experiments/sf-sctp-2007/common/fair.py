@@ -55,7 +55,7 @@ def share(runs: Grid, other: str, **at: object) -> Estimate:
 
 
 def kept(runs: Grid, clean: Grid) -> dict[str, Sample]:
-    """Of what SF-SCTP has in XVIII it keeps a smaller share with a larger Phi: differences, which are positive then."""
+    """SF-SCTP keeps a smaller part of its throughput in XVIII with a larger Phi: differences of two Phi, positive if so."""
     parts = {}
     for n in (int(n) for n in runs.values("n")):
         of = {

@@ -153,7 +153,7 @@ def _between(runs: Grid, name: str, a: float) -> Measured:
 
 
 def classes(runs: Grid, parity: float) -> dict[str, Measured]:
-    """Z-I-5: who gets more beyond parity, and what the next share brings to both classes."""
+    """Z-I-5: the difference of both associations beyond parity, and the gain of both classes by the next share."""
     mine, yours = (_curve(runs, name) for name in ("sf_non_be", "shared_non_be"))
     more: dict[str, Measured] = {
         f"non-BE: SF-SCTP minus shared, a = {x:g}, Mbit/s": (mine.sample(x) - yours.sample(x)) * 1e-6

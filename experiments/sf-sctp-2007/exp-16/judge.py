@@ -17,7 +17,7 @@ from ..common.deterministic import Runs, growths, network, rate_bounds, several
 
 @dataclass(frozen=True)
 class Seen:
-    """What was measured with one reading of how often a window is cut."""
+    """The measured runs with one reading of how often a window is cut."""
 
     single: Runs
     """The cycles of one subflow."""
