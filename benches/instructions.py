@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 TOLERANCE = 0.03
-# Where functions come to lie changes with any change of the code, and with it how many lines of the cache they share.
+# The addresses of functions change with any change of the code, and with them the number of cache lines that they share.
 MISSES_TOLERANCE = 0.15
 # The code cache that misses are counted for: bytes, ways, bytes of a line.
 CODE_CACHE = "32768,8,64"

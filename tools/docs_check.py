@@ -178,7 +178,7 @@ def members(group: int) -> list[Path]:
         try:
             if int(stat.read_text().rpartition(")")[2].split()[2]) == group:
                 found.append(stat.parent)
-        except OSError:  # It has just ended.
+        except OSError:  # The process has just ended.
             continue
     return found
 
@@ -359,7 +359,7 @@ class Page:
             self.command(block.line, "\n".join(kept), "")
 
     def elsewhere(self, command: str) -> str | None:
-        """Why a command is not run here, if so. Variables in front of it say nothing about that."""
+        """The reason why a command is not run here, if there is one. Variables in front of it say nothing about that."""
         bare = re.sub(r"^(?:[A-Z_]+=\S+ +)+", "", command)
         return next((why for pattern, why in self.skipped if pattern.match(bare)), None)
 

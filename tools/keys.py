@@ -47,7 +47,7 @@ CAPTURED = (
     ("passage", "crates/trace/src/bottleneck.rs", "Passage"),
     ("interface", "crates/trace/src/capture/contents.rs", "Interface"),
 )
-"""Those of `anabranch decode --json`."""
+"""The sections of `anabranch decode --json`."""
 NUMBERS = {
     ("EndSummary", "stats"): (f"{STATS}/mod.rs", "Stats"),
     ("ControlSummary", "sent"): (f"{STATS}/control.rs", "ControlChunks"),
@@ -56,7 +56,7 @@ NUMBERS = {
     ("SubflowSnapshot", "stats"): (f"{STATS}/mod.rs", "SubflowStats"),
     ("StreamSummary", "stats"): (f"{STATS}/streams.rs", "StreamStats"),
 }
-"""Where the numbers are documented that a field of the type `Named` holds under the names of the stack."""
+"""The structures that document the numbers of a field of the type `Named`, which have the names of the stack."""
 UNITS = {"_s": "s", "_ns": "ns", "_us": "µs", "_bps": "bit/s", "_packets": "packets"}
 WORDS = {"bool": "truth"} | dict.fromkeys(
     ("String", "&'static str", "SocketAddr", "Ending", "Reason", "Evidence"), "text"
@@ -74,7 +74,7 @@ class Field:
     kind: str
     text: str
     flat: bool
-    """Its own fields stand in its place."""
+    """Whether its own fields stand in its place."""
 
 
 def text(comment: str) -> str:
@@ -128,7 +128,7 @@ def rows(file: str, name: str) -> list[tuple[str, str, str]]:
 
 
 def key(field: Field) -> str:
-    """Its name in JSON: a time of the stack has its unit behind it."""
+    """The name of the field in JSON: a time of the stack has its unit behind it."""
     return field.name + ("_ns" if "Duration" in field.kind else "")
 
 

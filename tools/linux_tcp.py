@@ -31,7 +31,7 @@ import time
 SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
 PORT = 5001
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
-# Of a TUN device without a header of its own (if_tun.h).
+# Constants for a TUN device without a header of its own (if_tun.h).
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 
 
@@ -125,7 +125,7 @@ class Line:
             if now >= self.counts_from:
                 self.carried[packet[9]] += len(packet)
             if start > now:
-                # It waits until its transmission begins.
+                # The packet waits until its transmission begins.
                 self.waiting += len(packet)
                 self.leaves.append((start, len(packet)))
             if path.loss and self.random.random() < path.loss:
@@ -134,7 +134,7 @@ class Line:
         self.order += 1
         at = self.free[way] + path.round_trip / 2
         if way == 1 and path.spread:
-            # They stay in order.
+            # Acknowledgements stay in order.
             at = self.latest = max(self.latest, at + self.random.uniform(0, path.spread))
         heapq.heappush(self.arriving, (at, self.order, self.devices[1 - way], packet))
 
@@ -240,7 +240,7 @@ def take() -> None:
 
 
 def in_namespace(namespace: str, *arguments: str) -> "subprocess.Popen[str]":
-    """This program in another part, in a namespace."""
+    """Starts this program in a namespace, in the role of the arguments."""
     command = ["ip", "netns", "exec", namespace, sys.executable, __file__, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
@@ -280,7 +280,7 @@ def close_router(devices: tuple[int, int]) -> int:
 
 
 def transfer(path: Path, controller: str, seed: int, devices: tuple[int, int]) -> list[object]:
-    """So many bytes, alone on the path: a row of the table."""
+    """One transfer, alone on the path: a row of the table."""
     receiver = in_namespace("receiver", "take")
     receiver.stdout.readline()
     sender = in_namespace("sender", "give", controller, str(path.transfer))
@@ -304,13 +304,13 @@ def measure(path: Path, controller: str, seed: int, devices: tuple[int, int]) ->
     sender.stdout.readline()
     receiver = in_namespace("receiver", "receive", str(path.seconds))
     line = Line(path, devices, seed)
-    # Beside the run itself: the program begins, the handshake, and the first byte.
+    # Time for the start of the program, the handshake and the first byte is added to the run itself.
     line.carry(time.monotonic() + path.seconds + 1.0 + 2 * path.round_trip)
     total, seconds = (float(word) for word in receiver.stdout.readline().split())
     for process in (receiver, sender):
         process.kill()
         process.wait()
-    # Nothing of this run is left for the next.
+    # No packet of this run is left for the next.
     if line.router:
         line.dropped += close_router(line.router)
     drain(devices)

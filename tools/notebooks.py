@@ -27,7 +27,7 @@ def main() -> None:
     for path in sorted(BOOKS.glob("*.ipynb")):
         with tempfile.TemporaryDirectory() as folder:
             book = run(nbformat.read(path, as_version=4), Path(folder))
-            # Neither which Python ran it nor where says anything about the notebook.
+            # The version of Python is no part of the notebook.
             book.metadata.language_info.pop("version", None)
             text = nbformat.writes(book).replace(f"{folder}/", "")
         path.write_text(f"{text}\n", encoding="utf-8")

@@ -18,7 +18,7 @@ WIDTH = 760
 WIDE = 1400
 """Pixels of a figure that is more than three times as wide as high: its numbers could not be read in fewer."""
 COLOURS = 256
-"""Fewer, and some lines have the colour of others."""
+"""The colours of a picture: with fewer, some lines have the colour of others."""
 
 
 def stems(page: str) -> list[str]:

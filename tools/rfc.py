@@ -75,7 +75,7 @@ STATES = ("implemented and tested", "implemented", "tested", "open", "not")
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a marker is: a file, and the function or item it stands at."""
+    """The place of a marker: a file, and the function or item that it stands at."""
 
     path: str
     name: str
@@ -100,7 +100,7 @@ class Sentence:
     verdict: str
     places: set[Place] = field(default_factory=set)
     failing: str = ""
-    """Why a script about it fails, where one is expected to."""
+    """The reason why a script about the sentence fails, where one is expected to."""
     plain: str = ""
 
     @property
@@ -177,7 +177,7 @@ def item_at(lines: list[str], first: int, last: int) -> str:
 
 
 def comments(name: str, text: str, test: bool) -> Iterator[tuple[Place, str]]:
-    """Each block of comment lines of a file: where it stands, and its words."""
+    """Each block of comment lines of a file: its place and its words."""
     lines = text.splitlines()
     script = name.endswith(".pkt")
     number = 0
@@ -362,7 +362,7 @@ def row(sentence: Sentence, others: dict[str, Sentence]) -> str:
 
 
 def page(lists: dict[str, list[Sentence]]) -> str:
-    """All of PAGE."""
+    """The text of PAGE."""
     out = [
         "# What the RFCs demand, and where it is",
         "",
@@ -392,7 +392,7 @@ def page(lists: dict[str, list[Sentence]]) -> str:
 
 
 def kept(lists: dict[str, list[Sentence]]) -> str:
-    """All of KEPT: how many sentences are in each state, and which."""
+    """The text of KEPT: how many sentences are in each state, and which."""
     out = [
         "# States of the sentences of the RFCs",
         "",

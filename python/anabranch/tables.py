@@ -132,7 +132,7 @@ def of_columns(columns: Sequence[tuple[str, str, int, bytes, bytes | None, list[
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     columns = dict.fromkeys(name for row in rows for name in row)
-    # Without a type a column of empty lists would be one of nothing.
+    # Without a type a column of empty lists would have the type null.
     kinds = {"notes": pa.list_(pa.string())}
     return pa.table({name: pa.array([row.get(name) for row in rows], kinds.get(name)) for name in columns})
 

@@ -165,7 +165,7 @@ def _plans(options: argparse.Namespace) -> list[plan.Plan]:
 
 
 def _out(options: argparse.Namespace, one: plan.Plan | None = None) -> Path:
-    """Where results go: --out, or where they belong."""
+    """The folder for results: `--out`, or the default one (`lookup.out`)."""
     return options.out if options.out is not None else lookup.out(None if one is None else one.folder)
 
 

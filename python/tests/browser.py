@@ -1,4 +1,4 @@
-"""A headless Chromium: loads a page and returns its content and errors. axe-core looks for faults of accessibility."""
+"""A headless Chromium: loads a page and returns the value of an expression in it. axe-core looks for faults of accessibility."""
 
 import functools
 import json

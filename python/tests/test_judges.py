@@ -33,7 +33,7 @@ LOADED, STUDIES = functools.cache(folders.load), functools.cache(folders.study_a
 def looks(monkeypatch, request):
     """Measures of samples and of packets are made up like everything else."""
     monkeypatch.setattr(series, "measure", lambda results, sweep, look, **_: results.grid(sweep, {}))
-    # The same files, some thousand times.
+    # The same files would be read some thousand times.
     monkeypatch.setattr(folders, "load", LOADED)
     monkeypatch.setattr(folders, "study_at", STUDIES)
     monkeypatch.setattr(renewal, "steady", worlds_thesis.steady)
@@ -46,7 +46,7 @@ def looks(monkeypatch, request):
     )
     monkeypatch.setattr(packets, "measure", lambda results, sweep: results.grid(sweep, {}))
     monkeypatch.setattr(packets, "logs", logs)
-    # Of a log the judge takes the rows of Table 5.1.
+    # A log here is the rows of Table 5.1 themselves.
     monkeypatch.setattr(judge, "rows_5_1", lambda log: log)
     monkeypatch.setattr(tables, "table_5_1", lambda log: None)
 
@@ -92,10 +92,10 @@ def test_a_judge_says_yes_and_each_of_its_parts_can_say_no(name):
         try:
             bad, _ = judged(name, bend)
         except (ValueError, ZeroDivisionError):
-            # No such results can be: a logarithm of less than nothing.
+            # Such results are impossible: they give a logarithm of a negative number.
             continue
         seen = parts(bad)
-        # Of parts that fail for one cause only the first is told.
+        # Only the first of the parts that fail for one cause is reported.
         left = {place for place in left if seen.get(place, False)}
     assert not left, f"none of {tried} bends makes these fail: {sorted(left)}"
 

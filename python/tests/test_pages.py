@@ -351,7 +351,7 @@ def test_words_of_an_author_stand():
 
 
 def test_the_first_page_has_five_sentences():
-    """Of all studies together: somebody with two minutes reads them."""
+    """The first page has five sentences on all studies together, for a reader with two minutes."""
     experiments = folders.root() / "experiments"
     found = [path for path in experiments.glob("*/**/analysis.py") if "sentence=" in path.read_text()]
     assert len(found) == 5, found

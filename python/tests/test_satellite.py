@@ -158,7 +158,7 @@ class Recorded:
 
 
 def varied(value, n=30):
-    """So many values around one."""
+    """Returns `n` values around one."""
     return [value + 0.1 * ((i % 5) - 2) for i in range(n)]
 
 

@@ -90,7 +90,7 @@ def write() -> Path:
     )
     python = []
     for requirement in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]:
-        # Which version there is, pip decides when it installs the wheel.
+        # No version: pip chooses it when it installs the wheel.
         part = Component(
             name=requirement,
             type=ComponentType.LIBRARY,

@@ -65,7 +65,7 @@ class Case:
     restart: bool = False
     """The connecting side is killed after a second and begins anew."""
     times: int = 1
-    """How often it is played, each time with another seed; all must pass."""
+    """The number of times that the case is played, each time with another seed; all must pass."""
     measured: bool = False
     """Whether its figure counts: it is played while nothing else is."""
     own_end: bool = False
@@ -398,7 +398,7 @@ def rate(outcome: Outcome) -> float:
 TRANSFER = ("--send", "500", "--size", "4000", "--streams", "4")
 BACK = ("--send", "200", "--size", "1000")
 END = ("--end", "shutdown")
-# At a round trip of 100 ms so much arrives in a second: 640 kB. A transfer lasts as long as is wanted.
+# A window of 64 KiB at a round trip of 100 ms carries 640 kB in a second, so the size of a transfer sets its duration.
 NARROW_WINDOW = ("--window", "65536")
 
 CASES: list[Case] = [

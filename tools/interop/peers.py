@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / "benches" / "peers"
 BUILT = ROOT / "target" / "peers"
 PROFILE = "interop"
-"""Of cargo; measurements take "release"."""
+"""The profile of cargo; measurements take "release"."""
 BUILDS = True
 """Whether anything is built, or the drivers are there already."""
 
@@ -38,15 +38,15 @@ class Peer:
     cannot: dict[str, Excuse] = field(default_factory=dict)
     """Cases that it cannot play in either role, and its behaviour in place of that."""
     cannot_listen: dict[str, Excuse] = field(default_factory=dict)
-    """The same when it listens."""
+    """Cases that it cannot play when it listens."""
     cannot_connect: dict[str, Excuse] = field(default_factory=dict)
-    """The same when it connects."""
+    """Cases that it cannot play when it connects."""
     by_name: bool = False
     """Whether it is played only where it is named."""
     relay: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Further options of the relay in some cases."""
     no_shutdown: bool = False
-    """It never begins a shutdown: the other side does."""
+    """Whether the stack never begins a shutdown, so that the other side must."""
     address: str = "127.0.0.1"
     """IP address of its driver."""
     host: str = "127.0.0.1"

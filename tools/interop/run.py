@@ -71,7 +71,7 @@ class Driver:
         return b"\n" in self.text
 
     def report(self, seconds: float) -> dict[str, Any] | None:
-        """Its report; `None` if there is none within this time."""
+        """The report of the program; `None` if there is none within this time."""
         self._until(lambda: self._last() is not None, seconds)
         return self._last()
 

@@ -61,7 +61,7 @@ class Packet:
     fate: str
     """The relay's treatment of it, unless it passed it on."""
     tsns: tuple[int, ...] = ()
-    """Of its DATA and I-DATA chunks."""
+    """The TSNs of its DATA and I-DATA chunks."""
     begins: tuple[int, ...] = ()
     """1 for each of them that begins a message."""
     ends: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class Packet:
     skips: tuple[int, ...] = ()
     """New Cumulative TSNs of its FORWARD-TSN chunks."""
     tagless: bool = False
-    """It has a SHUTDOWN COMPLETE of a peer that no longer knows the association (T bit)."""
+    """Whether it has a SHUTDOWN COMPLETE of a peer that no longer knows the association (T bit)."""
     supported: tuple[int, ...] = ()
     """Chunk types that its INIT or INIT ACK lists (RFC 5061, 4.2.7)."""
 

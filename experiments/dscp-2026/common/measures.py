@@ -21,9 +21,9 @@ MEASURES = {
     "audio_in_time": f"100 * {of_source('%', 'audio', 'in_time')} / {of_source('%', 'audio', 'made')}",
     "video_in_time": f"100 * {of_source('%', 'video', 'in_time')} / {of_source('%', 'video', 'made')}",
     "total": TOTAL,
-    # Of the time in which the call's association had something to send: the receive window alone kept it from sending.
+    # Percent of the time in which the call's association had data to send, and only the receive window kept it from sending.
     "stalled": "100 * sum(receiver_limited_share) FILTER (kind = 'flow' AND name = 'call')",
-    # Of 1000 packets sent: chunks sent again beyond the packets that the network lost. Nearly every chunk here fills a packet; where a
+    # Chunks sent again beyond the packets that the network lost, for 1000 packets sent. Nearly every chunk here fills a packet; where a
     # code point is dropped whole packets of small ones are lost, and this says nothing.
     "spurious": "1000 * greatest(sum(retransmissions - packets_lost) FILTER (kind = 'flow' AND name IN ('call', 'file')), 0) "
     "/ sum(packets_sent) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
@@ -33,7 +33,7 @@ CROWD = {
     **MEASURES,
     "rivals": "sum(goodput_payload_run_bps) FILTER (kind = 'flow' AND name LIKE 'rival-%') / 1e6",
 }
-"""The same beside the ten rivals of crowd.toml."""
+"""Measures of a call beside the ten rivals of crowd.toml."""
 
 CALL_TABLE = (
     "audio_p50",
@@ -48,7 +48,7 @@ CALL_TABLE = (
 """Columns of a table of calls that nobody competes with."""
 
 CALL_BESIDE = (*CALL_TABLE, "rivals")
-"""The same beside rivals."""
+"""Columns of a table of calls beside rivals."""
 
 COUPLED = ("level 0, coupled", "level 1, coupled")
 INDEPENDENT = ("level 0, independent", "level 1, independent")
@@ -69,7 +69,7 @@ NAMES = {
     "stalled": "receive window closed, % of the time",
     "rivals": "goodput of the ten rivals, Mbit/s",
 }
-"""As tables and axes have them."""
+"""Names of the measures in tables and at axes."""
 
 
 def table(title: str, runs: Grid, measures: Sequence[str], note: str = "", *, shown: bool = True) -> Table:

@@ -28,7 +28,7 @@ class Flow:
     time: float
     """Until the client knows that nothing more comes, from its opening, ms: the report's transmission time. Infinite where the run ends before."""
     packets: int
-    """All that the server sent."""
+    """All packets that the server sent."""
     fast: int
     """Fast retransmits."""
     timeouts: int
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def positions(self) -> list[Any]:
-        """Where a packet was lost, in order, without 0."""
+        """The positions of lost packets, in order, without 0."""
         return [position for position in self.flows if position != 0]
 
     def extra(self, position: Any) -> float:
@@ -70,15 +70,15 @@ class Row:
         return NOTHING if self.extra(position) <= 1 else TIMER
 
     def waits(self) -> list[Any]:
-        """Where some timer was needed."""
+        """The positions at which some timer was needed."""
         return [k for k in self.positions if self.repair(k) == TIMER]
 
     def timed_out(self) -> list[Any]:
-        """Where data waited for the retransmission timer."""
+        """The positions at which data waited for the retransmission timer."""
         return [k for k in self.positions if self.flows[k].timeouts]
 
     def fast(self) -> list[Any]:
-        """Where fast retransmit repaired it, and no timer was needed."""
+        """The positions at which fast retransmit repaired the loss, and no timer was needed."""
         return [k for k in self.positions if self.flows[k].fast and not self.flows[k].timeouts]
 
 

@@ -48,7 +48,7 @@ BURST = 0.3
 def all_figures(
     stacks: Mapping[str, Table], whole: Grid, records: Mapping[str, Record], claims: Mapping[str, Claim]
 ) -> list[Entry]:
-    """In the order of the report."""
+    """Every figure, in the order of the report."""
     bursts = {part.at: part for part in claims["H-F22"].parts}
     entries = [
         Entry(

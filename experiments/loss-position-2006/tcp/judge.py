@@ -54,7 +54,7 @@ def claims(
             {
                 **at_peaks("", low),
                 "other peaks": text([k for k in peaks(low) if k not in PEAKS]),
-                # Of every flow the first timeout is needless.
+                # The first timeout of every flow is needless.
                 **{f"{k} lost: repaired by": low.repair(k, needless=1) for k in (16, 18, 19)},
                 "8 lost: time over that without a loss": low[8].time / low[0].time,
                 "without the mistakes: peaks": text(peaks(clean)),
@@ -233,7 +233,7 @@ def lost_segment(record: Record) -> tuple[float, str]:
     sent: dict[int, list[dict[str, Any]]] = {}
     for event in record.sent:
         sent.setdefault(event["number"], []).append(event)
-    # Of all the others every copy arrives.
+    # Every copy of all other segments arrives.
     first, second = next(
         copies[:2] for n, copies in sent.items() if len(copies) > 1 and arrived[n] < len(copies)
     )

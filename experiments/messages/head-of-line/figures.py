@@ -30,7 +30,7 @@ OVER_LOSS = (
 )
 
 MANY = ("", ", in turn", ", I-DATA, priority", ", two subflows, level 1")
-"""How the streams of eight sources are served, where it is drawn."""
+"""The drawn ways to serve the streams of eight sources."""
 
 LOOKS = list(zip((*plots.CYCLE, "black", "grey", "#8b5a2b"), "osPv^Dx*h", strict=True))
 """A colour and a marker for each curve of a panel."""

@@ -76,7 +76,7 @@ def share(runs: Grid, level: str) -> Estimate:
 
 
 def findings(runs: dict[str, Grid]) -> list[str]:
-    """How often, and where not."""
+    """How often the groups are right, and the cases where they are not, in words."""
     told = []
     for sweep, grid, level in [(s, g, level) for s, g in runs.items() for level in g.values("level")]:
         every = cells(grid, level)

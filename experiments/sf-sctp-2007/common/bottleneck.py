@@ -108,7 +108,7 @@ def closely(samples: series.Samples, drain: int = DRAIN) -> dict[str, float]:
         "halved": halved,
         "drains": len(lows),
         "emptied": emptied,
-        # In 30 s: queues that grow before they were empty; falls of the aggregate that two of four subflows cut leave.
+        # In 30 s: drains of the queue that end before it is empty; falls of the aggregate by a cut of two of four subflows.
         "regrown": (len(lows) - emptied) / spans,
         "partial": sum(0.65 <= after / before <= 0.85 for before, after in falls) / spans,
     }

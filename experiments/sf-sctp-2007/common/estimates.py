@@ -51,7 +51,7 @@ def minus_one(ratio: Estimate) -> Estimate:
 
 
 def reached(curve: Curve, threshold: float) -> Estimate:
-    """Where the mean curve first reaches a threshold, between the points that were run; their last where it never does, a bound from below.
+    """Where the mean curve first reaches a threshold, between the simulated points; their last where it never does, a bound from below.
 
     The first point at which a single seed does would be too early: noise takes it there."""
     return jackknife(curve.values, lambda rows: _first(curve.x, rows.mean(axis=0), threshold), curve.least)

@@ -20,7 +20,7 @@ LOOK = {
     name: {"color": colour, "marker": marker}
     for name, colour, marker in zip(NAMES, plots.CYCLE, ("o", "^", "s", "D"), strict=False)
 }
-"""How each of them looks in every figure; engines are told apart by the line (`plots.ENGINES`)."""
+"""The look of each Phi in every figure; engines are told apart by the line (`plots.ENGINES`)."""
 
 
 def value(name: str, subflows: int) -> float:

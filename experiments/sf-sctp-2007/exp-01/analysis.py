@@ -48,7 +48,7 @@ MEASURES = {
     "model_shared": _model("shared"),
     "model_sf_be": _model("sf", 0),
     "model_sf_non_be": _model("sf", 1),
-    # Of every packet of the background.
+    # Losses for each packet of the background.
     "p_be": _lost("be-%"),
     "p_non_be": _lost("non-be-%"),
 }
@@ -161,7 +161,7 @@ def classes(runs: Grid, parity: float) -> dict[str, Measured]:
         if x > parity
     }
     if not more:
-        # Nowhere do both lose alike: nothing lies beyond.
+        # Without a point of parity no share lies beyond it.
         more = {"non-BE: SF-SCTP minus shared, no a": math.nan}
 
     def next_one(name: str, a: str, b: str) -> Sample:

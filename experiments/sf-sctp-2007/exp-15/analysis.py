@@ -72,7 +72,7 @@ def needed(runs: Grid) -> dict[str, Measured]:
 
 
 def top(runs: Grid) -> str:
-    """Where most of the link is used."""
+    """The number of subflows with the highest utilisation, in words."""
     used = runs.curve("utilisation", over="n")
     n = used.x[int(used.means.argmax())]
     return f"{n:g} subflows ({used.at(n).text()} %)"

@@ -22,9 +22,9 @@ class Seen:
     single: Runs
     """The cycles of one subflow."""
     alone: Runs
-    """Its fast retransmits."""
+    """The fast retransmits of one subflow."""
     runs: Runs
-    """One subflow and more, with each Phi that was run."""
+    """One subflow and more, with each simulated Phi."""
     cut: Grid
     """The aggregate of four and of twelve in XVI."""
 
@@ -102,7 +102,7 @@ def cuts(cut: Grid) -> dict[str, Measured]:
 
 
 def changes(runs: Runs) -> dict[str, Measured]:
-    """How goodput goes with the number of subflows."""
+    """The change of goodput with the number of subflows."""
     return {
         f"{told}, Phi = {name}: change of the goodput": grid.curve("goodput", over="n", phi=name).change()
         for told, grid in runs.items()
@@ -122,7 +122,7 @@ def goodput_bounds(runs: Runs) -> dict[str, Measured]:
 
 
 def growth(runs: Grid) -> Estimate:
-    """With which power of n^2 / Phi fast retransmits grow, seed by seed, from four subflows on."""
+    """The power of n^2 / Phi with which fast retransmits grow, seed by seed, from four subflows on."""
     places = [(n, name) for n in several(runs) if n > 2 for name in growths(runs)]
     x = [n * n / phi.value(name, n) for n, name in places]
     samples = [runs.sample("fr", n=n, phi=name) for n, name in places]

@@ -30,7 +30,7 @@ def off(theirs: Estimate, ours: Estimate) -> Estimate:
 
 
 def parts(point: Point) -> dict[str, Estimate]:
-    """Those of them that ns-2.35's few runs know well enough."""
+    """The distances of the measures whose interval is narrow enough in the few runs of ns-2.35."""
     return {
         at: off(theirs, ours)
         for at, (theirs, ours) in measured(point).items()

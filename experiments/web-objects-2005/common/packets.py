@@ -68,7 +68,7 @@ def sheet(log: Log, rate: float, header: int = CAPTURE_HEADER) -> Sheet:
         free = end[row] = start[row] + lasts
     idle = np.zeros(time.size)
     idle[1:] = start[1:] - end[:-1]
-    # How many of those before have an end later than this one's arrival: ends rise.
+    # The number of earlier packets whose transmission ends after the arrival of this one; the ends are ascending.
     waiting = np.arange(time.size) - np.searchsorted(end, time, side="right")
     return Sheet(time, start, end, idle, np.maximum(waiting, 0))
 
@@ -127,9 +127,9 @@ def look(log: Log, rate: float) -> dict[str, float]:
 
 
 def _overflows(log: Log, rows: Sheet) -> int:
-    """How often the buffer ran over: drops belong to one overflow until the buffer has been less than half as full as it ever is."""
+    """The number of overflows: drops belong to one overflow until the buffer has been less than half of its maximum."""
     lost = np.flatnonzero(log.dropped)
-    # How many packets were kept before each loss: their rows are those of the sheet.
+    # The number of packets kept before each loss: kept packets are the rows of the sheet.
     kept = np.searchsorted(np.flatnonzero(~log.dropped), lost)
     relieved = rows.waiting < rows.waiting.max() / 2
     return int(lost.size > 0) + sum(

@@ -80,7 +80,7 @@ class Event:
     text: str
     """In words."""
     values: dict[str, Any]
-    """Its values by name: `{"message": 7}`."""
+    """The values of the event by name: `{"message": 7}`."""
 
     def __str__(self) -> str:
         """In words."""
@@ -412,7 +412,7 @@ class Association:
         self._news.wake()
 
     def __repr__(self) -> str:
-        """Where its peer is, and its state."""
+        """The address of its peer, and its state."""
         host, port = self.remote
         return f"<anabranch.aio.Association with {host} at UDP port {port}: {self.state}>"
 

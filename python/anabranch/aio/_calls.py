@@ -18,7 +18,7 @@ from ._driver import Driver, suited
 from ._socket import Address
 
 UDP_PORT = 9899
-"""Where SCTP in UDP is looked for: "sctp-tunneling" (RFC 6951, 8)."""
+"""The default UDP port of SCTP in UDP: "sctp-tunneling" (RFC 6951, 8)."""
 
 LARGEST = 16 << 20
 """Longest message that is taken, bytes, unless told otherwise."""

@@ -138,7 +138,7 @@ class Driver:
         if packet is None:
             return False
         socket = next((each for each in self.sockets if each.reaches(packet[1])), None)
-        # Nothing of the family: lost, as it would be where the network is not reached.
+        # Without a socket of the address family the packet is lost, as it would be in an unreachable network.
         if socket is not None and not socket.send(*packet):
             self._waiting.append((socket, packet))
             self._loop.add_writer(socket.fileno(), self._writable, socket)

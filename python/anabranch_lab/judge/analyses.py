@@ -22,7 +22,7 @@ class AnalysisJob:
 
     name: str
     folder: Path
-    """Of the plan."""
+    """The folder of the plan."""
     results: Path
     seeds: tuple[int, ...] | None
     quick: bool

@@ -14,7 +14,7 @@ from . import grades
 from .comparison import Comparison, Measured, compare
 
 SCHEMA = 2
-"""Of claims.json: it grows when a key gets another meaning or goes."""
+"""The version of the form of claims.json: it grows when a key gets another meaning or goes."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Part:
     seeds: int | None
     grade: str
     why: str = ""
-    """Why not A."""
+    """The reason for a grade other than A."""
     value: float | None = None
     """The published value."""
     band: tuple[float, float] | None = None
-    """Between which values a size is the published one."""
+    """The bounds between which a measured size counts as the published one."""
     factor: tuple[float, float, float] | None = None
     """Measured over published, and the ends of its interval."""
     cause: str = ""
@@ -57,7 +57,7 @@ class Claim:
 
     @property
     def id(self) -> str:
-        """Its identifier."""
+        """The identifier of the claim."""
         return self.entry.id
 
     @property
@@ -82,7 +82,7 @@ class Claim:
 
     @property
     def held(self) -> tuple[int, int]:
-        """How many of its parts are reproduced, of how many that can be tested."""
+        """The number of reproduced parts, and the number of parts that can be tested."""
         tested = [part for part in self.parts if part.grade != grades.N]
         return sum(part.grade == grades.A for part in tested), len(tested)
 
@@ -96,7 +96,7 @@ class Claim:
 
     @property
     def short(self) -> list[Part]:
-        """Its parts that are not reproduced."""
+        """The parts of the claim that are not reproduced."""
         return [part for part in self.parts if part.grade in (grades.B, grades.C, grades.D)]
 
     def record(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _part(compared: Comparison, graded: grades.Graded) -> Part:
         graded.grade,
         graded.why,
         compared.expected.value,
-        # From one run and with too few of ours its band has no end: nothing is shown then.
+        # The band of one published run is infinite with too few runs of ours: no band is shown then.
         compared.band if compared.band and all(map(math.isfinite, compared.band)) else None,
         _finite(compared.factor),
         compared.expected.cause,
@@ -260,11 +260,11 @@ def write(found: Sequence[Claim], path: Path) -> None:
 
 @dataclass(frozen=True)
 class Count:
-    """How many claims of one sort got which grade."""
+    """How many claims of one sort have which grade."""
 
     sort: str
     seen: bool
-    """Written, or judged otherwise, when the numbers were known."""
+    """Whether these claims were written, or the way to judge them changed, when the numbers were known."""
     grades: Mapping[str, int]
     again: int = 0
     """Claims that fail for the same cause as another one, and are not counted again."""

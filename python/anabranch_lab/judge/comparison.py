@@ -24,7 +24,7 @@ class Signs:
 
 
 Measured = Estimate | Sample | Signs | float | int | str
-"""The value that a judge gives for a part. A number or a text by itself: nothing is drawn, one run says it all."""
+"""The value that a judge gives for a part. A number or a text has no interval: it does not vary with the seed."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Test:
     """A question with two answers, and the probability of such runs under either; both two-sided, so 0.05 is an interval of 95 %."""
 
     holds: float
-    """Such runs, or clearer ones, if the statement were wrong: small when it holds."""
+    """The probability of such runs, or clearer ones, if the statement were wrong: small when it holds."""
     fails: float
-    """The same if the statement were right: small when it does not hold."""
+    """The probability of such runs, or clearer ones, if the statement were right: small when it does not hold."""
 
     __test__ = False
 

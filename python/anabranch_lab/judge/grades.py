@@ -24,7 +24,7 @@ WORDS = {
 OWN_WORDS = {**WORDS, A: "holds", B: "holds, other size", D: "does not hold"}
 """Words for the grades of our own hypotheses, which nobody has published."""
 ERROR = 0.05
-"""How likely a claim may have one wrong decision."""
+"""The greatest probability of a wrong decision in a claim."""
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ class Answer:
     """Throughput on the wire, bits per second; with `high_bps` the bounds of the bottleneck model, else the same value."""
     high_bps: float
     subflows_bps: tuple[float, ...] = ()
-    """Where subflows have windows of their own."""
+    """Throughput of each subflow, where subflows have windows of their own."""
     window_mtu: float | None = None
     """Window (MTU) of a subflow, or of the association when it has but one, at a loss; the smallest one."""
     loss_low: float | None = None
@@ -273,7 +273,7 @@ def at(network: Network, over: str, x: float) -> Network:
 
 
 def span(network: Network, over: str) -> list[float]:
-    """Where a plot looks: around the network's own value."""
+    """The values of the axis of a plot: around the network's own value."""
     if over == "loss":
         return np.geomspace(1e-5, 1e-2, 25).tolist()
     if over == "subflows":

@@ -39,7 +39,7 @@ class Expected:
     """The expected value of one part of a claim, and how closely it must be met."""
 
     at: str
-    """Its name; `*` stands for anything."""
+    """The name of the part; `*` stands for anything."""
     value: float | None = None
     """Published."""
     tolerance: tuple[float, float] | None = None
@@ -61,13 +61,13 @@ class Expected:
     sign: str = ""
     """`more` or `less`: the sign that the seeds agree on."""
     not_testable: str = ""
-    """Why nothing can be said."""
+    """The reason why no run can test this part."""
     cause: str = ""
     """The cause for which it fails, where other parts fail by the same: they are one part then."""
     sweep: str = ""
-    """Where no Python judges it: the sweep that it is taken from (`judge/toml_claims.py`) ..."""
+    """Where no Python judges it: the sweep that it is measured in (`judge/toml_claims.py`)."""
     measure: str = ""
-    """... and what is measured there, such as `goodput of upload, Mbit/s`; `at` is the point then."""
+    """Where no Python judges it: its measure in `sweep`, such as `goodput of upload, Mbit/s`; `at` is the point then."""
 
     @property
     def explicit(self) -> bool:
@@ -145,19 +145,19 @@ class Entry:
     kind: str
     parts: tuple[Expected, ...]
     tolerance: str = ""
-    """In words, where the parts do not say it all."""
+    """The tolerance in words, where the parts do not have all of it."""
     counts_as: str = PUBLISHED
     """A key of `SORTS`."""
     seen: bool = False
     """Whether it was written, or the way to judge it changed, when its numbers were known."""
     counted_with: str = ""
-    """Another claim that fails for the same cause: both are one in what is counted."""
+    """Another claim that fails for the same cause: both are counted as one."""
     not_testable: str = ""
-    """Why no run can decide the whole of it."""
+    """The reason why no run can decide the whole claim."""
     one_run: float = field(default=1.0, compare=False)
     """The standard deviation of a published run over that of one of ours."""
     file: str = field(default="", compare=False)
-    """Where it stands."""
+    """The file that has the claim."""
 
     def expected(self, at: str) -> Expected:
         """The expected value of a part: that of its name, or of a pattern that fits."""

@@ -12,7 +12,7 @@ from . import plan
 
 STUDY = "study.toml"
 KEY = "configuration"
-"""Of study.toml."""
+"""The key of the settings in study.toml."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Configuration:
-    """All of them, in their order."""
+    """All settings of a configuration, in their order."""
 
     settings: tuple[Setting, ...]
 
@@ -78,7 +78,7 @@ class Configuration:
             each.apply(document)
 
     def of(self, experiment: str) -> "Configuration | None":
-        """Those that concern the experiment in a folder of this name; None where none does."""
+        """The settings for the experiment in a folder of this name; None where there are none."""
         mine = tuple(
             each
             for each in self.settings

@@ -43,7 +43,7 @@ class Study:
     short: str
     """Authors and year, as a reader knows it; the title where the study is nobody else's."""
     experiments: tuple[str, ...]
-    """Their full names, such as `sf-sctp-2007/exp-04`; those that a publication does not have come last."""
+    """The full names of its experiments, such as `sf-sctp-2007/exp-04`; those that a publication does not have come last."""
     claims: Mapping[str, catalogue.Entry]
     about: Mapping[str, str] = field(default_factory=dict)
     """The abstract: `question`, `method`."""

@@ -51,7 +51,7 @@ class Point:
     overrides: tuple[tuple[str, str], ...] = ()
     """In a batch: settings over the scenario, which all points of the batch share (keys and values of `--set`)."""
     run: int | None = None
-    """Its number in the batch; nothing when the point is no part of one."""
+    """The number of the point in its batch; None when it is no part of one."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Sweep:
     """Cells of the grid that are left out."""
     quick: Quick = field(default_factory=Quick)
     sequential: Rule | None = None
-    """Which of the seeds a point needs; None: all of them."""
+    """The rule for the number of seeds of a point; None: all seeds."""
     judged: str | None = None
     """The engine that is judged, where others stand beside it."""
     batch: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ class Plan:
 OWN = "own"
 """The `study` of an experiment that judges no publication."""
 SEEDS, QUICK_SEEDS = "1..30", "1..2"
-"""Where neither a plan nor its study says which."""
+"""The seeds where neither a plan nor its study has any."""
 
 ELSEWHERE = {
     **dict.fromkeys(
@@ -215,7 +215,7 @@ KEYS = {
     "about",
     "glossary",
 }
-"""Of a plan."""
+"""The keys of a plan."""
 _TEXT, _LIST, _TABLE, _TRUTH = (str, "a text"), (list, "a list"), (dict, "a table"), (bool, "true or false")
 KINDS = {
     **dict.fromkeys(("title", "study", "reference", "short", "name", "scenario", "reading"), _TEXT),
@@ -560,7 +560,7 @@ def _put_all(document: dict[str, Any], layers: Iterable[Mapping[str, Any]], agai
     for layer in layers:
         for key, value in layer.items():
             if again and "." not in key:
-                # It is there already, as this layer had put it: a list would be refused now.
+                # The same layer has set this key before; a list that is there already would be refused.
                 document.pop(key, None)
             put(document, key, value)
 

@@ -16,14 +16,14 @@ class Progress(Protocol):
     """Receives reports on how many runs are done. Times are seconds of a processor where nothing else is said."""
 
     def tried(self, runs: int, seconds: float, elapsed: float) -> None:
-        """So many runs were made to see how long the others take; they took so long, and so long by the clock of those that ran."""
+        """`runs` pilot runs are made, to see how long the others take: `seconds` of a processor, and `elapsed` by the clock."""
 
     def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
-        """So many runs, of which so many need not be made; the others will take so long, and the further runs that the rules for seeds ask for
-        are likely to take so much `later`."""
+        """A campaign begins: `total` runs, `on_disk` of them made already; the others cost `cost`, and the further runs that rules for seeds ask for
+        are likely to cost `later`."""
 
     def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
-        """So many more runs are on disk, which were thought to take so long, and did."""
+        """`runs` more runs are on disk; their expected cost was `cost`, the measured one is `seconds`."""
 
 
 class Silent:
@@ -58,7 +58,7 @@ class Task:
 
     @property
     def runs(self) -> int:
-        """How many runs it stands for."""
+        """The number of runs of the task."""
         return max(1, len(self.batch))
 
     def paths(self) -> list[tuple[str, Path]]:
@@ -67,10 +67,10 @@ class Task:
 
 
 class Executor(Protocol):
-    """Where runs are made."""
+    """A place where runs are made, such as threads or a cluster."""
 
     width: int
-    """How many at the same time."""
+    """The number of runs at the same time."""
 
     def submit(self, task: Task) -> Any:
         """Begins a run; returns a future of `work.RunResult`."""
@@ -79,11 +79,11 @@ class Executor(Protocol):
         """Returns those that are done, at least one."""
 
     def stop(self, futures: Sequence[Any]) -> Sequence[tuple[Any, work.RunResult]]:
-        """Ends, with these under way or waiting: begins no more; returns those that are done all the same."""
+        """Ends while these runs are under way or waiting: begins no more, and returns those that are done all the same."""
 
 
 class Threads:
-    """This process. Threads are enough: the simulator works without the interpreter's lock."""
+    """Runs in threads of this process, which are enough: the simulator works without the interpreter's lock."""
 
     def __init__(self, workers: int | None = None):
         self.width = workers or os.cpu_count() or 1
@@ -201,9 +201,9 @@ def run(
 PILOTS = 8
 """Runs of a sweep, at most, that are made before anybody is told how long the others take."""
 FEWEST = 3
-"""As many also where there are many sweeps, whose errors are not all in the same direction."""
+"""The number to which the pilot runs of a sweep are reduced, at most, where there are many sweeps: their errors differ in direction."""
 ALL_PILOTS = 64
-"""And in all, as long as that is more than so few of each: nothing is told before they are done."""
+"""Pilot runs of all sweeps together, unless FEWEST of each are more: no time is told before they are done."""
 
 
 def _pilots(missing: Sequence[Task]) -> list[Task]:
@@ -230,7 +230,7 @@ def check(missing: Sequence[Task]) -> None:
     for task in missing:
         if task.key not in seen and task.schedule.simulate is simulation.simulate:
             seen.add(task.key)
-            # Of a batch its two ends: thousands of runs that differ in a number would take longer to check than to make.
+            # Only the first and the last run of a batch are checked: thousands of runs that differ in a number would take longer to check than to make.
             for overrides in {task.batch[0], task.batch[-1]} if task.batch else [()]:
                 try:
                     simulation.check(task.scenario, f"{task.file or task.name}", overrides)

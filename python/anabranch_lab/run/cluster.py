@@ -20,7 +20,7 @@ def execute(
 
 
 def build() -> str:
-    """Which simulator is installed where this is called."""
+    """The build of the simulator that is installed on the calling machine."""
     return simulation.code_version()
 
 

@@ -1,4 +1,4 @@
-"""How far it is: a bar on a terminal, a line now and then in a log."""
+"""Progress of a command: a bar on a terminal, a line now and then in a log."""
 
 import json
 import os
@@ -52,14 +52,14 @@ class Bar:
         self._bar.stop()
 
     def tried(self, runs: int, seconds: float, elapsed: float) -> None:
-        """So many runs were made to see how long the others take."""
+        """Notes the pilot runs, made to see how long the others take."""
         self._tried = runs
         self.seconds += seconds
         if seconds > 0:
             self._busy = max(1.0, elapsed / seconds)
 
     def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
-        """So many runs, of which so many need not be made; the others, and those that are likely to follow, will take so long."""
+        """Shows the number of all runs, of those on disk, and the expected time of the others and of those that are likely to follow."""
         self._total, self._done, self._todo = total, on_disk, total - on_disk
         self._cost, self._paid = cost, 0.0
         self._start = self._said = time.monotonic()
@@ -80,7 +80,7 @@ class Bar:
             )
 
     def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
-        """So many more runs are on disk, which were thought to take so long, and did."""
+        """Counts `runs` more runs on disk, with their expected cost and their measured seconds."""
         self._done += runs
         self.seconds += seconds
         self._paid += cost
@@ -135,12 +135,12 @@ class Recorded(Bar):
         self._write("done" if error[0] is None else "stopped")
 
     def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
-        """As the bar's."""
+        """Begins the bar, and writes the file."""
         super().begin(total, on_disk, cost, later)
         self._write("running")
 
     def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
-        """As the bar's."""
+        """Steps the bar, and writes the file from time to time."""
         super().step(name, cost, runs, seconds)
         if time.monotonic() - self._written >= self.OFTEN:
             self._write("running")

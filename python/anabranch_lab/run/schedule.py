@@ -24,12 +24,12 @@ class Job:
 
     @property
     def runs(self) -> int:
-        """How many runs it stands for."""
+        """The number of runs of the job."""
         return max(1, len(self.batch))
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Which files it writes."""
+        """The kinds of files that the job writes."""
         return (work.TRACE, work.RUNS) if self.sweep.trace else (work.RUNS,)
 
 

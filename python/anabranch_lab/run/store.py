@@ -36,7 +36,7 @@ class Store:
         self.folder = folder / code
 
     def path(self, key: str, seed: int, kind: str = "runs") -> Path:
-        """Where the result of one run is, or would be."""
+        """The path of the result of one run, on disk or not yet."""
         suffix = ".parquet" if kind == "runs" else f".{kind}.parquet"
         return self.folder / key[:2] / f"{key}-{seed}{suffix}"
 

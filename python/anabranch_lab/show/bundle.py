@@ -29,7 +29,7 @@ from ..run import simulation, store
 from ..run.results import Results
 
 SCHEMA = 1
-"""Of bundle.json: it grows when a key gets another meaning or goes."""
+"""The version of the form of bundle.json: it grows when a key gets another meaning or goes."""
 ENDS = (".tar.gz", ".tgz")
 LEFT_OUT = ("out", "__pycache__", ".*", "*.pyc", *(f"*{end}" for end in ENDS))
 """Files of a study that a bundle leaves out: they can be made again."""
@@ -124,7 +124,7 @@ def write(path: Path, chosen: Sequence[Results], found: Sequence[claims.Claim]) 
 
 
 def _pack(path: Path, name: str, top: Path, files: Sequence[Path]) -> None:
-    """The same files, the same bytes."""
+    """Writes the archive; the same files give the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     with (
@@ -230,7 +230,7 @@ def _packages() -> dict[str, str]:
             try:
                 found[name[0].lower()] = metadata.version(name[0])
             except metadata.PackageNotFoundError:
-                # Of another system or another Python.
+                # A package for another system or another Python only.
                 continue
             left.append(name[0])
     return dict(sorted(found.items()))

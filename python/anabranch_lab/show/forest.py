@@ -116,7 +116,7 @@ def _dot(axes: Axes, part: Part, row: float) -> None:
 
 
 def alt(found: Sequence[Claim]) -> str:
-    """The same in words."""
+    """The description of the picture in words."""
     told = words(found)
     counted = [
         f"{number} {grade} ({told[grade]})"

@@ -25,7 +25,7 @@ WORDS = {
 }
 """Notes in words, the gravest first."""
 SHOWN = 8
-"""So many values of an axis are written out."""
+"""The most values of an axis that are written out."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Remark:
     of: int
     """Runs of the sweep that have the flow."""
     where: str
-    """At which values of the axes, or nothing where it is everywhere."""
+    """The values of the axes at which it was noted; empty where it was noted at all of them."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..run.results import Results
 from . import notes, plots
 
 FEW = 12
-"""So many values of an axis are written out below a figure."""
+"""The most values of an axis that are written out below a figure."""
 KINDS = ("flow", "link", "group")
 """The kinds of objects that a measure may belong to."""
 
@@ -33,7 +33,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """As it is written after `--measure`."""
+        """The measure as it is written after `--measure`."""
         return f"{self.kind}.{self.of}.{self.column}"
 
     @property

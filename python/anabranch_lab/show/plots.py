@@ -169,7 +169,7 @@ def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y:
 
 
 def widen_if_flat(axes: Axes, part: float = 0.05) -> None:
-    """Where the values of a linear axis differ by less than a part of them, it shows that part above and below: all the same looks the same."""
+    """Widens a linear axis whose values differ by less than `part` of them to that part above and below, so that equal values look equal."""
     low, high = axes.get_ylim()
     middle = abs(low + high) / 2
     if high - low < part * middle:

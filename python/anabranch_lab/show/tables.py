@@ -112,7 +112,7 @@ def found(results: Results, analysis: experiment.Analysis, *, alone: bool) -> li
 
 
 def in_a_line(claims: Sequence[judged.Claim]) -> str:
-    """How many claims got which grade; those that nobody has published hold or do not, and are counted apart."""
+    """How many claims have which grade, in a line; our own hypotheses hold or do not, and are counted apart."""
     told = []
     for own, words in ((False, grades.WORDS), (True, grades.OWN_WORDS)):
         mine = [claim.grade for claim in claims if claim.own == own]
