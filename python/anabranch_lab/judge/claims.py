@@ -23,7 +23,7 @@ class Part:
 
     at: str
     expected: str
-    """The rule, with its tolerance."""
+    """The expected value in words, with its tolerance."""
     measured: float | str
     half: float | None
     """Half of the 95 % interval."""
@@ -165,7 +165,7 @@ def _part(compared: Comparison, graded: grades.Graded) -> Part:
 
 
 def _finite(factor: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
-    """A factor without an interval is none."""
+    """None for a factor without a finite interval."""
     return factor if factor and all(map(math.isfinite, factor)) else None
 
 
@@ -196,7 +196,7 @@ class ClaimBuilder:
         self._engine = engine
         self._entries = entries
         self.quick = quick
-        """Whether points may be missing: a look, not a result."""
+        """Whether points may be missing, because this is a quick look and no result."""
 
     def claim(
         self,
@@ -276,7 +276,7 @@ class Count:
 
 
 def counts(found: Sequence[Claim]) -> list[Count]:
-    """A line for each sort of claims that there is."""
+    """A line for each sort of claims in the list."""
     by_id = {claim.id: claim for claim in found}
     lines = []
     for sort in SORTS:

@@ -52,7 +52,7 @@ class Comparison:
     direction: Test | None
     size: Test | None
     band: tuple[float, float] | None
-    """Between which values a size is the published one."""
+    """The bounds between which a measured size counts as the published one."""
     spread: float = 0.0
     """By how much one run of the published length differs from the mean, 95 %; 0 where the value was not printed from one run."""
     judged: bool = True
@@ -102,7 +102,7 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
     else:
         known, seeds, least = _exactly(float(measured)), None, 0
     if not math.isfinite(known.mean):
-        # A division by nothing: such runs say neither yes nor no.
+        # A division by 0: such runs decide nothing.
         nothing = Test(1.0, 1.0)
         return Comparison(expected, at, "no figure", None, seeds, nothing, None, None)
     band, spread = _band(expected, known, one_run)
@@ -145,7 +145,7 @@ def cannot_fail(expected: Expected, at: str, measured: Measured, *, signed: bool
 
 
 def _exact(expected: Expected, at: str, measured: Measured) -> Comparison:
-    """A count, a text: equal or not."""
+    """Compares a count or a text, which must be equal."""
     if not isinstance(measured, str | int | float):
         raise ValueError(f"{at}: `equals` takes a number or a text, not a mean of runs")
     wanted = expected.equals
@@ -155,7 +155,7 @@ def _exact(expected: Expected, at: str, measured: Measured) -> Comparison:
 
 
 def _exactly(value: float) -> Estimate:
-    """A number that nothing is drawn for."""
+    """A number that does not vary with the seed, as an estimate without an interval."""
     return Estimate(value, 0.0, 1, 0.0, 0)
 
 

@@ -79,9 +79,9 @@ class Asked:
     sweep: Sweep
     measure: Measure
     places: tuple[Place, ...]
-    """Several where its name has a `*`."""
+    """The places of the part: several where its name has a `*`."""
     where: str
-    """For messages: the file, the claim, the part."""
+    """The file, the claim and the part, for error messages."""
 
 
 def asked(plan: Plan, entry: Entry) -> list[Asked]:
@@ -98,7 +98,7 @@ def asked(plan: Plan, entry: Entry) -> list[Asked]:
         sweep = _sweep(plan, part, where)
         _compared(part, where)
         measure = _measure(part.measure, sweep, where)
-        # A point that another part names is that part's.
+        # A point that another part names belongs to that part.
         places = tuple(
             place
             for place in _places(part.at, sweep, where)
@@ -194,7 +194,7 @@ def _ratio(first: Sample, second: Sample) -> Estimate:
     try:
         return first.over(second)
     except ValueError:
-        # A division by nothing is no figure.
+        # A division by 0 gives no value.
         return stats.estimate([float("nan")] * max(1, len(first.values)), first.least)
 
 

@@ -17,25 +17,25 @@ KEY = "configuration"
 
 @dataclass(frozen=True)
 class Setting:
-    """One thing that is set, and why."""
+    """One setting, and its reason."""
 
     what: str
     why: str
-    """The publication's words about it, with the place."""
+    """The words of the publication on which the setting is based, with their place."""
     engines: tuple[str, ...] = ()
-    """Flows of these engines; of any where it is empty."""
+    """The engines whose flows it concerns; all engines where it is empty."""
     experiments: tuple[str, ...] = ("*",)
-    """Names of folders, `*` for anything."""
+    """The experiments that it concerns, by the names of their folders; `*` stands for anything."""
     flow: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of every such flow."""
+    """Keys and values for every flow that it concerns."""
     subflows: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of those of them that have subflows."""
+    """Keys and values for those of these flows that have subflows."""
     messages: Mapping[str, str] = field(default_factory=dict)
     """Sizes of messages of such flows, by those that the plans have."""
     host: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of every host that such a flow goes to."""
+    """Keys and values for every host that such a flow goes to."""
     queue: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Keys of every queue of a kind."""
+    """Keys and values for every queue of a kind."""
 
     def apply(self, document: dict[str, Any]) -> None:
         """Sets it in a scenario."""

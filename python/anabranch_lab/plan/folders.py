@@ -41,7 +41,7 @@ class Study:
     title: str
     reference: str
     short: str
-    """Authors and year, as a reader knows it; the title where the study is nobody else's."""
+    """Authors and year of its publication; the title of the study where it has no publication."""
     experiments: tuple[str, ...]
     """The full names of its experiments, such as `sf-sctp-2007/exp-04`; those that a publication does not have come last."""
     claims: Mapping[str, catalogue.Entry]

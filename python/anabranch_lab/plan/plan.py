@@ -15,7 +15,7 @@ from .sequential import Rule, parse
 
 
 class PlanError(ValueError):
-    """A plan or a scenario that cannot mean what it says."""
+    """An error in a plan or a scenario."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Configured(Protocol):
     """Something that is set in every scenario of a plan (`configuration.Configuration`)."""
 
     def apply(self, document: dict[str, Any]) -> None:
-        """Sets it."""
+        """Changes the document of a scenario."""
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def run(
 
 
 PILOTS = 8
-"""Runs of a sweep, at most, that are made before anybody is told how long the others take."""
+"""Pilot runs of a sweep, at most, that are made before the time of the others is told."""
 FEWEST = 3
 """The number to which the pilot runs of a sweep are reduced, at most, where there are many sweeps: their errors differ in direction."""
 ALL_PILOTS = 64
@@ -207,7 +207,7 @@ ALL_PILOTS = 64
 
 
 def _pilots(missing: Sequence[Task]) -> list[Task]:
-    """Runs that are made before anybody is told how long it takes: of each sweep with points that were never run up to a quarter, the
+    """Returns the pilot runs, which are made before the time of the others is told: of each sweep with points that were never run up to a quarter, the
     shortest and the longest among them. A guess from the scenario alone is off by a factor of twenty where the machine is slow or busy.
     """
     sweeps: dict[tuple[int, str], list[Task]] = {}
@@ -225,7 +225,7 @@ def _pilots(missing: Sequence[Task]) -> list[Task]:
 
 
 def check(missing: Sequence[Task]) -> None:
-    """A scenario that is wrong stops everything before the first run, not after an hour."""
+    """Checks the scenarios of all missing runs, so that a wrong one is an error before the first run, not after an hour."""
     seen = set()
     for task in missing:
         if task.key not in seen and task.schedule.simulate is simulation.simulate:
@@ -257,7 +257,7 @@ def _what(error: ValueError) -> str:
 
 
 def _fill(running: dict[Any, Task], executor: Executor, queue: Iterator[Task]) -> None:
-    # Two for each worker: the next one is there when a run ends.
+    # Two runs for each worker: the next one is there when a run ends.
     while len(running) < 2 * executor.width:
         task = next(queue, None)
         if task is None:

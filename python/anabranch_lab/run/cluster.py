@@ -25,7 +25,7 @@ def build() -> str:
 
 
 class Cluster:
-    """Runs are made by the workers of a scheduler."""
+    """Has runs made by the workers of a scheduler."""
 
     TIMEOUT = 10.0
     """How long a scheduler may take to answer, seconds."""
@@ -47,7 +47,7 @@ class Cluster:
         self._same_build()
 
     def _same_build(self) -> None:
-        """Every worker has this process's simulator, or nothing is run."""
+        """Checks that every worker has this process's simulator; otherwise no run is made."""
         mine = simulation.code_version()
         try:
             builds = self._client.run(build)

@@ -9,7 +9,7 @@ import rich.progress
 from rich.console import Console
 
 SHORT = 10.0
-"""Seconds that nobody asks about afterwards."""
+"""Runs that took fewer seconds together are not reported at the end."""
 
 
 class Bar:
@@ -43,12 +43,12 @@ class Bar:
         self._start = self._said = time.monotonic()
 
     def __enter__(self) -> "Bar":
-        """Shows it."""
+        """Shows the bar."""
         self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Leaves it as it is."""
+        """Stops the bar, and leaves it on the terminal."""
         self._bar.stop()
 
     def tried(self, runs: int, seconds: float, elapsed: float) -> None:
@@ -115,14 +115,14 @@ class Bar:
 
 
 PROGRESS = "progress.json"
-"""The file, in the folder for results, that says how far a command is."""
+"""The file, in the folder for results, with the progress of a command."""
 
 
 class Recorded(Bar):
-    """A bar of progress, and a file that says it for others: `anabranch-lab serve` shows it."""
+    """A progress bar, and a file with the progress, which `anabranch-lab serve` shows."""
 
     OFTEN = 0.5
-    """Seconds between two looks of the file."""
+    """Seconds between two writes of the file."""
 
     def __init__(self, title: str, console: Console, workers: int, path: Path):
         super().__init__(title, console, workers)
@@ -130,7 +130,7 @@ class Recorded(Bar):
         self._written = 0.0
 
     def __exit__(self, *error: object) -> None:
-        """Leaves the bar as it is, and says that it is over."""
+        """Stops the bar, and writes the end of the command into the file."""
         super().__exit__(*error)
         self._write("done" if error[0] is None else "stopped")
 

@@ -1,4 +1,4 @@
-"""Results of an experiment: which runs it has, where they are on disk, and questions to them."""
+"""Results of an experiment: its runs, their files on disk, and queries over them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -110,7 +110,7 @@ class Results:
         return list(found.items())
 
     def stops(self) -> Iterator[tuple[Sweep, Point, sequential.Stop]]:
-        """Every point of every sweep that has a rule for its seeds, with where it stopped."""
+        """Every point of every sweep that has a rule for its seeds, with the number of seeds at which it stopped."""
         for sweep in self.plan.sweeps:
             if self.rule(sweep) is not None:
                 for point, _ in self.points(sweep):

@@ -62,7 +62,7 @@ class Schedule:
         return jobs
 
     def later(self) -> float:
-        """The time that seeds are likely to take which no rule has asked for yet, seconds of a processor: points of a sweep use as many as
+        """The expected time of the seeds that rules will ask for later, seconds of a processor: points of a sweep use as many as
         they did in the last whole run of the checkout's studies (`usual_seeds`). Nothing is expected of other sweeps.
         """
         total = 0.0

@@ -1,4 +1,4 @@
-"""Results on disk: one Parquet file for every finished run, and DuckDB to ask them questions."""
+"""Results on disk: one Parquet file for every finished run, and queries over them by DuckDB."""
 
 import contextlib
 import hashlib
@@ -89,7 +89,7 @@ def is_running(process: str, *, me: bool = False) -> bool:
 
 
 def encode(table: pa.Table) -> bytes:
-    """A table as the bytes of a Parquet file: the same table, the same bytes."""
+    """Returns a table as the bytes of a Parquet file; the same table gives the same bytes."""
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     return sink.getvalue().to_pybytes()

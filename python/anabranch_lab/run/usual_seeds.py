@@ -15,7 +15,7 @@ from . import costs
 from .results import Results
 
 FILE = "usual-seeds.toml"
-"""In the folder of the checkout's studies: for each sweep with a rule for its seeds their mean number, each point as heavy as its time."""
+"""The file in the folder of the checkout's studies: for each sweep with a rule for its seeds their mean number, each point as heavy as its time."""
 
 
 def of(plan: str, sweep: str) -> float | None:

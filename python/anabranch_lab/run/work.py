@@ -24,7 +24,7 @@ class RunResult:
 
     files: Mapping[str, bytes]
     seconds: float
-    """Time of the processor."""
+    """Seconds of the processor."""
     code: str
     elapsed: float = 0.0
     """Time by the clock: more than that of the processor where others use it, too."""
