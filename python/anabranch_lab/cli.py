@@ -312,7 +312,7 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
             report.write_finding(results.plan.folder / "README.md", analysis.findings)
     path = pages.finish()
     checkout = folders.checkout()
-    # Totals are of all studies: those of one alone must not stand in their place.
+    # Totals are written for all studies only: those of one study must not replace them.
     if options.readme and checkout is not None and _is_everything(chosen):
         report.write_totals(checkout / "docs" / "reviewers.md", pages.by_study())
         if not options.quick and not options.seeds:
@@ -335,7 +335,7 @@ def _analyses(
     seeds: list[dict[str, Any]] = []
     for result in analyses.analyse_all(chosen, page, options.jobs):
         if result.missing:
-            # A run that is not there because its scenario is wrong is never made: that is said first.
+            # Where a run is missing because its scenario is wrong, that error is reported first.
             campaign.check(campaign.tasks([Schedule(by_name[result.name])])[0])
         if result.analysis is None:
             print(f"anabranch-lab: {result.name}: {result.problem}", file=sys.stderr)

@@ -24,7 +24,7 @@ MEASURES = {
     # Percent of the time in which the call's association had data to send, and only the receive window kept it from sending.
     "stalled": "100 * sum(receiver_limited_share) FILTER (kind = 'flow' AND name = 'call')",
     # Chunks sent again beyond the packets that the network lost, for 1000 packets sent. Nearly every chunk here fills a packet; where a
-    # code point is dropped whole packets of small ones are lost, and this says nothing.
+    # code point is dropped whole packets of small chunks are lost, and this measure means nothing.
     "spurious": "1000 * greatest(sum(retransmissions - packets_lost) FILTER (kind = 'flow' AND name IN ('call', 'file')), 0) "
     "/ sum(packets_sent) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
     "timeouts": "sum(timeouts) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
@@ -45,7 +45,7 @@ CALL_TABLE = (
     "total",
     "spurious",
 )
-"""Columns of a table of calls that nobody competes with."""
+"""Columns of a table of calls without rivals."""
 
 CALL_BESIDE = (*CALL_TABLE, "rivals")
 """Columns of a table of calls beside rivals."""

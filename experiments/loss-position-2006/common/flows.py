@@ -1,4 +1,4 @@
-"""The runs of a sweep, flow by flow: when it was over, how many packets it took, and how the loss was repaired."""
+"""The runs of a sweep, flow by flow: transmission time, number of packets, and repair of the loss."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class Row:
         return [position for position in self.flows if position != 0]
 
     def extra(self, position: Any) -> float:
-        """How much later than without a loss, ms."""
+        """The extra time over the flow without a loss, ms."""
         return self.flows[position].time - self.flows[0].time
 
     def repair(self, position: Any, needless: int = 0) -> str:
@@ -97,11 +97,11 @@ class Table:
         self.rows = {place: Row(dict(sorted(flows.items()))) for place, flows in found.items()}
 
     def at(self, **at: Any) -> Row:
-        """One row."""
+        """The one row with these values."""
         return self.rows[tuple(at[name] for name in self.names)]
 
     def where(self, **at: Any) -> list[tuple[dict[str, Any], Row]]:
-        """The rows with these values, each with all of its own."""
+        """The rows with these values, each with all its values."""
         places = [(dict(zip(self.names, place, strict=True)), row) for place, row in self.rows.items()]
         return [(place, row) for place, row in places if all(place[name] == at[name] for name in at)]
 

@@ -17,7 +17,7 @@ CASES = ("baseline", "initial RTO 1 s", "minimum RTO 200 ms", "minimum RTO 3 ms"
 ANSWER = 48
 """Bytes of a packet with a SACK."""
 START = "KAME, high, none lost, minimum RTO 200 ms"
-"""The recorded flow of which section 6.4.1 tells how it starts."""
+"""The recorded flow whose start section 6.4.1 describes."""
 
 
 def claims(
@@ -31,7 +31,7 @@ def claims(
     """The claims of the catalogue that name this experiment."""
 
     def was(table: Table, case: str, display: str) -> Row:
-        """A stack with its mistakes."""
+        """The rows of a stack with its mistakes."""
         return table.at(stack="as it was", case=case, display=display)
 
     rows, linux = (
@@ -192,7 +192,7 @@ def minimum(rows: Mapping[str, Mapping[str, Row]], case: str, start: Record) -> 
 
 
 def before_a_sack(record: Record) -> list[float]:
-    """Milliseconds after the first data at which more was sent, before any SACK had come."""
+    """Milliseconds after the first data at which further packets were sent, before any SACK had come."""
     first, *more = (event["time"] for event in record.sent)
     acknowledged = min(event["time"] for event in record.of("sender", "ack"))
     return [1000 * (time - first) for time in more if time < acknowledged]

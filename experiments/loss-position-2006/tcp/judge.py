@@ -16,7 +16,7 @@ CASES = ("baseline", "inflight", "no limited transmit", "minimum RTO 1 s", "init
 ANSWER = 52
 """Bytes of an acknowledgement."""
 PEAKS = 12, 17
-"""Positions that are asked about at low."""
+"""The positions of the report's two peaks at low."""
 
 
 def claims(
@@ -158,7 +158,7 @@ def opening() -> dict[str, Measured]:
 
 
 def mean_slower(changed: Row, plain: Row, positions: range) -> float:
-    """Milliseconds, on average over these positions."""
+    """The mean extra time over these positions, ms."""
     return sum(changed[k].time - plain[k].time for k in positions) / len(positions)
 
 
@@ -208,7 +208,7 @@ def order(record: Record) -> dict[str, Measured]:
     """H-F17: whether the first timeout comes before the first acknowledgement, and the order of the segments."""
     first = record.sent[0]["time"]
     fired = record.of("sender", "timeout")[0]["time"]
-    # The first that acknowledges data.
+    # The first acknowledgement of data.
     acknowledged = next(event["time"] for event in record.of("sender", "ack") if event["number"] > 1)
     again = [event for event in record.sent if event["reason"]]
     twice = [event for event in record.of("receiver", "received") if event["reason"] == "duplicate"]

@@ -149,17 +149,17 @@ def ranged(values: list[float], digits: str) -> str:
 
 
 def named(network: str) -> str:
-    """A network as the figure calls it."""
+    """The name of a network in the figure."""
     return network.replace("BDP", "BDP of queue").replace("other 200 ms", "competitor's round trip 200 ms")
 
 
 def coupled(how: str) -> str:
-    """A number of subflows and a coupling, as texts and figures call them."""
+    """The name of a number of subflows with a coupling, in texts and figures."""
     return how.replace(", ", " subflows, ")
 
 
 def figure(runs: Grid, shares: Shares) -> Figure:
-    """One heat map of everything."""
+    """One heat map of all cases."""
     rows = list(runs.values("network"))
     shown = [how for how in SHOWN if how in runs.values("how")]
     columns = [(other, how) for other in runs.values("other") for how in shown]

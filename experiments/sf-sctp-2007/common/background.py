@@ -22,7 +22,7 @@ KINDS = {
     "exponential": "exponential on/off",
     "pareto": "Pareto on/off",
 }
-"""In the order of the experiments."""
+"""Kinds of background, in the order of the experiments."""
 
 
 def judged(results: Results, sweep: str = "runs") -> Grid:
@@ -50,7 +50,7 @@ MEASURES = {
 QUIET, AFTER, SPAN = 0.3, 2.0, 1.0
 """Seconds: the silence before the packet of an on-edge; the time in which its effects happen; the span of its least rate."""
 SEVERAL = 2
-"""Cuts of the window that are several."""
+"""The number of cuts from which they count as several."""
 
 
 def edges(samples: series.Samples) -> dict[str, float]:
@@ -90,7 +90,7 @@ def edges(samples: series.Samples) -> dict[str, float]:
     ]
     return {
         "edges": float(len(starts)),
-        # For each edge.
+        # Timeouts for each edge.
         "timeouts": float(np.mean([len(found) for found in late])) if starts else np.nan,
         # Fast retransmits between an edge and its first timeout; of edges that have one.
         "retransmits": float(np.mean(before)) if before else np.nan,

@@ -15,7 +15,7 @@ MEASURES = {
     "utilisation": f"100 * {grid.of_link(LINK, 'utilisation')}",
     # Percent of a link of 10 Mbit/s that user data takes: the utilisation of IV to VIII, whose 95.42 % are 1000 of 1048 bytes (5.2.3).
     "user_data": f"{grid.of_flow('sf', 'goodput_payload_run_bps')} / 1e5",
-    # Packets that its queue dropped, for each packet that arrived there.
+    # Packets that the queue of the link dropped, for each packet that arrived there.
     "drop_rate": grid.drop_rate(LINK),
     # Eq. 5.1: (fast retransmits + timeouts) / packets sent.
     "loss_indications": grid.of_flow("sf", "loss_indication_rate"),
@@ -27,7 +27,7 @@ MEASURES = {
 """Columns of the grid that most of these experiments need; `results.grid(sweep, MEASURES)` computes them."""
 
 RATE = 10.0
-"""Mbit/s that `user_data` takes the link to carry."""
+"""The rate of the link that `user_data` is a percentage of, Mbit/s."""
 
 
 def of_rate(curve: Curve) -> Curve:

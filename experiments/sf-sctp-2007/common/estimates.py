@@ -46,7 +46,7 @@ def _at_nothing(values: np.ndarray, control: np.ndarray) -> float:
 
 
 def minus_one(ratio: Estimate) -> Estimate:
-    """How far a ratio is from 1."""
+    """The distance of a ratio from 1."""
     return replace(ratio, mean=ratio.mean - 1)
 
 

@@ -44,7 +44,7 @@ def measured(results: Results, name: str) -> Grid:
 
 
 def grids(results: Results, *names: str) -> Grid:
-    """Sweeps together."""
+    """The runs of several sweeps as one grid."""
     found = [results.grid(name, MEASURES) for name in names]
     return functools.reduce(Grid.joined, found).only(engine=results.plan.engines[0])
 
@@ -107,7 +107,7 @@ def figures(
             log_x=log,
             log_y=True,
         )
-        # Beside the panels: eight lines leave no room in them.
+        # The legend stands beside the panels: eight lines leave no room in them.
         figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", fontsize=8)
         return figure
 

@@ -14,7 +14,7 @@ In a plan:
 from anabranch_lab.show import plots
 
 NAMES = ("1", "n", "n^2", "2n^2")
-"""In the order of the thesis."""
+"""The names of Phi, in the order of the thesis."""
 LABELS = {"1": "Φ = 1", "n": "Φ = n", "n^2": "Φ = n²", "2n^2": "Φ = 2n²"}
 LOOK = {
     name: {"color": colour, "marker": marker}

@@ -72,7 +72,7 @@ def window(single: Runs) -> dict[str, Measured]:
 
 
 def cycle(single: Runs, rates: Runs) -> dict[str, Measured]:
-    """Its cycle and its fast retransmits, one for each cycle in the model (Eq. 4.55)."""
+    """The cycle and the fast retransmits of one subflow, one for each cycle in the model (Eq. 4.55)."""
     parts: dict[str, Measured] = {}
     for told, seen in single.items():
         parts[f"{told}: cycle / model"] = seen.sample("cycle", n=1) / network(told).low().length

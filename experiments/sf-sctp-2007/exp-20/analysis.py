@@ -11,7 +11,7 @@ from anabranch_lab.run.results import Results
 from ..common import estimates, fair, readings
 
 TOP = 4e-4
-"""The loss that was run nearest to where the single SCTP is said to have most."""
+"""The simulated loss nearest to the printed peak of the single SCTP."""
 
 
 def analyse(results: Results) -> Analysis:

@@ -55,7 +55,7 @@ def claims(builder: ClaimBuilder, found: list[Point]) -> list[Claim]:
     """Every claim of the catalogue that names this experiment."""
 
     def judge(identifier: str, experiment: str, *, heavy: bool = False) -> Claim:
-        # XIII has losses of 1e-5 to 1e-3; 1e-2 stands by itself.
+        # XIII has losses of 1e-5 to 1e-3; 1e-2 has a claim of its own.
         chosen = [point for point in found if point.experiment == experiment and heavy == (point.p >= 1e-2)]
         return builder.claim(
             identifier,

@@ -31,7 +31,7 @@ class Log:
     """Packets in the order in which they reached the queue of a link; arrays of the same length."""
 
     time: np.ndarray
-    """Seconds since the first of them."""
+    """Seconds since the first packet."""
     size: np.ndarray
     """Bytes with the IP header."""
     user: np.ndarray
@@ -117,7 +117,7 @@ def look(log: Log, rate: float) -> dict[str, float]:
         "gaps": float(rows.idle[10 : data[-1] + 1].sum()),
         # Bytes of packets without user data: they open and close connections.
         "overhead": alone,
-        # The same as in Fig. 5.3: a FIN that rides with data counts as a packet of its own.
+        # Overhead as in Fig. 5.3: a FIN that rides with data counts as a packet of its own.
         "counted": alone + float((ALONE + CAPTURE_HEADER) * riding),
         # Copies of the SYN-ACK for each connection but the first.
         "synacks": float(np.count_nonzero(synacks > 0) / others) if others else np.nan,

@@ -37,7 +37,7 @@ class Analysis:
     findings: list[str] = field(default_factory=list)
     """The outcome in a few sentences, the first the most important."""
     sentence: str = ""
-    """The main finding in one sentence, for somebody who has two minutes: it stands on the first page of a report."""
+    """The main finding in one sentence, for the first page of a report."""
     headline: Table | None = None
     """The table that a terminal shows."""
 
@@ -84,7 +84,7 @@ def _judge_toml_claims(results: Results, found: Analysis, alone: bool) -> None:
 
 
 def results_of(results: Results, name: str) -> Results:
-    """The results of an experiment of the same study (`exp-17`), for one that needs its results; it may be the results's own."""
+    """The results of an experiment of the same study (`exp-17`), for one that needs its results; it may be this experiment itself."""
     study = folders.study_of(results.plan)
     full = f"{study.name}/{name}"
     if full not in study.experiments:

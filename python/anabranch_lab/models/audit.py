@@ -151,7 +151,7 @@ def overestimate(p: float, phi: float, eta: float = 1.0) -> float:
 
 
 def record() -> dict[str, Any]:
-    """The audit for machines."""
+    """The audit as JSON."""
     return {
         "equations": [asdict(row) for row in ROWS],
         "overestimate_4_12": [

@@ -1,4 +1,4 @@
-"""Which rules an engine has, in the words of the renewal model: read off its options, so that no engine needs a table of its own."""
+"""The rules of an engine, in the words of the renewal model: read off its options, so that no engine needs a table of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

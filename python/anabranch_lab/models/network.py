@@ -130,7 +130,7 @@ class Answer:
     notes: tuple[str, ...] = field(default=())
 
     def record(self) -> dict[str, Any]:
-        """For machines."""
+        """The answer as JSON."""
         return asdict(self)
 
 

@@ -71,7 +71,7 @@ class Steady:
     cut_rate: float
     """Cuts of the window for each packet: fewer than losses where one cut stands for several (a recovery point)."""
     timeout_share: float
-    """Part of them that are timeouts."""
+    """The part of the cuts that are timeouts."""
 
 
 def throughput(
@@ -120,7 +120,7 @@ def _solve(p: float, rtt: float, phi: float, eta: float, mtu: float, how: Rules)
 
 
 def _asymptote(p: float, rtt: float, phi: float, eta: float, mtu: float) -> Steady:
-    """The square-root law: for windows of thousands of packets nothing else is left."""
+    """The square-root law: for windows of thousands of packets it is exact."""
     c = bernoulli_constant()
     packets_per_rtt = c / math.sqrt(eta * phi * p)
     per_second = packets_per_rtt / rtt
@@ -156,7 +156,7 @@ class _Chain:
         return np.maximum(1.0, np.ceil(np.round(window / self.eta, 9)))
 
     def _stairs(self) -> None:
-        """Growing: +1 MTU when Phi cwnd are acknowledged (staircase), or +1/Phi for one cwnd (linear)."""
+        """The growth of windows: +1 MTU when Phi cwnd are acknowledged (staircase), or +1/Phi for one cwnd (linear)."""
         rounds = self.phi if self.how.growth == "staircase" else 1.0
         packets = rounds * self.w / self.eta
         self.flight = self._sent(self.w)
@@ -209,7 +209,7 @@ class _Chain:
             self.again_now = lost_in_rest
             self.again_later = self._lost(exposed) - lost_in_rest
         self.grows = 1 - self.again_now - self.again_later
-        # The retransmission itself is lost: only the timer helps.
+        # Where the retransmission itself is lost, only the timer helps.
         self.failed = np.full_like(x, self.p if how.timeouts else 0.0)
         # Acknowledgements come in bursts, one a round trip; of the first burst only packets that left after the cut count for growth.
         free = np.maximum(0.0, after - (how.reports - 1))
@@ -226,7 +226,7 @@ class _Chain:
         return after
 
     def _raised(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
-        """After the slow start: + boost."""
+        """The distribution of windows after the slow start, which adds `boost`."""
         cells = round(self.how.boost * self.per_mtu)
         if cells == 0:
             return at.copy()
@@ -236,7 +236,7 @@ class _Chain:
         return raised
 
     def _climb(self, entries: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How often each stair is reached."""
+        """The frequency with which each stair is reached."""
         reached = entries.reshape(self.rows, self.step).copy()
         survive = (1 - self.end).reshape(self.rows, self.step)
         for row in range(1, self.rows):

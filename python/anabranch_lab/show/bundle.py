@@ -180,7 +180,7 @@ def same_rows(folder: Path, results: Results) -> dict[str, bool]:
     """For each sweep whether its runs are those of the bundle, value by value."""
     found = {}
     for sweep in results.plan.sweeps:
-        # Written again: another version of Arrow may write the same values as other bytes.
+        # The bundled values are written again: another version of Arrow may write the same values as other bytes.
         kept = store.encode(pq.read_table(_file(folder, results, sweep.name)))
         found[sweep.name] = kept == store.encode(_rows(results, sweep.name))
     return found

@@ -21,19 +21,19 @@ COLOURS = {
 }
 """Each grade by its colour; its letter stands beside it."""
 MOST = 4.0
-"""Farther from the middle of the band than so many of its halves is drawn as an arrow."""
+"""Values farther from the middle of the band than so many of its halves are drawn as arrows."""
 ROW = 0.19
-"""Inches for a claim."""
+"""The height of the row of a claim, inches."""
 READ = (
     "A row is a claim: its grade, its name, and how many of its parts have the grade A. A dot is a part with a published number (in studies of our own an expected "
     "one): where our value lies beside it (the line), with our 95 % interval. The shaded band is the tolerance, drawn equally wide for every claim; a dot in it "
     "agrees, an arrow lies farther off than the picture shows. Claims without a dot say a direction only, such as which of two is larger."
 )
-"""How the picture is read."""
+"""The caption: how to read the picture."""
 
 
 def caption(found: Sequence[Claim]) -> str:
-    """How the picture of these claims is read, with their grades in words."""
+    """The caption of the picture of these claims, with their grades in words."""
     told = words(found)
     return f"{READ} {', '.join(f'{grade} {word}' for grade, word in told.items() if grade != grades.NOT_JUDGED)}."
 

@@ -76,7 +76,7 @@ def of_all(results: Results) -> list[Remark]:
     """Every remark on the runs of an experiment; a sweep that is not on disk has none."""
     found = []
     for sweep in results.plan.sweeps:
-        # An analysis that needs it has said so before.
+        # An analysis that needs the sweep has reported its absence before.
         with contextlib.suppress(FileNotFoundError):
             found += of_sweep(results, sweep)
     return found

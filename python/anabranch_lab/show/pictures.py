@@ -53,7 +53,7 @@ class Picture:
     """The SVG for a dark page as a data URI."""
     alt: str
     inches: float
-    """How wide it was drawn, with letters of ten points: how large it must be shown to be read."""
+    """The width of the drawing, with letters of ten points, so that a page shows it large enough to be read."""
 
 
 def write(figure: Figure, folder: Path, stem: str, alt: str = "") -> Picture:

@@ -1,4 +1,4 @@
-"""How every figure of the project looks."""
+"""The look of every figure of the project."""
 
 import base64
 import io
@@ -82,7 +82,7 @@ ENGINES = {
     "ns2-2.35": {"color": NS2, "marker": "s", "linestyle": "-."},
     "rfc9260": {"color": TCP, "marker": "^", "linestyle": "--"},
 }
-"""How the engines are told apart in every figure."""
+"""The look of each engine in every figure."""
 ENGINE_NAMES = {"ns2-2.28": "SCTP of ns-2.28", "ns2-2.35": "SCTP of ns-2.35", "rfc9260": "RFC 9260"}
 """Names of engines for readers of figures."""
 MODEL = {"color": PUBLISHED, "linestyle": ":", "linewidth": 1.2}
@@ -141,7 +141,7 @@ def named(text: str) -> str:
 
 
 WIDE = 20
-"""Times: values that are so far apart would lie on each other at the left end of a linear axis."""
+"""The ratio of values from which a logarithmic axis is used: on a linear one they would lie on each other at its left end."""
 
 
 def by_factors(values: Sequence[float]) -> bool:

@@ -43,7 +43,7 @@ LEAD = (
 
 @dataclass(frozen=True)
 class Link:
-    """A way to another page."""
+    """A link to another page."""
 
     name: str
     address: str
@@ -51,7 +51,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Row:
-    """A claim in the table of its study, with the ways to all that belongs to it."""
+    """A claim in the table of its study, with links to its page, its figure and its sources."""
 
     claim: claims.Claim
     page: str
