@@ -5,7 +5,7 @@
     python3 tools/rfc.py --check    fails when docs/rfc/states.txt is stale, a marker is wrong, or a sentence has no answer or no test
     python3 tools/rfc.py --open     prints the sentences that have no answer yet
 
-A sentence has a name: its section and its number in it, as in `rfc9260:6.1-3`. That word in a comment is a marker: what the
+A sentence has a name: its section and its number in it, as in `rfc9260:6.1-3`. That word in a comment is a marker: the code that the
 comment stands at implements the sentence, or tests it where it is a test. A comment that quotes a sentence is a marker, too:
 
     // RFC 9260, 6.3.1: "RTT measurements MUST NOT be made using chunks that were retransmitted"

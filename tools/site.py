@@ -32,7 +32,7 @@ OUT = ROOT / "out" / "docs"
 SITE = ROOT / "out" / "site"
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
 REPOSITORY = os.environ.get("ANABRANCH_REPOSITORY", "")
-"""The address of the files of this commit, such as https://forge.example/anabranch/blob/v0.2.0; without it they are copied beside the pages."""
+"""Address of this commit's files, such as https://forge.example/anabranch/blob/v0.2.0; without it they are copied beside the pages."""
 PROJECT = ("CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md")
 """Pages of the root that are part of the site, in its folder project/."""
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")

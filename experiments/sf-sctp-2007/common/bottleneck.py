@@ -76,7 +76,7 @@ def synchronisation(samples: series.Samples) -> dict[str, float]:
 
 
 DRAIN = 10
-"""Packets by which a queue gets shorter when it drains: a fifth of the longest RED queue of experiment VIII, a tenth of the longest Drop-Tail queue."""
+"""Packets by which a queue gets shorter when it drains: a fifth of RED's longest queue in experiment VIII, a tenth of Drop-Tail's."""
 
 
 def closely(samples: series.Samples, drain: int = DRAIN) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Names of the second readings, as the plans' sweeps have them (`reading`)."""
 
 SPREAD = "hosts take up to 1 ms"
-"""Reading of the delay of hosts, which nobody prints: without it flows lock into the queue and into background packets of equal size, and seeds hardly differ."""
+"""Reading of the delay of hosts, which nobody prints: without it flows lock into the queue and into background packets, and seeds hardly differ."""
 WHOLE = "packets of 1500 bytes"
 """Reading of "1000 bytes" in XVIII to XXI (5.4.4): 5.4.1 sets 1500 for all of its section."""
 DATA = "1000 bytes of user data"

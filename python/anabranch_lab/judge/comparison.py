@@ -1,6 +1,6 @@
 """A part of a claim: the measured value against the expected value that was fixed before.
 
-Expected values are in the claims.toml of the study and nowhere else; a judge gives what it measured, by the names of the parts. Each
+Expected values are in the claims.toml of the study and nowhere else; a judge gives its measured values, by the names of the parts. Each
 comparison asks for a *direction* (more than, less than, a sign, an order of packets), for a *size* (a published value with its
 tolerance, a published range), or for both. Each question has two probabilities: how likely such runs would be if the statement were wrong, and how
 likely if it were right. `grades.py` makes grades of them.

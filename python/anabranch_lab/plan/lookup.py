@@ -144,7 +144,7 @@ def _places() -> list[Path]:
 
 
 def out(one: Path | None = None) -> Path:
-    """The folder for results: `out` in the checkout, or beside the plan of an experiment that lies elsewhere; `one` is its folder, or that of its study."""
+    """The folder for results: `out` in the checkout, or beside a plan that lies elsewhere; `one`: the folder of its experiment or study."""
     checkout = folders.checkout()
     one = here() if one is None else one
     if one is not None and (checkout is None or not one.resolve().is_relative_to(checkout.resolve())):

@@ -230,7 +230,7 @@ def check(missing: Sequence[Task]) -> None:
     for task in missing:
         if task.key not in seen and task.schedule.simulate is simulation.simulate:
             seen.add(task.key)
-            # Only the first and the last run of a batch are checked: thousands of runs that differ in a number would take longer to check than to make.
+            # Only the first and the last run of a batch are checked: to check thousands would take longer than to make them.
             for overrides in {task.batch[0], task.batch[-1]} if task.batch else [()]:
                 try:
                     simulation.check(task.scenario, f"{task.file or task.name}", overrides)
