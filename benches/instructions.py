@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 TOLERANCE = 0.03
-# Where functions come to lie changes with any change of the code, and with it how many lines of the cache they share.
+# The addresses of functions change with any change of the code, and with them the number of cache lines that they share.
 MISSES_TOLERANCE = 0.15
 # The code cache that misses are counted for: bytes, ways, bytes of a line.
 CODE_CACHE = "32768,8,64"
@@ -31,7 +31,7 @@ EXAMPLES = HERE.parent / "examples"
 SIMULATOR = "simulator: data packet over 3 hops and its SACK"
 MISSES = "simulator: misses of a code cache of 32 KiB, per data packet"
 
-# What is counted: name, program, arguments. Each pair of a long and a short run gives the cost of the difference.
+# The counted work: name, program, arguments. Each pair of a long and a short run gives the cost of the difference.
 WORK = {
     "transfer: 16 KiB messages, per packet of 1452 bytes": ("transfer", ["400"], ["200"], 200 * 16384 / 1436),
     "transfer: 100-byte messages, per message": ("transfer", ["9000", "100"], ["5000", "100"], 4000),
@@ -50,7 +50,7 @@ WORK = {
     ),
 }
 
-# What `modern` costs a simulated packet beside `rfc9260-rack`, parts in a thousand: (long, short) runs of each, divided by the packets sent.
+# The cost of a simulated packet of `modern` over that of `rfc9260-rack`, in thousandths: (long, short) runs of each, divided by the packets sent.
 PROFILE = "simulator: packet of the profile modern, to one of rfc9260-rack"
 PROFILES = ("modern", "rfc9260-rack")
 
@@ -60,7 +60,7 @@ MEMORY = "memory: idle association, for each end"
 # Blocks that both ends allocate from a handshake to the end of its shutdown.
 ALLOCATIONS = "life: allocations, both ends"
 
-# What must not be exceeded whatever was accepted: goals that were met (docs/performance.md).
+# Limits that hold also where larger counts were accepted: goals that were met (docs/performance.md).
 LIMITS = {MEMORY: 4096, "transfer: 100-byte messages, per message": 1560, PROFILE: 1050}
 UNITS = {MEMORY: "bytes", ALLOCATIONS: "blocks", MISSES: "misses", PROFILE: "parts in a thousand"}
 
@@ -128,7 +128,7 @@ def main() -> int:
     )
     parser.add_argument("--accept", action="store_true", help="write the counts instead of comparing")
     args = parser.parse_args()
-    # Counts do not depend on what else runs: as many at a time as there are processors.
+    # Counts do not depend on other running programs: as many at a time as there are processors.
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = {
             name: [

@@ -20,7 +20,7 @@ HOPS = 3
 
 
 def cpu_seconds(command: list[str]) -> tuple[float, str]:
-    """User and system time of a finished child, and what it printed."""
+    """User and system time of a finished child, and its output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -17,7 +17,7 @@ Needs = dict[Path, dict[Path, set[str]]]
 
 
 def python_needs(folders: Iterable[Path], roots: Iterable[Path]) -> Needs:
-    """Which Python file in the folders needs which; absolute imports begin in the roots."""
+    """The Python files that each Python file in the folders needs; absolute imports begin in the roots."""
     roots = list(roots)
     found: Needs = {}
     for folder in folders:
@@ -44,7 +44,7 @@ def _imported(node: ast.AST, file: Path, roots: list[Path]) -> Iterator[tuple[Pa
 
 
 def _named(place: Path, name: str, seen: set[Path]) -> Iterator[tuple[Path, str]]:
-    """Where `from place import name` takes the name from: a module of the package, or the file that defines it."""
+    """The file from which `from place import name` takes the name: a module of the package, or the file that defines it."""
     if (module := _file(place / name)) is not None and place.is_dir():
         yield module, name
         return
@@ -120,7 +120,7 @@ def check(root: Path) -> list[str]:
 
 
 def main() -> int:
-    """Prints what there is."""
+    """Prints the circles; returns 1 when there are any."""
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
     found = check(root)
     for text in found:

@@ -1,16 +1,16 @@
-"""Runs every command that README.md and docs/ print, in fresh clones, in order, as printed; says of each what came of it.
+"""Runs every command that README.md and docs/ print, in fresh clones, in order, as printed; prints the outcome of each.
 
     python tools/docs_check.py [PAGE ...] [--program PATH]
 
 A page begins in the root of a clone of the last commit. Commands are:
 
 - a fence with `sh` (or `bash`, `shell`): a script that must end with 0. The next one begins in the folder where it ended.
-- a fence with `console`: lines with `$ ` are commands, and the lines below each what it prints. `...` stands for any text of a line, and on a
+- a fence with `console`: lines with `$ ` are commands, and the lines below each its output. `...` stands for any text of a line, and on a
   line of its own for any lines.
 - a fence with `python`, in the pages of PROGRAMS: it is run behind the earlier ones of the page.
 - a block without a language whose lines begin with a program of WORDS: as `sh`, line by line.
 - a fence with `title="FILE"` is a file that the reader makes: it is written.
-- in tables of README.md, where the ways to install are, what is in backquotes and begins with a program of WORDS.
+- in tables of README.md, where the ways to install are, text in backquotes that begins with a program of WORDS.
 
 A comment right above a block changes that:
 
@@ -22,7 +22,7 @@ Commands of docs-elsewhere.toml are not run here either; it says where they are.
 it has, so that nothing is compiled for it.
 
 There are tools of this kind (byexample, mktestdocs, pytest-markdown-docs, cram). None has commands in the background with blocks that reasons are
-given for, which is what the pages of a network program need.
+given for, and the pages of a network program need them.
 """
 
 import argparse
@@ -127,7 +127,7 @@ def blocks(text: str, page: str) -> Iterator[Block]:
 
 
 def prompts(text: str) -> Iterator[tuple[int, str, str]]:
-    """The commands of a console, each with its line in the block and what it is to print."""
+    """The commands of a console, each with its line in the block and its expected output."""
     found: list[tuple[int, str, list[str]]] = []
     for number, line in enumerate(text.splitlines()):
         if line.startswith("$ "):
@@ -141,7 +141,7 @@ def prompts(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def prints(expected: str, output: str) -> bool:
-    """Whether a command has printed what the page says."""
+    """Whether the output of a command is as the page has it."""
     if not expected.strip():
         return True
     pattern = ""
@@ -178,7 +178,7 @@ def members(group: int) -> list[Path]:
         try:
             if int(stat.read_text().rpartition(")")[2].split()[2]) == group:
                 found.append(stat.parent)
-        except OSError:  # It has just ended.
+        except OSError:  # The process has just ended.
             continue
     return found
 
@@ -227,7 +227,7 @@ class Running:
             self.fail(f"exit code {code}")
 
     def fail(self, why: str) -> None:
-        """Notes why, with what it said last."""
+        """Notes why the command failed, with the last lines of its output."""
         self.outcome.state = "FAILED"
         self.outcome.detail = f"{why}: {tail(self.log.read_text(errors='replace'))}"
 
@@ -310,7 +310,7 @@ class Page:
         return self.outcomes
 
     def settle(self, all_of_them: bool = False) -> None:
-        """Waits for what was in the background of the last block."""
+        """Waits for the background commands of the last block; with `all_of_them` it also ends those that stay."""
         for each in [each for each in self.running if all_of_them or not each.stays]:
             each.end()
             self.running.remove(each)
@@ -359,7 +359,7 @@ class Page:
             self.command(block.line, "\n".join(kept), "")
 
     def elsewhere(self, command: str) -> str | None:
-        """Why a command is not run here, if so. Variables in front of it say nothing about that."""
+        """The reason why a command is not run here, if there is one. Variables in front of it say nothing about that."""
         bare = re.sub(r"^(?:[A-Z_]+=\S+ +)+", "", command)
         return next((why for pattern, why in self.skipped if pattern.match(bare)), None)
 
@@ -379,7 +379,7 @@ class Page:
         time.sleep(0.1)
 
     def command(self, line: int, command: str, expected: str, shown: str = "") -> None:
-        """Runs commands in a shell, and looks at the exit code and at what they print."""
+        """Runs commands in a shell, and checks their exit code and their output."""
         why = self.elsewhere(command)
         if why:
             self.note(line, shown or command, "skipped", why)

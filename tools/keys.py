@@ -47,7 +47,7 @@ CAPTURED = (
     ("passage", "crates/trace/src/bottleneck.rs", "Passage"),
     ("interface", "crates/trace/src/capture/contents.rs", "Interface"),
 )
-"""Those of `anabranch decode --json`."""
+"""The sections of `anabranch decode --json`."""
 NUMBERS = {
     ("EndSummary", "stats"): (f"{STATS}/mod.rs", "Stats"),
     ("ControlSummary", "sent"): (f"{STATS}/control.rs", "ControlChunks"),
@@ -56,7 +56,7 @@ NUMBERS = {
     ("SubflowSnapshot", "stats"): (f"{STATS}/mod.rs", "SubflowStats"),
     ("StreamSummary", "stats"): (f"{STATS}/streams.rs", "StreamStats"),
 }
-"""Where the numbers are documented that a field of the type `Named` holds under the names of the stack."""
+"""The structures that document the numbers of a field of the type `Named`, which have the names of the stack."""
 UNITS = {"_s": "s", "_ns": "ns", "_us": "µs", "_bps": "bit/s", "_packets": "packets"}
 WORDS = {"bool": "truth"} | dict.fromkeys(
     ("String", "&'static str", "SocketAddr", "Ending", "Reason", "Evidence"), "text"
@@ -74,7 +74,7 @@ class Field:
     kind: str
     text: str
     flat: bool
-    """Its own fields stand in its place."""
+    """Whether its own fields stand in its place."""
 
 
 def text(comment: str) -> str:
@@ -93,7 +93,7 @@ def text(comment: str) -> str:
 
 
 def structure(file: str, name: str) -> tuple[str, list[Field]]:
-    """What is said of a structure, and its fields."""
+    """The comment of a structure, and its fields."""
     source = (ROOT / file).read_text(encoding="utf-8")
     found = re.search(
         rf"((?:///[^\n]*\n)+)(?:#\[[^\n]*\]\n)*pub(?:\([a-z]+\))? struct {name}\b[^{{]*{{\n(.*?)\n}}\n",
@@ -115,7 +115,7 @@ def headings() -> dict[str, str]:
 
 
 def rows(file: str, name: str) -> list[tuple[str, str, str]]:
-    """Key, unit and meaning of each field; what stands flat in it included, but for the measures, which have a section."""
+    """Key, unit and meaning of each field; those of flattened structures included, but for the measures, which have a section."""
     found = []
     for field in structure(file, name)[1]:
         numbers = NUMBERS.get((name, field.name))
@@ -128,12 +128,12 @@ def rows(file: str, name: str) -> list[tuple[str, str, str]]:
 
 
 def key(field: Field) -> str:
-    """Its name in JSON: a time of the stack has its unit behind it."""
+    """The name of the field in JSON: a time of the stack has its unit behind it."""
     return field.name + ("_ns" if "Duration" in field.kind else "")
 
 
 def unit(field: Field, numbers: tuple[str, str] | None) -> str:
-    """The unit of a number, or what it is instead."""
+    """The unit of a number; for another value its kind."""
     kind = re.sub(r"^Option<(.*)>$", r"\1", field.kind)
     inner = re.search(r"(\w+)[\]>]*$", kind)
     of = numbers[1] if numbers else {"Measures": "Measures"}.get(kind, inner[1] if inner else "")
@@ -173,7 +173,7 @@ def keys() -> dict[str, set[str]]:
 
 
 def notes() -> list[tuple[str, str]]:
-    """The notes on a flow, as JSON has them, and what they mean."""
+    """The notes on a flow, as JSON has them, and their meanings."""
     source = (ROOT / SUMMARY).read_text(encoding="utf-8")
     body = source.split("pub enum Note {\n", 1)[1].split("\n}\n", 1)[0]
     found = re.findall(r"((?: *///[^\n]*\n)+) *([A-Z]\w+),", body)
@@ -217,11 +217,11 @@ EVENTS = (
     ("Of an association", "crates/sctp/src/event.rs", "Event", "`Endpoint::poll_event`"),
     ("Of an endpoint", "crates/sctp/src/incoming.rs", "EndpointEvent", "`Endpoint::poll_endpoint_event`"),
 )
-"""Heading, file and name of each enumeration of events, and what gives them."""
+"""Heading, file and name of each enumeration of events, and the call that returns them."""
 
 
 def variants(file: str, name: str) -> list[tuple[str, list[str], str]]:
-    """The variants of an enumeration, each with its fields and what is said of it."""
+    """The variants of an enumeration, each with its fields and its comment."""
     source = (ROOT / file).read_text(encoding="utf-8")
     body = source.split(f"pub enum {name} {{\n", 1)[1].split("\n}\n", 1)[0] + "\n"
     found = []

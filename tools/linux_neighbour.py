@@ -1,4 +1,4 @@
-"""Our SCTP beside Linux's own TCP on one bottleneck: who gets how much, and whether the simulator says the same.
+"""Our SCTP beside Linux's own TCP on one bottleneck: the share of each, and whether the simulator has the same.
 
 As `linux_tcp.py`, whose path it takes, this runs inside a guest of user-mode Linux with virtual time, as root. SCTP is the program
 `anabranch perf` over UDP with its own sockets, TCP the kernel's. The network is that of `experiments/rate/fairness`: 20 Mbit/s, a round

@@ -4,7 +4,7 @@ This runs inside a guest of user-mode Linux, as root: it makes two network names
 path between them: a rate, a delay, a drop-tail queue in bytes, random losses. A path with CoDel leads through a third namespace, whose kernel has rate
 and queue (tbf, codel); the program is only the delay then. In a kernel that was built with
 CONFIG_UML_TIME_TRAVEL_SUPPORT=y and boots with `time-travel=inf-cpu` its time is virtual, and figures do not depend on the host.
-Debian's linux-source-6.1 with that option, TUN, network namespaces, CUBIC, BBR, tbf and codel is what the figures of docs/explanation/rate.md are of.
+Debian's linux-source-6.1 with that option, TUN, network namespaces, CUBIC, BBR, tbf and codel has given the figures of docs/explanation/rate.md.
 
 usage: linux_tcp.py OUT.csv [--seeds N] [--every] [--controllers reno,cubic,bbr] [--paths 0,1,...] [--seconds S] [--no-hystart]
 
@@ -31,7 +31,7 @@ import time
 SERVER, CLIENT = "10.9.0.1", "10.9.0.2"
 PORT = 5001
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
-# Of a TUN device without a header of its own (if_tun.h).
+# Constants for a TUN device without a header of its own (if_tun.h).
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 
 
@@ -49,7 +49,7 @@ class Path:
     spread: float = 0.0
     # The queue is the kernel's codel (5 ms, 100 ms, no ECN) of so many packets.
     codel: int = 0
-    # The sender opens and sends so many bytes; what counts is the time from connect() until the last of them is read.
+    # The sender opens and sends so many bytes; the measure is the time from connect() until the last of them is read.
     transfer: int = 0
 
 
@@ -77,7 +77,7 @@ def device(name: str, namespace: str, address: str) -> int:
     fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
     run(f"ip netns add {namespace} 2> /dev/null; ip link set {name} netns {namespace}")
     run(f"ip -n {namespace} addr add {address}/24 dev {name}")
-    # The queue of the device is not that of the path: it holds whatever the sender makes of a window.
+    # The queue of the device is not that of the path: it holds any window of the sender.
     run(f"ip -n {namespace} link set {name} mtu 1500 txqueuelen 20000 up; ip -n {namespace} link set lo up")
     return tun
 
@@ -93,7 +93,7 @@ class Line:
         self.order = 0
         self.free = [0.0, 0.0]
         self.latest = 0.0
-        # When what waits leaves, and how long it is.
+        # For each waiting packet: the time when it leaves, and its size.
         self.leaves: collections.deque[tuple[float, int]] = collections.deque()
         self.lost = self.dropped = self.forwarded = 0
         # Bytes of the way of data, by the protocol of the IP packets, from that time on.
@@ -125,7 +125,7 @@ class Line:
             if now >= self.counts_from:
                 self.carried[packet[9]] += len(packet)
             if start > now:
-                # It waits until its transmission begins.
+                # The packet waits until its transmission begins.
                 self.waiting += len(packet)
                 self.leaves.append((start, len(packet)))
             if path.loss and self.random.random() < path.loss:
@@ -134,7 +134,7 @@ class Line:
         self.order += 1
         at = self.free[way] + path.round_trip / 2
         if way == 1 and path.spread:
-            # They stay in order.
+            # Acknowledgements stay in order.
             at = self.latest = max(self.latest, at + self.random.uniform(0, path.spread))
         heapq.heappush(self.arriving, (at, self.order, self.devices[1 - way], packet))
 
@@ -148,7 +148,7 @@ class Line:
         heapq.heappush(self.arriving, (now + self.path.round_trip / 2, self.order, self.devices[1], packet))
 
     def settle(self, now: float) -> None:
-        """Works out what waits now, and what has waited on average until now."""
+        """Computes the bytes in the queue now, and their integral over time until now."""
         while self.leaves and self.leaves[0][0] <= now:
             at, size = self.leaves.popleft()
             self.area += self.waiting * (at - self.looked)
@@ -188,7 +188,7 @@ class Line:
 
 
 def send(controller: str) -> None:
-    """A server that sends whatever is taken."""
+    """A server that sends as much as the other end reads."""
     listening = socket.create_server((SERVER, PORT))
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, controller.encode())
     print("ready", flush=True)
@@ -202,7 +202,7 @@ def send(controller: str) -> None:
 
 
 def receive(seconds: float) -> None:
-    """Reads for so long from the first byte on, and prints how many bytes came in what time."""
+    """Reads for so long from the first byte on, and prints how many bytes came, and in how many seconds."""
     connection = socket.create_connection((SERVER, PORT))
     total, began = 0, None
     while began is None or time.monotonic() < began + seconds:
@@ -240,13 +240,13 @@ def take() -> None:
 
 
 def in_namespace(namespace: str, *arguments: str) -> "subprocess.Popen[str]":
-    """This program in another part, in a namespace."""
+    """Starts this program in a namespace, in the role of the arguments."""
     command = ["ip", "netns", "exec", namespace, sys.executable, __file__, *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def drain(devices: tuple[int, int]) -> None:
-    """Reads for 2 s what devices still have, and throws it away."""
+    """Reads the packets that are still in the devices for 2 s, and throws them away."""
     until = time.monotonic() + 2.0
     while (now := time.monotonic()) < until:
         for tun in select.select(devices, [], [], until - now)[0]:
@@ -280,7 +280,7 @@ def close_router(devices: tuple[int, int]) -> int:
 
 
 def transfer(path: Path, controller: str, seed: int, devices: tuple[int, int]) -> list[object]:
-    """So many bytes, alone on the path: a row of the table."""
+    """One transfer, alone on the path: a row of the table."""
     receiver = in_namespace("receiver", "take")
     receiver.stdout.readline()
     sender = in_namespace("sender", "give", controller, str(path.transfer))
@@ -304,13 +304,13 @@ def measure(path: Path, controller: str, seed: int, devices: tuple[int, int]) ->
     sender.stdout.readline()
     receiver = in_namespace("receiver", "receive", str(path.seconds))
     line = Line(path, devices, seed)
-    # Beside the run itself: the program begins, the handshake, and the first byte.
+    # Time for the start of the program, the handshake and the first byte is added to the run itself.
     line.carry(time.monotonic() + path.seconds + 1.0 + 2 * path.round_trip)
     total, seconds = (float(word) for word in receiver.stdout.readline().split())
     for process in (receiver, sender):
         process.kill()
         process.wait()
-    # Nothing of this run is left for the next.
+    # No packet of this run is left for the next.
     if line.router:
         line.dropped += close_router(line.router)
     drain(devices)
@@ -328,7 +328,7 @@ def measure(path: Path, controller: str, seed: int, devices: tuple[int, int]) ->
 
 
 def played() -> bool:
-    """Plays one end, if that is what this program was begun for."""
+    """Plays one end, if the arguments ask for one; returns whether they did."""
     if sys.argv[1] == "send":
         send(sys.argv[2])
     elif sys.argv[1] == "receive":
@@ -346,7 +346,7 @@ def joined() -> tuple[int, int]:
     """Two namespaces and their devices, the sender's first."""
     devices = (device("tunA", "sender", SERVER), device("tunB", "receiver", CLIENT))
     for namespace in ("sender", "receiver"):
-        # Windows are to be limited by the controller and not by buffers; each run begins without what the last one has learnt.
+        # Windows are to be limited by the controller and not by buffers; each run begins without the kernel's saved metrics of the last one.
         for key, value in (
             ("tcp_rmem", "4096 131072 67108864"),
             ("tcp_wmem", "4096 131072 67108864"),

@@ -1,8 +1,8 @@
-"""Runs the notebooks of docs/notebooks and keeps what their cells show.
+"""Runs the notebooks of docs/notebooks and keeps the output of their cells.
 
-    python tools/notebooks.py     after a change of a notebook or of what it shows
+    python tools/notebooks.py     after a change of a notebook or of its output
 
-`python/tests/test_notebooks.py` runs them too, and fails where a cell shows something else than what is kept.
+`python/tests/test_notebooks.py` runs them too, and fails where the output of a cell is not the kept one.
 """
 
 import tempfile
@@ -15,7 +15,7 @@ BOOKS = Path(__file__).resolve().parent.parent / "docs" / "notebooks"
 
 
 def run(book: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
-    """The notebook with what its cells show, run in a folder. A cell that fails is an error."""
+    """The notebook with the output of its cells, run in a folder. A cell that fails is an error."""
     client = nbclient.NotebookClient(
         book, timeout=300, record_timing=False, resources={"metadata": {"path": str(folder)}}
     )
@@ -27,7 +27,7 @@ def main() -> None:
     for path in sorted(BOOKS.glob("*.ipynb")):
         with tempfile.TemporaryDirectory() as folder:
             book = run(nbformat.read(path, as_version=4), Path(folder))
-            # Neither which Python ran it nor where says anything about the notebook.
+            # The version of Python is no part of the notebook.
             book.metadata.language_info.pop("version", None)
             text = nbformat.writes(book).replace(f"{folder}/", "")
         path.write_text(f"{text}\n", encoding="utf-8")

@@ -14,11 +14,11 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "figures.md"
 WIDTH = 760
-"""Pixels: what a page shows without shrinking it again."""
+"""The width, in pixels, that a page shows without shrinking it again."""
 WIDE = 1400
 """Pixels of a figure that is more than three times as wide as high: its numbers could not be read in fewer."""
 COLOURS = 256
-"""Fewer, and some lines have the colour of others."""
+"""The colours of a picture: with fewer, some lines have the colour of others."""
 
 
 def stems(page: str) -> list[str]:
@@ -34,7 +34,7 @@ def shrink(source: Path, target: Path) -> int:
     width = WIDE if plain.width > 3 * plain.height else WIDTH
     height = round(plain.height * width / plain.width)
     small = plain.resize((width, height), Image.Resampling.LANCZOS).quantize(
-        # By the largest spread, so that a colour of few pixels, such as a bar's, stays what it is.
+        # By the largest spread, so that a colour of few pixels, such as a bar's, stays as it is.
         COLOURS,
         method=Image.Quantize.MAXCOVERAGE,
         dither=Image.Dither.NONE,

@@ -5,24 +5,24 @@
     python3 tools/rfc.py --check    fails when docs/rfc/states.txt is stale, a marker is wrong, or a sentence has no answer or no test
     python3 tools/rfc.py --open     prints the sentences that have no answer yet
 
-A sentence has a name: its section and its number in it, as in `rfc9260:6.1-3`. That word in a comment is a marker: what the
+A sentence has a name: its section and its number in it, as in `rfc9260:6.1-3`. That word in a comment is a marker: the code that the
 comment stands at implements the sentence, or tests it where it is a test. A comment that quotes a sentence is a marker, too:
 
     // RFC 9260, 6.3.1: "RTT measurements MUST NOT be made using chunks that were retransmitted"
 
 or `"RTT measurements MUST NOT ..." (RFC 9260, 6.3.1)`, where RFC 9260 may be left out. Its words are looked for in the sentences
-of that RFC, without regard to case, signs and line breaks; `...` may stand for what is left out.
+of that RFC, without regard to case, signs and line breaks; `...` may stand for words that are left out.
 
 `docs/rfc/rfcNNNN.tsv` has a line for each sentence: name, level, whom it binds, its words, and a verdict, which is empty where
 markers say it all:
 
     not: REASON      not implemented on purpose, or nothing that an implementation could do
-    open: WHAT       not done yet; markers say what is there of it
+    open: WHAT       not done yet; markers show the implemented part
     see: ID, ID      says the same as other sentences of this RFC, or introduces them
 
 A script that is expected to fail (`expected-failures.txt`) shows that its sentence is open, and why.
 
-docs/rfc/states.txt has the state of every sentence. So whoever takes away the last test or the last marker of a sentence sees
+docs/rfc/states.txt has the state of every sentence. So an author who takes away the last test or the last marker of a sentence sees
 `make lint` fail, and a reviewer sees in the difference which sentence it was.
 """
 
@@ -75,7 +75,7 @@ STATES = ("implemented and tested", "implemented", "tested", "open", "not")
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a marker is: a file, and the function or item it stands at."""
+    """The place of a marker: a file, and the function or item that it stands at."""
 
     path: str
     name: str
@@ -100,7 +100,7 @@ class Sentence:
     verdict: str
     places: set[Place] = field(default_factory=set)
     failing: str = ""
-    """Why a script about it fails, where one is expected to."""
+    """The reason why a script about the sentence fails, where one is expected to."""
     plain: str = ""
 
     @property
@@ -177,12 +177,12 @@ def item_at(lines: list[str], first: int, last: int) -> str:
 
 
 def comments(name: str, text: str, test: bool) -> Iterator[tuple[Place, str]]:
-    """Each block of comment lines of a file: where it stands, and its words."""
+    """Each block of comment lines of a file: its place and its words."""
     lines = text.splitlines()
     script = name.endswith(".pkt")
     number = 0
     while number < len(lines):
-        # What follows are the tests of this file, unless it is a file of its own that is named here.
+        # The rest of the file is tests, unless it is a file of its own that is named here.
         named_only = TEST_FILE.match("\n".join(lines[number : number + 2]))
         if lines[number].startswith(("#[cfg(test)]", "mod tests {")) and not named_only:
             test = True
@@ -244,7 +244,7 @@ def match(sentences: list[Sentence], section: str, words: str) -> list[Sentence]
 
 
 def gather(root: Path) -> tuple[dict[str, list[Sentence]], list[str]]:
-    """The sentences of all RFCs with the places that name them, and what is wrong with the markers."""
+    """The sentences of all RFCs with the places that name them, and the faults of the markers."""
     lists, faults = {}, []
     order = list(TITLES)
     paths = (root / LISTS).glob("rfc*.tsv")
@@ -362,7 +362,7 @@ def row(sentence: Sentence, others: dict[str, Sentence]) -> str:
 
 
 def page(lists: dict[str, list[Sentence]]) -> str:
-    """All of PAGE."""
+    """The text of PAGE."""
     out = [
         "# What the RFCs demand, and where it is",
         "",
@@ -392,7 +392,7 @@ def page(lists: dict[str, list[Sentence]]) -> str:
 
 
 def kept(lists: dict[str, list[Sentence]]) -> str:
-    """All of KEPT: how many sentences are in each state, and which."""
+    """The text of KEPT: how many sentences are in each state, and which."""
     out = [
         "# States of the sentences of the RFCs",
         "",

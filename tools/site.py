@@ -32,7 +32,7 @@ OUT = ROOT / "out" / "docs"
 SITE = ROOT / "out" / "site"
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
 REPOSITORY = os.environ.get("ANABRANCH_REPOSITORY", "")
-"""Where the files of this commit can be looked at, such as https://forge.example/anabranch/blob/v0.2.0; without it they are copied beside the pages."""
+"""Address of this commit's files, such as https://forge.example/anabranch/blob/v0.2.0; without it they are copied beside the pages."""
 PROJECT = ("CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md")
 """Pages of the root that are part of the site, in its folder project/."""
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
@@ -102,7 +102,7 @@ SECTIONS = (
     ),
     ("Project", tuple(f"project/{each}" for each in PROJECT)),
 )
-"""The first pages of each section, in their order; what else is in its folder follows by name."""
+"""The first pages of each section, in their order; the other pages of its folder follow by name."""
 
 
 def main() -> int:
@@ -170,7 +170,7 @@ def said(*command: str | Path) -> str:
 
 
 def options(executable: Path) -> str:
-    """Every option of both protocols, and what each engine has where it differs."""
+    """Every option of both protocols, and its value in the engines that differ."""
     lines = [
         "# Options",
         "",
@@ -256,10 +256,10 @@ def rfc_map() -> str:
 
 
 def mend(page: Path) -> list[str]:
-    """Makes links to what is outside of docs/ work on the site; returns those that lead nowhere."""
+    """Makes links to files outside of docs/ work on the site; returns those that lead nowhere."""
     missing = []
     here = page.relative_to(OUT).parent.as_posix()
-    # Where the page was written, seen from the root.
+    # The folder of the page's source, relative to the root.
     written = "." if here == "project" else posixpath.join("docs", here)
 
     def link(match: re.Match[str]) -> str:

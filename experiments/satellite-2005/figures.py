@@ -16,7 +16,7 @@ SEED = 1
 """The recorded run that Figs. 4 to 7 show."""
 COLOUR = {"tcp": plots.TCP, "sctp": plots.SCTP}
 STUDY = "SCTP ns2-2.28, TCP study-2005"
-"""The engines that stand for what the study ran."""
+"""The engines that stand for the stacks of the study."""
 
 
 def all_figures(

@@ -66,7 +66,7 @@ class Step:
 
 @dataclass(frozen=True)
 class CloseUp:
-    """The loss of one packet and what the sender did about it."""
+    """The loss of one packet and the sender's reaction to it."""
 
     lost: int
     sent_at: float
@@ -149,6 +149,6 @@ def close_up(results: Results, sweep: str, flow: str) -> CloseUp:
         else:
             what = "new" if row["reason"] == "" else "again"
             top = max(top, packet)
-        # Everything from the lost packet on, less what the reports have named.
+        # All packets from the lost one on, less one for each report.
         steps.append(Step(row["t"], what, packet, cwnd, top + 1 - lost - reports))
     return CloseUp(lost, sent["t"], before[0], before[1], tuple(steps))

@@ -8,14 +8,14 @@
     >>> run.flows.column("goodput_payload_bps").to_pylist()[0] > 8e6
     True
 
-| name | what |
+| name | meaning |
 |---|---|
 | `run` | a scenario (a file, a text, a dict, a `Scenario`) for some seeds: a `Run` with tables of flows, links, subflows, events |
-| `check` | what is wrong with a scenario, without running it |
+| `check` | the errors of a scenario, without running it |
 | `Scenario` | a network and its traffic built in Python, with the names of scenario files |
 | `connect` | two endpoints with one association, packet by packet |
 | `profiles`, `options` | the profiles of SCTP, and their options with values |
-| `model` | what an association gets, by equations |
+| `model` | the throughput of an association, by equations |
 | `aio` | associations on real sockets, for asyncio |
 
 docs/how-to/python.md tells more. Nothing but `aio` reads a clock: the same scenario and seed give the same result, always.
@@ -62,8 +62,8 @@ _MODULES = ("aio", "model", "units", *_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded on first use: tables need large libraries, `model` needs the laboratory, which imports this package, and who asks for the
-    # version needs none of them.
+    # Modules are loaded on first use: tables need large libraries, `model` needs the laboratory, which imports this package; a caller that wants the
+    # version alone needs none of them.
     if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
     for home, names in _HOMES.items():

@@ -23,7 +23,7 @@ class Message:
     """Payload protocol identifier."""
     unordered: bool
     time: float
-    """When its last chunk came, seconds."""
+    """The time at which its last chunk came, seconds."""
 
     def __len__(self) -> int:
         """Bytes of it."""
@@ -35,15 +35,15 @@ class Packet:
     """A sent packet."""
 
     number: int
-    """From 0, both sides counted together."""
+    """The number of the packet, from 0; both sides are counted together."""
     time: float
-    """When it left, seconds."""
+    """The time at which it left, seconds."""
     source: str
     """`"a"` or `"b"`."""
     size: int
     """Bytes, with an IP header of 20."""
     text: str
-    """Its chunks with their fields."""
+    """The chunks of the packet with their fields."""
     lost: bool
 
     @property
@@ -75,7 +75,7 @@ class Event:
     time: float
     """Seconds."""
     text: str
-    """The name of the event, a colon, and what belongs to it in words: `"Established: 10 streams out, 10 in"`."""
+    """The name of the event, a colon, and its details in words: `"Established: 10 streams out, 10 in"`."""
 
     def __str__(self) -> str:
         """A line of a log."""
@@ -207,7 +207,7 @@ class Network:
         self.b = Association(self, 1)
         """The side that listens."""
         self.lose = lose
-        """Which packets the wire loses from now on: is asked for each as it leaves; None loses none."""
+        """Decides for each packet that leaves whether the wire loses it; None loses none."""
 
     @property
     def now(self) -> float:

@@ -49,7 +49,7 @@ def network(
 ) -> Network:
     """The network that an SCTP flow of a scenario meets, for `answers`; `flow` names it where there are several.
 
-    The scenario is checked as a run would be. Raises ValueError where the models have no word for what it holds (other losses than
+    The scenario is checked as a run would be. Raises ValueError where the models cannot describe it (other losses than
     `bernoulli`, other queues than `droptail`).
     """
     text, _, _ = running._text(scenario)

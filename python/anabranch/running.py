@@ -36,7 +36,7 @@ class Run(tables.Tables[pa.Table]):
     scenario: str = ""
     """The text that was run, without `set`."""
     summaries: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
-    """For each run what `anabranch simulate --json` prints for it."""
+    """For each run the summary that `anabranch simulate --json` prints."""
     captures: tuple[bytes, ...] = field(default=(), repr=False)
     """For each run a pcapng file, with `capture=True`."""
 
@@ -69,10 +69,10 @@ def run(
 ) -> Run:
     """Runs a scenario once for each seed.
 
-    `scenario`: the path of a scenario file, the text of one, a dict (what `tomllib` makes of one), or a `Scenario`.
+    `scenario`: the path of a scenario file, the text of one, a dict (as `tomllib` reads it), or a `Scenario`.
     `seeds`: a number, `"1..30"`, or numbers; by default those of the scenario.
     `set`: keys and values set over the scenario, as `--set` does: `{"link.path.rate": "3 Mbit/s", "flow.*.options.mtu": 1280}`.
-    `trace`: True keeps what the scenario's `[record]` asks for, or every event if it asks for nothing; a mapping stands instead of
+    `trace`: True keeps the events that the scenario's `[record]` asks for, or every event if it asks for none; a mapping stands instead of
     `[record]`: `{"trace": ["window"], "sample": "0.1 s"}`.
     `capture`: whether each run leaves a pcapng file (`captures`).
     `jobs`: so many runs at the same time; by default one for each core.
@@ -122,7 +122,7 @@ def check(scenario: Given, *, set: Mapping[str, Any] | None = None) -> None:  # 
 
 
 def profiles() -> list[str]:
-    """Names of the profiles of SCTP: what `engine` of a flow and `connect` take."""
+    """Names of the profiles of SCTP, for `engine` of a flow and for `connect`."""
     return _core.profiles()
 
 
@@ -151,7 +151,7 @@ def _all(one: Any, seeds: Sequence[int], watch: _core.Watch, jobs: int) -> list[
 
 
 def _text(scenario: Given) -> tuple[str, str, str | None]:
-    """The text of a scenario, what errors call it, and the folder of files that it names."""
+    """The text of a scenario, its name in errors, and the folder of files that it names."""
     if isinstance(scenario, Scenario):
         return scenario.toml(), "scenario", None
     if isinstance(scenario, Mapping):

@@ -23,14 +23,14 @@ class RunKeys(TypedDict, total=False):
     checksums: str
     """`"verify"` or `"elide"`."""
     ports: Sequence[int]
-    """Of the first flow's sender and receiver; each further flow has the next ones: `[50000, 61000]`."""
+    """Ports of the first flow's sender and receiver; each further flow has the next ones: `[50000, 61000]`."""
 
 
 class LinkKeys(TypedDict, total=False):
     """Keys of a `[[link]]` besides its name and its ends."""
 
     rate: str
-    """How fast bits leave the queue: `"10 Mbit/s"`, or `"infinite"`."""
+    """The rate at which bits leave the queue: `"10 Mbit/s"`, or `"infinite"`."""
     delay: str
     """Propagation delay: `"20 ms"`."""
     queue: Table
@@ -71,9 +71,9 @@ class FlowKeys(TypedDict, total=False):
     traffic: Table
     """The data to send: `{"kind": "greedy", "message": "1452 B"}`."""
     start: str
-    """When it opens: `"1 s"`, `"uniform(0 s, 1 s)"`."""
+    """The time at which it opens: `"1 s"`, `"uniform(0 s, 1 s)"`."""
     stop: str
-    """When it stops sending."""
+    """The time at which it stops sending."""
     dscp: int | str
     """Code point of its packets: 0 to 63, or a name such as `"EF"`."""
     streams: int
@@ -81,7 +81,7 @@ class FlowKeys(TypedDict, total=False):
     unordered: bool
     """Whether messages are sent unordered."""
     subflows: int | Sequence[Table]
-    """How many, or what each is: `{"dscp": "EF", "streams": [0]}`."""
+    """How many, or the settings of each: `{"dscp": "EF", "streams": [0]}`."""
     coupling: str
     """`"independent"`, `"shared"`, `"fcc(n)"`, ..."""
     level: int | str
@@ -91,7 +91,7 @@ class FlowKeys(TypedDict, total=False):
     events: Sequence[Table]
     """Changes of the subflows while data flows."""
     count: int
-    """So many flows, called NAME-1, NAME-2, ..."""
+    """The number of such flows, called NAME-1, NAME-2, ..."""
 
 
 class Scenario:

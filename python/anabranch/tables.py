@@ -39,7 +39,7 @@ class Tables(Generic[Frame]):
     """A row for each flow in each link that `record.by_flow` names: `link`, `name`, `share`."""
     trace: Frame
     """A row for each recorded event: `time_ns`, `entity`, `kind`, `flow`, `subflow`, `path`, `reason`, `seq`, `size`, `a`, `b`, `c`
-    (docs/reference/trace.md says what they mean); empty without `trace=`."""
+    (docs/reference/trace.md has their meanings); empty without `trace=`."""
 
 
 def gathered(summaries: Sequence[Mapping[str, Any]], traces: Sequence[pa.Table]) -> Tables[pa.Table]:
@@ -132,13 +132,13 @@ def of_columns(columns: Sequence[tuple[str, str, int, bytes, bytes | None, list[
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     columns = dict.fromkeys(name for row in rows for name in row)
-    # Without a type a column of empty lists would be one of nothing.
+    # Without a type a column of empty lists would have the type null.
     kinds = {"notes": pa.list_(pa.string())}
     return pa.table({name: pa.array([row.get(name) for row in rows], kinds.get(name)) for name in columns})
 
 
 def _plain(entity: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers, texts and the words of `notes`; what is nested has rows of its own."""
+    """Numbers, texts and the words of `notes`; nested values have rows of their own."""
     return {
         name: value for name, value in entity.items() if name == "notes" or not isinstance(value, list | dict)
     }

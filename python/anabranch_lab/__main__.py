@@ -6,7 +6,7 @@ from . import verbs
 
 
 def main() -> int:
-    """Runs one command. Help and version come at once: what commands need takes a second to load."""
+    """Runs one command. Help and version come at once: the modules that the other commands need take a second to load."""
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["--help"], ["-h"]):
         verbs.short().parse_args(arguments)

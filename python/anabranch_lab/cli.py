@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = _parser()
     if not (sys.argv[1:] if arguments is None else arguments):
-        # Without a command: the help, for users who know none.
+        # Without a command the program prints its help, for users who know no command.
         parser.print_help(sys.stderr)
         return 2
     options = parser.parse_args(arguments)
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does: what is finished is kept."""
+    """SIGTERM ends a command as Ctrl-C does: the finished runs are kept."""
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -165,7 +165,7 @@ def _plans(options: argparse.Namespace) -> list[plan.Plan]:
 
 
 def _out(options: argparse.Namespace, one: plan.Plan | None = None) -> Path:
-    """Where results go: --out, or where they belong."""
+    """The folder for results: `--out`, or the default one (`lookup.out`)."""
     return options.out if options.out is not None else lookup.out(None if one is None else one.folder)
 
 
@@ -303,7 +303,7 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
             continue
         pages.add(results, analysis)
         found += analysis.claims
-        # Where nothing is claimed the table is what was found.
+        # Without claims the table is the result.
         if analysis.headline and (options.table or not analysis.claims):
             console.print(tables.headline(analysis.headline))
         for line in tables.found(results, analysis, alone=len(chosen) == 1):
@@ -312,7 +312,7 @@ def _draw(chosen: Sequence[Results], options: argparse.Namespace, console: Conso
             report.write_finding(results.plan.folder / "README.md", analysis.findings)
     path = pages.finish()
     checkout = folders.checkout()
-    # Totals are of all studies: those of one alone must not stand in their place.
+    # Totals are written for all studies only: those of one study must not replace them.
     if options.readme and checkout is not None and _is_everything(chosen):
         report.write_totals(checkout / "docs" / "reviewers.md", pages.by_study())
         if not options.quick and not options.seeds:
@@ -335,7 +335,7 @@ def _analyses(
     seeds: list[dict[str, Any]] = []
     for result in analyses.analyse_all(chosen, page, options.jobs):
         if result.missing:
-            # A run that is not there because its scenario is wrong is never made: that is said first.
+            # Where a run is missing because its scenario is wrong, that error is reported first.
             campaign.check(campaign.tasks([Schedule(by_name[result.name])])[0])
         if result.analysis is None:
             print(f"anabranch-lab: {result.name}: {result.problem}", file=sys.stderr)
@@ -352,7 +352,7 @@ def _grades(
     *,
     brief: bool = False,
 ) -> int:
-    """Writes claims.json and says what is wrong with it; 1 when a claim has no grade. `brief`: in a line."""
+    """Writes claims.json and prints the claims that lack a grade; returns 1 when there are any. `brief`: the totals in one line."""
     path = _out(options, chosen[0].plan) / "claims.json"
     mine = {study.folder: study for study in (folders.study_of(each.plan) for each in chosen)}
     # Claims that the chosen part of the studies does not judge are listed as well.

@@ -50,7 +50,7 @@ class Estimate:
         return self.mean + self.half
 
     def times(self, factor: float) -> "Estimate":
-        """The same in another unit."""
+        """The estimate in another unit."""
         size = abs(factor)
         return replace(self, mean=factor * self.mean, half=size * self.half, sd=size * self.sd)
 

@@ -1,4 +1,4 @@
-"""A headless Chromium: loads a page and says what came of it. axe-core looks for what keeps people out."""
+"""A headless Chromium: loads a page and returns the value of an expression in it. axe-core looks for faults of accessibility."""
 
 import functools
 import json

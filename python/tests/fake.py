@@ -44,7 +44,7 @@ def simulate(scenario, seed, *, trace=False):
 
 
 def run(results, workers=2, simulate=simulate, progress=None):
-    """Makes what is missing of these results, with numbers made up or by another simulator; returns how many runs that were."""
+    """Makes the missing runs of these results, with numbers made up or by another simulator; returns how many runs that were."""
     return campaign.run([Schedule(results, simulate)], campaign.Threads(workers), progress)
 
 

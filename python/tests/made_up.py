@@ -26,15 +26,15 @@ class Bend:
     """A fault in the made-up results."""
 
     sweep: str | None
-    """Nothing: in all of them."""
+    """The sweep that is changed; None: all of them."""
     measure: str
     factor: float = 1.0
     axis: str = ""
-    """Where it is only wrong at one value, or turned round."""
+    """The axis at one value of which the measure is changed, or along which its values are reversed."""
     value: object = None
     turned: bool = False
     alike: bool = False
-    """Of values that are given seed by seed all are the first, as when the seed makes no difference."""
+    """Whether all values of the seeds are the first one, as when the seed makes no difference."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Made:
         if bend.alike:
             return tuple(value[0] for _ in value) if isinstance(value, tuple) else value
         if isinstance(value, tuple):
-            # Of values that are given seed by seed a sign is wrong in one.
+            # A wrong sign is set for one of the seeds only.
             return tuple(v * bend.factor if i == 0 or bend.factor > 0 else v for i, v in enumerate(value))
         # A value of 0 is moved, too.
         return value * bend.factor if value else bend.factor
@@ -134,7 +134,7 @@ class Cell(dict):
 
 
 class Results:
-    """As `anabranch_lab.run.results.Results`, as far as analyses need it."""
+    """Stands in for `anabranch_lab.run.results.Results`, as far as analyses need it."""
 
     quick = False
 
@@ -205,7 +205,7 @@ def judged(
 
 
 def bends(made: Mapping[str, Made]) -> Iterator[tuple[str | None, Bend]]:
-    """Everything that can be wrong with what was asked for; first what makes most parts fail: a measure in all sweeps at once."""
+    """All changes of the measures that were asked for; first those that make most parts fail: a measure in all sweeps at once."""
     places = [(where, sweep, measure) for where, mine in made.items() for sweep, measure in mine.asked]
     whole = list(dict.fromkeys((where, measure) for where, _, measure in places if measure != RECORD))
 

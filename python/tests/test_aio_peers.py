@@ -66,7 +66,7 @@ async def playing(driver, role, local, remote, *more):
 
 
 async def report(process):
-    """What a driver says in the end."""
+    """The last report of a driver."""
     return json.loads(await process.stdout.readline())
 
 

@@ -152,7 +152,7 @@ def test_a_study_from_runs_to_pages(checkout, capsys):
     ]
     assert (good["study"], good["engine"], good["seeds"]) == ("009", "ns2-2.28", 6)
     assert [part["seeds"] for part in good["readings"]["a modem"]] == [6]
-    # The output has the finding and the place of the page; tables are for those who ask for them.
+    # The output has the finding and the place of the page; tables are printed with `--table` only.
     assert "(open it in a browser)" in output
     assert "published and printed" not in output
     report = checkout / "out" / "report"

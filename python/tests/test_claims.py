@@ -1,4 +1,4 @@
-"""Claims: what their parts say together, how they are counted, and what is written of them."""
+"""Claims: the grade of all parts together, how claims are counted, and their output."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The module itself: what it takes, what it returns, and that its stubs say so."""
+"""The module itself: its arguments, its results, and that its stubs agree with them."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""The runner of the commands in pages: what it takes for a command, and that it notices what is wrong."""
+"""The runner of the commands in pages: the text that it takes for a command, and that it notices errors."""
 
 import importlib.util
 import subprocess

@@ -50,7 +50,7 @@ def test_what_was_measured_replaces_the_guess(tmp_path):
     first.save()
     other = costs.Costs(tmp_path / "costs.json")
     assert (other.of("key", BOTTLENECK), other.known("key")) == (7.0, True)
-    # Two that learn at the same time keep what the other one learned.
+    # Two processes that learn at the same time keep each other's times.
     first.learn("a", 1.0)
     other.learn("b", 2.0)
     first.save()

@@ -31,7 +31,7 @@ SIZE = {"value": 10.0, "tolerance": (1.0, 1.0), "no_effect": 1.0}
     ("mean", "half", "wanted"),
     [
         (10.0, 0.5, "A"), (10.4, 0.5, "A"), (10.8, 0.5, "C"), (12.0, 0.5, "B"), (11.4, 0.5, "C"), (7.0, 0.5, "B"),
-        # The opposite of what is published, and nothing where something is.
+        # The opposite of the published effect, and no effect where one is published.
         (-3.0, 0.5, "D"), (0.2, 0.5, "D"), (0.5, 0.1, "D"),
         # Neither known to be something nor to be nothing.
         (0.7, 0.8, "C"), (10.0, 5.0, "C"),
@@ -46,7 +46,7 @@ def test_a_size_below_nothing_and_one_beside_another_zero():
     assert grade(near(10.0), value=-10.0, tolerance=(1.0, 1.0), no_effect=1.0) == "D"
     ratio = {"value": 4.0, "tolerance": (0.6, 0.6), "more_than": 1.0, "no_effect": 0.6}
     assert [grade(near(mean, 0.1), **ratio) for mean in (4.0, 3.0, 1.1, 0.5)] == ["A", "B", "D", "D"]
-    # A value inside the band is never no effect, whatever the tolerance is: 13 within 8 reaches down to 5.
+    # A value inside the band is never no effect, with any tolerance: 13 within 8 reaches down to 5.
     assert grade(near(7.0, 0.3), value=13.0, tolerance=(8.0, 8.0), no_effect=8.0) == "A"
     assert grade(near(4.0, 0.3), value=13.0, tolerance=(8.0, 8.0), no_effect=8.0) == "D"
     # A published value that says there is hardly an effect is not contradicted by none.
@@ -202,7 +202,7 @@ def test_wrong_grades_are_as_rare_as_promised(n):
             "A",
             "D",
         )
-        # An effect within what counts as none is neither reproduced nor another size of it.
+        # An effect smaller than `no_effect` is neither reproduced nor another size of it.
         wrong["hardly"] += grades.grade([compare(edge, "x", drawn(rng, 0.9, 2.0, n))])[0].grade in ("A", "B")
         luck = rng.normal(0.0, 1.0, (20, n))
         parts = [
@@ -215,7 +215,7 @@ def test_wrong_grades_are_as_rare_as_promised(n):
 
 
 def test_a_true_claim_is_found():
-    """It is no art to be never wrong: with a spread of half the tolerance ten seeds reproduce what is so."""
+    """Rare errors are not enough, true claims must be found: with a spread of half the tolerance ten seeds reproduce one."""
     rng = np.random.default_rng(5)
     edge = Expected("x", value=10.0, tolerance=(1.0, 1.0), no_effect=1.0)
     found = [grades.grade([compare(edge, "x", drawn(rng, 10.2, 0.5, 10))])[0].grade for _ in range(200)]

@@ -1,4 +1,4 @@
-"""tools/interop: what it reads from a capture, and how it judges."""
+"""tools/interop: the packets that it reads from a capture, and how it judges."""
 
 import importlib
 import json
@@ -176,7 +176,7 @@ def test_every_case_about_the_wire_looks_at_the_capture():
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)
 def test_who_begins_the_end_has_everything_by_then(case):
-    """Some stacks lose what they have queued when the other side shuts down: on a slow machine that fails any such case."""
+    """Some stacks lose queued data when the other side shuts down: on a slow machine that fails any such case."""
 
     def told(options, word):
         return options[options.index(word) + 1] if word in options else "0"

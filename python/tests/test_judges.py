@@ -33,7 +33,7 @@ LOADED, STUDIES = functools.cache(folders.load), functools.cache(folders.study_a
 def looks(monkeypatch, request):
     """Measures of samples and of packets are made up like everything else."""
     monkeypatch.setattr(series, "measure", lambda results, sweep, look, **_: results.grid(sweep, {}))
-    # The same files, some thousand times.
+    # The same files would be read some thousand times.
     monkeypatch.setattr(folders, "load", LOADED)
     monkeypatch.setattr(folders, "study_at", STUDIES)
     monkeypatch.setattr(renewal, "steady", worlds_thesis.steady)
@@ -46,13 +46,13 @@ def looks(monkeypatch, request):
     )
     monkeypatch.setattr(packets, "measure", lambda results, sweep: results.grid(sweep, {}))
     monkeypatch.setattr(packets, "logs", logs)
-    # Of a log the judge takes the rows of Table 5.1.
+    # A log here is the rows of Table 5.1 themselves.
     monkeypatch.setattr(judge, "rows_5_1", lambda log: log)
     monkeypatch.setattr(tables, "table_5_1", lambda log: None)
 
 
 def logs(results, sweep, at):
-    """For each seed what Table 5.1 shows of a log."""
+    """For each seed the values of a log in Table 5.1."""
     runs = results.grid(sweep, {})
     found = {name: runs.sample(name, **at).values for name in worlds_pages.TABLE_5_1}
     return {seed: {name: found[name][seed - 1] for name in found} for seed in made_up.SEEDS}
@@ -92,10 +92,10 @@ def test_a_judge_says_yes_and_each_of_its_parts_can_say_no(name):
         try:
             bad, _ = judged(name, bend)
         except (ValueError, ZeroDivisionError):
-            # No such results can be: a logarithm of less than nothing.
+            # Such results are impossible: they give a logarithm of a negative number.
             continue
         seen = parts(bad)
-        # Of parts that fail for one cause only the first is told.
+        # Only the first of the parts that fail for one cause is reported.
         left = {place for place in left if seen.get(place, False)}
     assert not left, f"none of {tried} bends makes these fail: {sorted(left)}"
 
@@ -119,7 +119,7 @@ def study_of(entry):
 
 
 def test_what_was_never_there_does_not_vanish():
-    """Peaks at 8 and 20 in the baseline instead of 12 and 17: nothing at 12 and 17 vanishes, whatever a change of the stack does."""
+    """Peaks at 8 and 20 in the baseline instead of 12 and 17: nothing at 12 and 17 vanishes, with any change of the stack."""
     name = "loss-position-2006/tcp"
     world = WORLDS[name]
 

@@ -39,7 +39,7 @@ def program():
 
 @pytest.fixture(scope="module")
 def folder(program, tmp_path_factory):
-    """Where a scenario that has one of each was run."""
+    """The folder with the results of a scenario that has one of each."""
     place = tmp_path_factory.mktemp("keys")
     (place / "everything.toml").write_text(EVERYTHING)
     capture = ["--pcap", "wan.pcapng", "--seeds", "1"]
@@ -52,7 +52,7 @@ def folder(program, tmp_path_factory):
 
 @pytest.fixture
 def printed(folder):
-    """What the program prints of it."""
+    """The summary that the program writes."""
     return json.loads((folder / "out" / "summary.json").read_text())
 
 
@@ -129,7 +129,7 @@ def test_every_key_has_a_unit_and_a_meaning():
 def test_every_event_says_when_it_comes():
     for _, file, name, _ in keys.EVENTS:
         found = keys.variants(file, name)
-        # As many as the enumeration has: no line of it begins a variant that was not found.
+        # As many variants as the enumeration has: no line of it begins one that was not found.
         body = (ROOT / file).read_text().split(f"pub enum {name} {{\n", 1)[1].split("\n}\n", 1)[0]
         begun = re.findall(r"^    ([A-Z]\w+)", body, re.MULTILINE)
         assert [variant for variant, _, _ in found] == begun

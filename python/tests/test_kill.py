@@ -58,7 +58,7 @@ def start(checkout):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # A shell starts what runs in its background with SIGINT ignored, and children inherit that.
+        # A shell starts background commands with SIGINT ignored, and children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 

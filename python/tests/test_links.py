@@ -13,7 +13,7 @@ MADE = {f"docs/reference/{name}.md" for name in ("options", "commands", "keys", 
 
 
 def pages() -> list[str]:
-    """Those that are kept."""
+    """The pages that the repository keeps."""
     listed = subprocess.run(
         ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout.split()

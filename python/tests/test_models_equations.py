@@ -1,4 +1,4 @@
-"""Derives every equation of chapter 4 of Zou (2007) again, by computer algebra, and holds the audit to what comes out."""
+"""Derives every equation of chapter 4 of Zou (2007) again, by computer algebra, and compares the audit with the results."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The renewal model against what senders do: recorded runs of ns-2.35, and our simulator."""
+"""The renewal model against measured senders: recorded runs of ns-2.35, and our simulator."""
 
 import csv
 import math

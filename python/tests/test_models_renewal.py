@@ -199,7 +199,7 @@ def test_answers_fit_together():
     # One cut a period; packets of a period are 1 / cut rate.
     assert found.throughput / 1500 * found.period == pytest.approx(1 / found.cut_rate, rel=2e-3)
     assert found.window_mean < found.window_at_loss
-    # Windows over time and packets in flight: ceil, and what waits during recovery.
+    # Windows over time and packets in flight: they differ by ceil, and by packets that wait during recovery.
     assert found.throughput / 1500 * 0.5 == pytest.approx(found.window_mean, rel=0.05)
 
 

@@ -1,4 +1,4 @@
-"""The notebooks run from their first cell to their last, and show what is kept of them."""
+"""The notebooks run from their first cell to their last, and their output is the kept one."""
 
 import runpy
 

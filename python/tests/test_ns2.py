@@ -74,7 +74,7 @@ def test_the_cycle_of_one_flow_is_within_two_percent(name, values):
 
 
 def cuts(trace, after):
-    """When the window of a flow is cut from its peak, and how large it was."""
+    """The times at which the window of a flow is cut from its peak, and the peaks."""
     drops, peaks, last = [], [], None
     windows = trace.filter(pc.equal(trace["kind"].cast(pa.string()), "window"))
     for time, cwnd in zip(windows["time_ns"].to_pylist(), windows["a"].to_pylist(), strict=True):

@@ -148,7 +148,7 @@ class Structure(HTMLParser):
         self.feed(text)
 
     def handle_endtag(self, tag):
-        # A head of a table without a word says nothing to those who listen.
+        # A head of a table without a word says nothing to users of a screen reader.
         if tag == "th" and self.inside == "th" and not self.words:
             self.bare += 1
 
@@ -242,7 +242,7 @@ def test_the_claims_of_every_study_stand_before_counts_and_figures(written):
     page = read(written, "satellite-index.html")
     order = ['id="studies"', "<figure", 'id="totals"', 'id="found"', "Fig. 3"]
     assert [page.index(each) for each in order] == sorted(page.index(each) for each in order)
-    # What a reader needs who has not read the papers: the question, and how a picture is read.
+    # A reader who has not read the papers needs the question, and how a picture is read.
     assert "When TCP and SCTP share a satellite link" in page
     assert page.count("How to read the pictures") == 1
     # Counts are one table.
@@ -351,7 +351,7 @@ def test_words_of_an_author_stand():
 
 
 def test_the_first_page_has_five_sentences():
-    """Of all studies together: somebody with two minutes reads them."""
+    """The first page has five sentences on all studies together, for a reader with two minutes."""
     experiments = folders.root() / "experiments"
     found = [path for path in experiments.glob("*/**/analysis.py") if "sentence=" in path.read_text()]
     assert len(found) == 5, found

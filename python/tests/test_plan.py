@@ -316,7 +316,7 @@ engine = "modern"
 
 
 def study_of(tmp_path, sweep="", settings=SETTINGS):
-    """A study with one experiment, exp-1; what its sweep runs."""
+    """Makes a study with one experiment, exp-1; returns the scenario of its sweep."""
     (tmp_path / "study.toml").write_text(settings)
     folder = tmp_path / "exp-1"
     folder.mkdir()

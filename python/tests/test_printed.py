@@ -1,4 +1,4 @@
-"""Judges that hold what a paper prints against what follows from it: with one value or one equation wrong they say so.
+"""Judges that compare printed values of a paper with the values that follow from it: with one value or one equation wrong they say so.
 
 Their claims need no runs. Where both sides stand in the judge itself (sizes of tables, mean rates of sources) there is nothing to make up.
 """
@@ -24,7 +24,7 @@ def module(package, name):
 
 
 class Builder:
-    """Of a claim only its parts are asked for."""
+    """A builder of claims that keeps only their parts."""
 
     def claim(self, identifier, parts, **_):
         return SimpleNamespace(id=identifier, failing=[part.at for part in parts if not part.holds])
@@ -32,7 +32,7 @@ class Builder:
 
 @pytest.mark.parametrize(("identifier", "judge"), [("A-T52", "table_5_2"), ("A-T53", "table_5_3")])
 def test_every_value_of_tables_5_2_and_5_3_counts(identifier, judge):
-    """With one printed value that is another, its part fails, and no other."""
+    """With one printed value changed, its part fails, and no other."""
     entry = experiment.claim_builder(SimpleNamespace(plan=plan("web-objects-2005/traces"), quick=False))
     entry = entry._entries[identifier]
     found = getattr(module(TRACES, "judge"), judge)()

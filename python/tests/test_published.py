@@ -1,4 +1,4 @@
-"""No number of a publication stands in code: a judge that knows what is expected can be made to find it."""
+"""No number of a publication stands in code: a judge that knows the expected values can be made to find them."""
 
 import ast
 import re
@@ -22,14 +22,14 @@ def telling(value, figures=3):
 
 
 def published(study):
-    """Where each telling number of a study's claims comes from."""
+    """The source of each telling number of a study's claims."""
     found = {}
     for entry in study.claims.values():
         if entry.counts_as not in (catalogue.PUBLISHED, catalogue.DERIVED):
             continue
         for part in entry.parts:
             for value in (part.value, *(part.range or ()), part.more_than, part.less_than):
-                # 92.0 is written as no count is.
+                # A value with a decimal point, such as 92.0, is no count.
                 if value is not None and telling(value, 2 if value is part.value else 3):
                     found[float(value)] = f"{entry.id}, {part.at}"
     return found

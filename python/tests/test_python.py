@@ -64,7 +64,7 @@ def test_events_have_the_names_of_the_statistics(run):
     ]
     assert "a" in run.events("sample").column_names
     for kind in tables.VALUES:
-        # Each name is that of a statistic, or says what the table of docs/reference/trace.md does.
+        # Each name is that of a statistic, or has the meaning in the table of docs/reference/trace.md.
         assert run.events(kind).num_rows == sum(row["kind"] == kind for row in trace)
     with pytest.raises(ValueError, match="no kind of event 'windows'; those of a trace are ack, dropped"):
         run.events("windows")

@@ -13,7 +13,7 @@ from anabranch_lab.show import forest, plots, report, tables
 
 
 class Page(HTMLParser):
-    """Counts what a page holds and where it points to."""
+    """Counts the elements of a page and collects its links."""
 
     def __init__(self):
         super().__init__()

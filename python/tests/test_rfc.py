@@ -1,4 +1,4 @@
-"""The page about the RFCs: markers and quotes are found, and what is wrong with them is said."""
+"""The page about the RFCs: markers and quotes are found, and their faults are reported."""
 
 import importlib.util
 import re

@@ -148,7 +148,7 @@ def test_three_reports_are_not_figure_9(satellite, tmp_path, modules, monkeypatc
 
 
 class Recorded:
-    """Results of which only what is asked of recorded flows is known, the same for every sweep."""
+    """Results that have only the rows of recorded flows, the same for every sweep."""
 
     def __init__(self, plan, rows):
         self.plan, self._rows = plan, rows
@@ -158,7 +158,7 @@ class Recorded:
 
 
 def varied(value, n=30):
-    """So many values around one."""
+    """Returns `n` values around one."""
     return [value + 0.1 * ((i % 5) - 2) for i in range(n)]
 
 

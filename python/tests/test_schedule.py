@@ -234,7 +234,7 @@ class Slow(campaign.Threads):
 
 
 class Told(campaign.Silent):
-    """Keeps what was said before the first run of those that are told of."""
+    """Keeps the reports of `begin`, each with the time that the executor had spent by then."""
 
     def __init__(self, executor):
         self.executor, self.said = executor, []

@@ -38,7 +38,7 @@ def simulator(mean=lambda scenario: 5.0, sd=lambda scenario: 1.0):
 
 
 def noisy(scenario):
-    """With losses of 3 %, the last of three points, a run varies from seed to seed."""
+    """The last of three points has losses of 3 %, so its runs vary from seed to seed."""
     return 2.0 if "p = 0.03\n" in scenario else 0.1
 
 
@@ -113,7 +113,7 @@ def test_looks_are_paid_for(study, tmp_path):
 
 
 def test_intervals_still_cover(tmp_path):
-    """Stopping by width keeps what an interval promises: of 2,000 series of normal values it covers the mean in 95 %."""
+    """Stopping by width keeps the coverage of intervals: of 2,000 series of normal values it covers the mean in 95 %."""
     rule = rule_of(precise={"goodput": {"of": "x", "half": 0.6}})
     rng = random.Random(7)
     covered, stopped = 0, []
@@ -301,14 +301,14 @@ def test_a_sweep_cannot_stop_points_together_over_an_axis_that_it_has_not(tmp_pa
 
 
 def test_what_a_look_found_is_kept(study, tmp_path, monkeypatch):
-    """Of three groups and two looks each question is asked once, and by no later command."""
+    """Each look at the seeds of three groups reads the results once, and no later command reads them again."""
     made = study(tmp_path, rule_of(together=[]))
     run(made, 2, simulator(sd=noisy))
     found, asked = list(made.stops()), []
     monkeypatch.setattr(store, "query", lambda *arguments: asked.append(arguments))
     assert list(study(tmp_path, rule_of(together=[])).stops()) == found
     assert asked == []
-    # Another rule is another question, and so is another build.
+    # Another rule needs another look, and so does another build.
     monkeypatch.undo()
     question = store.query
 
@@ -319,7 +319,7 @@ def test_what_a_look_found_is_kept(study, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "query", query)
     wider = study(tmp_path, rule_of(together=[], precise={"goodput": {"of": GOODPUT, "half": 50}}))
     assert {stop.reason for _, _, stop in wider.stops()} == {"precise"}
-    # All groups of a look are one question.
+    # One query reads all groups of a look.
     assert asked == [30]
 
 

@@ -87,7 +87,7 @@ def test_a_grid_has_a_table_a_figure_and_every_run(here, capsys):
     assert "one: goodput wire, Mbit/s" in printed
     rows = (here / "out/sweep/small.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 2 * 2
-    # A link that is full is full at any rate: what goes through rises with it.
+    # A full link is full at any rate: the goodput rises with the rate.
     slow, fast = (float(row.split(",")[-1]) for row in (rows[1], rows[-1]))
     assert 0.8 < slow < 1.01
     assert 1.6 < fast < 2.01
@@ -148,7 +148,7 @@ def test_a_pattern_file_beside_the_scenario_is_part_of_it(here, tmp_path, monkey
     )
     text = text.replace('kind = "greedy"', 'kind = "transfer", bytes = "200 kB"')
     (here / "small.toml").write_text(text)
-    # From anywhere: what lies beside the scenario is found there.
+    # In any current folder the files beside the scenario are found.
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)

@@ -1,4 +1,4 @@
-"""Claims that need no Python: what is measured, and where, stands in claims.toml."""
+"""Claims that need no Python: the measure and the point stand in claims.toml."""
 
 import json
 
@@ -333,7 +333,7 @@ def test_what_an_experiment_uses_of_another_is_made_with_it(folder, tmp_path_fac
     assert cli.main(["plan", str(study / "second")]) == 0
     assert "108 runs, 108 of them on disk" in capsys.readouterr().out
     assert cli.main(["report", str(study / "second")]) == 0
-    # Of both together each is made once.
+    # Both together have each run made once.
     assert cli.main(["run", str(study)]) == 0
     assert "2 experiments: 36 runs made, all 144 on disk" in capsys.readouterr().out
     plan.write_text(plan.read_text().replace("delays", "dealys", 1))

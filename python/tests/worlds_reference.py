@@ -1,4 +1,4 @@
-"""Made-up results of the comparison with ns-2.35 in which every claim holds: what ns-2.35 has."""
+"""Made-up results of the comparison with ns-2.35 in which every claim holds: the values of ns-2.35."""
 
 import functools
 import sys

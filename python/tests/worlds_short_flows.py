@@ -27,7 +27,7 @@ def flow(start, extra=10.0, fast=1, timeouts=0, again=1, packets=20):
 
 
 def plain(start, k, first=3000.0):
-    """Nothing lost, the first or the last packet lost, or one that is fast retransmitted."""
+    """A flow with no loss, with its first or last packet lost, or with one that is fast retransmitted."""
     if k in (0, 20):
         return flow(start, 0.0, fast=0, again=0)
     return flow(start, first, fast=0) if k == 1 else flow(start)

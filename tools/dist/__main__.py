@@ -27,7 +27,7 @@ OF_PROGRAM = {"program", "deb", "image", "wheel"}
 
 
 def main() -> int:
-    """Makes what is asked for."""
+    """Makes the packages that the command line asks for."""
     parser = argparse.ArgumentParser(
         prog="dist", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -112,7 +112,7 @@ def compiled(arguments: argparse.Namespace) -> dict[str, Path]:
 
 
 def static(path: Path) -> None:
-    """Refuses a program that needs libraries: what is packed must run where there are none."""
+    """Refuses a program that needs libraries: a packed program must run on systems without them."""
     headers = output("readelf", "--program-headers", path)
     if "INTERP" in headers:
         raise MissingError(f"a static program: {path} asks for a loader of libraries")

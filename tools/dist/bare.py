@@ -1,4 +1,4 @@
-"""A root file system with nothing in it but what is put there, and the program run inside of it."""
+"""An empty root file system, the few files put into it, and the program run inside of it."""
 
 import hashlib
 import json
@@ -68,7 +68,7 @@ def names(root: Path) -> None:
 
 
 def try_out(place: Bare) -> str:
-    """Moves a file over loopback and simulates an example; what was seen, in a line."""
+    """Moves a file over loopback and simulates an example; returns the outcome in a line."""
     version = place.output("--version").decode().split()[1]
     moved = move(place, "localhost" if not isinstance(place, Installed) else "127.0.0.1")
     unknown(place)

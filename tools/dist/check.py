@@ -163,7 +163,7 @@ def check_image(path: Path) -> str:
 
 
 def blob(layout: Path, descriptor: dict) -> bytes:
-    """A file of an image, whose size and checksum are what was announced."""
+    """A file of an image, whose size and checksum must be those of its descriptor."""
     algorithm, digest = descriptor["digest"].split(":")
     data = (layout / "blobs" / algorithm / digest).read_bytes()
     if len(data) != descriptor["size"] or hashlib.new(algorithm, data).hexdigest() != digest:
@@ -231,7 +231,7 @@ def unpack_crates(path: Path, folder: Path) -> dict[str, Path]:
 def check_facade(path: Path) -> str:
     """Every crate checked by the compiler, and an example of the library run, from the archives.
 
-    Profiles and lock file are those of the repository, and so is the folder of what was compiled: after lints and tests only the
+    Profiles and lock file are those of the repository, and so is the folder of compiled crates: after lints and tests only the
     crates themselves are left, without optimisation.
     """
     folder = fresh("facade")

@@ -24,7 +24,7 @@ class MissingError(Exception):
 
 
 def run(*command: str | Path, **options) -> subprocess.CompletedProcess:
-    """Runs a command that must succeed; what it prints is seen."""
+    """Runs a command that must succeed; its output is shown."""
     return subprocess.run(
         [str(each) for each in command], check=True, cwd=options.pop("cwd", ROOT), **options
     )

@@ -17,7 +17,7 @@ FILE = ROOT / "packaging" / "compose.yaml"
 
 
 def talk(root: Path, config: dict) -> str:
-    """Starts what the file says, in its order; what was seen."""
+    """Starts the services of compose.yaml, in their order; returns the outcome in words."""
     services = yaml.safe_load(FILE.read_text())["services"]
     if os.geteuid() != 0 or not shutil.which("ip"):
         return "compose.yaml not tried: that needs root and iproute2"

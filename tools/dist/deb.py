@@ -1,4 +1,4 @@
-"""A Debian package of the static program: no dependencies, so that it fits every release of Debian and what is derived from it."""
+"""A Debian package of the static program: no dependencies, so that it fits every release of Debian and the distributions derived from it."""
 
 import gzip
 import os

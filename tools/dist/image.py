@@ -48,7 +48,7 @@ def one(blobs: Path, program: Path, architecture: str) -> dict:
     shutil.rmtree(root, ignore_errors=True)
     (root / "usr/bin").mkdir(parents=True)
     shutil.copy(program, root / "usr/bin/anabranch")
-    # Where a user's files are mounted; and names of users, which some programs that look into containers ask for.
+    # The mount point for a user's files, and the names of users, which some tools for containers need.
     (root / "data").mkdir()
     (root / "etc").mkdir()
     (root / "etc/passwd").write_text(

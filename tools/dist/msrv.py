@@ -18,7 +18,7 @@ def main() -> int:
         print(f"missing: {missing}", file=sys.stderr)
         return 1
     print(output(compiler, "--version").strip(), flush=True)
-    # In a folder of its own: what another compiler made is of no use.
+    # In a folder of its own: crates that another compiler made are of no use.
     command = ["cargo", "check", "--workspace", "--locked", "--quiet", "--target-dir", OUT.parent / "msrv"]
     try:
         run(*command, env=os.environ | {"RUSTC": str(compiler)})

@@ -1,4 +1,4 @@
-"""The static program, and what is packed beside it: licences, manual pages, completions of shells."""
+"""The static program, and the files packed beside it: licences, manual pages, completions of shells."""
 
 import os
 import shutil

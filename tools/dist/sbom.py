@@ -1,4 +1,4 @@
-"""A bill of materials in CycloneDX for the program and the Python module, from cargo's own list of what it compiles."""
+"""A bill of materials in CycloneDX for the program and the Python module, from cargo's own list of the crates that it compiles."""
 
 import json
 import tomllib
@@ -90,7 +90,7 @@ def write() -> Path:
     )
     python = []
     for requirement in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]:
-        # Which version there is, pip decides when it installs the wheel.
+        # No version: pip chooses it when it installs the wheel.
         part = Component(
             name=requirement,
             type=ComponentType.LIBRARY,

@@ -18,7 +18,7 @@ FOLDER = ROOT / "out" / "toolchain"
 
 @dataclass
 class Toolchain:
-    """How cargo is called for a target, and who removes symbols from what it makes."""
+    """How cargo is called for a target, and the tool that removes symbols from the program."""
 
     target: str
     whose: str
@@ -131,7 +131,7 @@ def download(names: list[str], architecture: str = "") -> Path:
 
 def unpack(packages: Path, to: Path) -> None:
     """Unpacks every package of a folder, and forgets the packages. An empty folder, which a run that was interrupted or another that began
-    meanwhile leaves, would stand for what is missing in every later run.
+    meanwhile leaves, would hide the missing packages in every later run.
     """
     found = sorted(packages.glob("*.deb"))
     if not found:

@@ -1,1 +1,1 @@
-"""Runs other SCTP stacks against ours and says what works: `make interop`."""
+"""Runs other SCTP stacks against ours and shows which cases work: `make interop`."""

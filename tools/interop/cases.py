@@ -1,4 +1,4 @@
-"""The cases: what both sides and the relay are told, and what must have come of it."""
+"""The cases: options of both sides and of the relay, and checks of the outcome."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Case:
     both: tuple[str, ...] = ()
     """Options of both sides."""
     ours: tuple[str, ...] = ()
-    """Options of our stack, whichever role it has."""
+    """Options of our stack, in either role."""
     relay: tuple[str, ...] = ()
     deadline: float = 30.0
     wire: bool = False
@@ -65,11 +65,11 @@ class Case:
     restart: bool = False
     """The connecting side is killed after a second and begins anew."""
     times: int = 1
-    """How often it is played, each time with another seed; all must pass."""
+    """The number of times that the case is played, each time with another seed; all must pass."""
     measured: bool = False
     """Whether its figure counts: it is played while nothing else is."""
     own_end: bool = False
-    """Whether the shutdown of the connecting side is what is looked at: nobody else can do it in its place."""
+    """Whether the case is about the shutdown of the connecting side: the other side cannot begin it instead."""
 
 
 def _gone_side(side: str, report: Report) -> list[str]:
@@ -164,7 +164,7 @@ def _window_closed(outcome: Outcome) -> list[str]:
     windows = [w for p in outcome.packets if not p.connecting for w in p.windows]
     if not windows or min(windows) > 2000:
         return [f"the window never closed: a_rwnd was {min(windows, default=0)} at least"]
-    # By their first transmission: what is sent again proves nothing.
+    # Chunks count at their first transmission: retransmissions prove nothing.
     begun: dict[int, float] = {}
     for p in outcome.packets:
         if p.connecting:
@@ -282,7 +282,7 @@ def _without_checksum(outcome: Outcome) -> list[str]:
 NARROW = 1252
 """The longest SCTP packet on a path whose MTU is 1,280, in UDP on IPv4."""
 BASE = 1172
-"""And on one of 1,200: what ours begins with (`mtu_base`)."""
+"""The longest SCTP packet on a path whose MTU is 1,200, with which our stack begins (`mtu_base`)."""
 
 
 def answers_probes(outcome: Outcome) -> bool:
@@ -300,7 +300,7 @@ def _longest_data(packets: list[Packet]) -> int:
 
 
 def _data_fits(outcome: Outcome) -> list[str]:
-    """Of ours: no data was risked, and what the path carries was found and used, where the peer answers probes."""
+    """Our stack risked no data, and found and used the MTU of the path, where the peer answers probes."""
     if outcome.ours != "connect":
         return []
     own = [p for p in outcome.packets if p.connecting]
@@ -330,7 +330,7 @@ def _cut_found(outcome: Outcome) -> list[str]:
 
 
 def _old_fragments_only(outcome: Outcome) -> list[str]:
-    """Of ours: IP fragments had to carry chunks that had been cut for the wide path, and nothing else (RFC 9260, 6.9)."""
+    """Our IP fragments carried only chunks that had been cut for the wide path (RFC 9260, 6.9)."""
     if outcome.ours != "connect":
         return []
     problems, lost = [], set()
@@ -348,7 +348,7 @@ def _old_fragments_only(outcome: Outcome) -> list[str]:
 
 
 def _something(what: str) -> Check:
-    """The relay has done to some packets what the case is about."""
+    """The relay has treated some packets as the case asks (`what`: `dropped`, `corrupted`, `held_back`)."""
     return lambda outcome: (
         []
         if outcome.relay.get(what)
@@ -398,7 +398,7 @@ def rate(outcome: Outcome) -> float:
 TRANSFER = ("--send", "500", "--size", "4000", "--streams", "4")
 BACK = ("--send", "200", "--size", "1000")
 END = ("--end", "shutdown")
-# At a round trip of 100 ms so much arrives in a second: 640 kB. A transfer lasts as long as is wanted.
+# A window of 64 KiB at a round trip of 100 ms carries 640 kB in a second, so the size of a transfer sets its duration.
 NARROW_WINDOW = ("--window", "65536")
 
 CASES: list[Case] = [

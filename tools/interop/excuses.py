@@ -41,7 +41,7 @@ def _ends(packets: list[Packet]) -> set[int]:
 
 
 def queue_lost(outcome: Outcome) -> bool:
-    """Its SHUTDOWN left while messages had not: ours has all that came before it, and that is not all."""
+    """The peer's SHUTDOWN left before all its messages: our stack has all that left before the SHUTDOWN, and that is not all."""
     theirs = _of_peer(outcome)
     first = next((p.number for p in theirs if wire.SHUTDOWN in p.chunks), None)
     if first is None:
@@ -52,12 +52,12 @@ def queue_lost(outcome: Outcome) -> bool:
 
 
 def reset_then_queue_lost(outcome: Outcome) -> bool:
-    """The streams did begin anew."""
+    """The streams began anew, and then `queue_lost` holds."""
     return not began_anew(outcome) and queue_lost(outcome)
 
 
 def stays_at_old_port(outcome: Outcome) -> bool:
-    """Nothing of it came to the port that ours has now, though ours went on."""
+    """The peer sent no SACK to the new port of our stack, though our stack went on."""
     at = outcome.relay.get("rebound")
     if not at:
         return False
@@ -88,7 +88,7 @@ def takes_no_forward_tsn(outcome: Outcome) -> bool:
 
 
 def acknowledged_but_not_read(outcome: Outcome) -> bool:
-    """It has acknowledged all data, has reset its own streams in turn, and its user has read less."""
+    """The peer has acknowledged all data, has reset its own streams in turn, and its user has read less."""
     theirs = _of_peer(outcome)
     acks = {ack for p in theirs for ack in p.acks}
     sent = [tsn for p in _of_us(outcome) for tsn in p.tsns]
@@ -104,7 +104,7 @@ def sends_low_fsns(outcome: Outcome) -> bool:
 
 
 def reads_no_fragments(outcome: Outcome) -> bool:
-    """It has acknowledged whole messages of several I-DATA chunks, and its user has been given fewer."""
+    """The peer has acknowledged whole messages of several I-DATA chunks, and its user has received fewer."""
     acks = [ack for p in _of_peer(outcome) for ack in p.acks]
     own = [p for p in _of_us(outcome) if wire.I_DATA in p.chunks]
     parts = any(not end for p in own for end in p.ends)
@@ -124,7 +124,7 @@ def only_the_end_is_missing(outcome: Outcome) -> bool:
 
 
 def repeats_what_is_too_long(outcome: Outcome) -> bool:
-    """It has sent some data again, as long as before, though that did not arrive; and it never did."""
+    """The peer has sent some data again in packets as long as the lost ones, and they never arrived."""
     lost: dict[int, int] = {}
     came = set()
     for p in _of_peer(outcome):
@@ -137,13 +137,13 @@ def repeats_what_is_too_long(outcome: Outcome) -> bool:
 
 
 def bundles_nothing(outcome: Outcome) -> bool:
-    """Each of its chunks has a packet of its own, and none was too long."""
+    """Each chunk of the peer has a packet of its own, and none was too long."""
     theirs = [p for p in _of_peer(outcome) if p.tsns]
     return bool(theirs) and all(len(p.tsns) == 1 and not p.fate.startswith("dropped: too") for p in theirs)
 
 
 def throws_probes_away(outcome: Outcome) -> bool:
-    """Probes have reached it and it has answered none of them, so ours never sent data in larger packets."""
+    """Probes have reached the peer and it has answered none of them, so our stack never sent data in larger packets."""
     own = _of_us(outcome)
     return (
         any(p.is_probe and p.arrived for p in own)
@@ -153,7 +153,7 @@ def throws_probes_away(outcome: Outcome) -> bool:
 
 
 def answers_no_init(outcome: Outcome) -> bool:
-    """Three INITs have reached it after the association was up, and none was answered."""
+    """Three INITs have reached the peer after the association was up, and none was answered."""
     up = next((p.number for p in outcome.packets if wire.COOKIE_ACK in p.chunks), None)
     if up is None:
         return False
@@ -163,7 +163,7 @@ def answers_no_init(outcome: Outcome) -> bool:
 
 
 def knows_no_stale_cookie(outcome: Outcome) -> bool:
-    """It was told that its cookie is stale, and never sent another INIT."""
+    """The peer was told that its cookie is stale, and never sent another INIT."""
     told = next((p.number for p in _of_us(outcome) if wire.ERROR in p.chunks and p.arrived), None)
     if told is None:
         return False
@@ -175,14 +175,14 @@ def _lists(packets: list[Packet], chunk: int) -> bool:
 
 
 def never_lists_i_data(outcome: Outcome) -> bool:
-    """Its INIT or INIT ACK does not list I-DATA, and it has sent DATA."""
+    """The peer's INIT or INIT ACK does not list I-DATA, and it has sent DATA."""
     theirs = _of_peer(outcome)
     begun = any({wire.INIT, wire.INIT_ACK} & set(p.chunks) for p in theirs)
     return begun and not _lists(theirs, wire.I_DATA) and wire.count(theirs, wire.DATA) > 0
 
 
 def never_offers_zero_checksum(outcome: Outcome) -> bool:
-    """Its INIT or INIT ACK has no such parameter."""
+    """The peer's INIT or INIT ACK has no parameter Zero Checksum Acceptable."""
     theirs = [p for p in _of_peer(outcome) if {wire.INIT, wire.INIT_ACK} & set(p.chunks)]
     return bool(theirs) and not any(wire.ZERO_CHECKSUM in p.parameters for p in theirs)
 

@@ -52,7 +52,7 @@ def as_text(cases: list[Case], cells: list[Cell]) -> str:
 
 
 def as_markdown(cases: list[Case], cells: list[Cell]) -> str:
-    """A table, and below it why what is not `ok` is not."""
+    """A table of the cells, and below it the reasons why a peer cannot play a case."""
     peers, found = _peers(cells), _lookup(cells)
     lines = ["| case | " + " | ".join(peers) + " |", "|---|" + "---|" * len(peers)]
     reasons: dict[str, list[str]] = {}
@@ -113,7 +113,7 @@ def as_html(cases: list[Case], cells: list[Cell], about: dict[str, str], head: s
 
 
 def merged(out: Path, cells: list[Cell]) -> list[Cell]:
-    """These cells, and those of the last run that they do not replace; in the order of the peers."""
+    """Returns these cells, and those of the last run that they do not replace, in the order of the peers."""
     last = out / "matrix.json"
     found = _lookup([Cell(**cell) for cell in json.loads(last.read_text())["cells"]] if last.exists() else [])
     found.update(_lookup(cells))

@@ -1,4 +1,4 @@
-"""The stacks: how each driver is built and started, and what it cannot do."""
+"""The stacks: how each driver is built and started, and the cases that it cannot play."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / "benches" / "peers"
 BUILT = ROOT / "target" / "peers"
 PROFILE = "interop"
-"""Of cargo; measurements take "release"."""
+"""The profile of cargo; measurements take "release"."""
 BUILDS = True
 """Whether anything is built, or the drivers are there already."""
 
@@ -36,17 +36,17 @@ class Peer:
     build: Callable[[], list[str]]
     """Builds the driver and answers the beginning of its command line."""
     cannot: dict[str, Excuse] = field(default_factory=dict)
-    """Cases that it cannot play in either role, and what it does in place of that."""
+    """Cases that it cannot play in either role, and its behaviour in place of that."""
     cannot_listen: dict[str, Excuse] = field(default_factory=dict)
-    """The same when it listens."""
+    """Cases that it cannot play when it listens."""
     cannot_connect: dict[str, Excuse] = field(default_factory=dict)
-    """The same when it connects."""
+    """Cases that it cannot play when it connects."""
     by_name: bool = False
     """Whether it is played only where it is named."""
     relay: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Further options of the relay in some cases."""
     no_shutdown: bool = False
-    """It never begins a shutdown: the other side does."""
+    """Whether the stack never begins a shutdown, so that the other side must."""
     address: str = "127.0.0.1"
     """IP address of its driver."""
     host: str = "127.0.0.1"
@@ -87,7 +87,7 @@ def _cargo(crates: list[str]) -> None:
 def together(names: list[str]) -> None:
     """Builds several drivers of the cargo workspace at once.
 
-    One after the other, each would build what they share again, with the features that it alone needs. If one does not build, each is
+    One after the other, each would build the shared crates again, with the features that it alone needs. If one does not build, each is
     built by itself later, and says so.
     """
     crates = [f"peer-{name}" for name in names if (PEERS / name / "Cargo.toml").exists()]
@@ -255,7 +255,7 @@ ALL: list[Peer] = [
         cannot_connect={"i-data": excuses.FSN_SENT},
         address="10.77.0.2",
         host="10.77.0.1",
-        # Data leaves before its search for the path MTU has ended; what was too long it lets IP fragment then.
+        # Data leaves before its search for the path MTU has ended; it lets IP fragment packets that were too long.
         relay={"small-path": ("--fragments",), "path-cut": ("--fragments",)},
         alone=threading.Lock(),
         crates_only=False,

@@ -43,7 +43,7 @@ class Cell:
     mbits: float | None = None
     """Mbit/s of user data, of a case that is measured."""
     alike: dict[str, float] = field(default_factory=dict)
-    """And what two ends of the same stack have over the same relay, by stack."""
+    """The throughput between two ends of the same stack over the same relay, Mbit/s, by stack."""
     reports: dict[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Driver:
         return b"\n" in self.text
 
     def report(self, seconds: float) -> dict[str, Any] | None:
-        """Its report; `None` if there is none within this time."""
+        """The report of the program; `None` if there is none within this time."""
         self._until(lambda: self._last() is not None, seconds)
         return self._last()
 
@@ -184,7 +184,7 @@ def aborted(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 SHARE = 1 / 3
-"""Of what the slower of two stacks has with another of its kind, two different ones have at least."""
+"""The least throughput of two different stacks, as a part of that of the slower stack with another of its kind."""
 STAND_IN = "usrsctp"
 """The stack that takes the place of a second one of the same kind, where a machine has only one."""
 
@@ -198,7 +198,7 @@ def measure(
     seed: int,
     alike: dict[str, float],
 ) -> Cell:
-    """Plays a case whose figure counts. `alike` has what was measured before of two ends of one stack, and is added to."""
+    """Plays a case whose figure counts. `alike` has earlier measurements of two ends of one stack; new ones are added to it."""
     ours = next(known for known in ALL if known.name == "anabranch")
     kinds = {"anabranch": (ours, "connect", "anabranch")}
     if peer.alone is None:
@@ -241,7 +241,7 @@ def play_often(
 
 
 def _worst(case: Case, cells: list[Cell]) -> Cell:
-    """A failure, if there is one; otherwise what the peer cannot do, if that came up."""
+    """The cell of a failure, if there is one; otherwise a cell of state `cannot`, if there is one."""
     states = [cell.state for cell in cells]
     state = next(state for state in ("fail", "cannot", "pass") if state in states)
     worst = cells[states.index(state)]
@@ -286,7 +286,7 @@ def port_was_taken(log: str) -> bool:
 def _play_once(
     case: Case, peer: Peer, role: str, commands: dict[str, list[str]], stem: Path, seed: int, other: str
 ) -> tuple[Cell, list[str]]:
-    """The case once, with ports of its own and files that begin with `stem`; with what the programs said besides their reports."""
+    """The case once, with ports of its own and files that begin with `stem`; with the programs' output besides their reports."""
     cell = Cell(case.name, peer.name, role, "fail", seed=seed)
     excuse = peer.excuse(case.name, role)
     deadline = min(case.deadline, excuse.deadline) if excuse else case.deadline

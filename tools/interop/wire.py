@@ -11,7 +11,7 @@ DATA, INIT, INIT_ACK, SACK, HEARTBEAT, HEARTBEAT_ACK, ABORT, SHUTDOWN = 0, 1, 2,
 ERROR, COOKIE_ECHO, COOKIE_ACK, SHUTDOWN_COMPLETE, I_DATA = 9, 10, 11, 14, 64
 RE_CONFIG, PAD, FORWARD_TSN, I_FORWARD_TSN = 130, 132, 192, 194
 ZERO_CHECKSUM, SUBFLOWS = 0x8001, 0xB05F
-"""Parameters of INIT: Zero Checksum Acceptable (RFC 9653), and what offers subflows (docs/explanation/subflows.md)."""
+"""Parameters of INIT: Zero Checksum Acceptable (RFC 9653), and the offer of subflows (docs/explanation/subflows.md)."""
 SUBFLOW_CHUNKS = frozenset({0x5F, 0x9F, 0xDF})
 """Types of chunks that only subflows need: SF-DATA, SF-SACK, SF-FORWARD."""
 
@@ -61,7 +61,7 @@ class Packet:
     fate: str
     """The relay's treatment of it, unless it passed it on."""
     tsns: tuple[int, ...] = ()
-    """Of its DATA and I-DATA chunks."""
+    """The TSNs of its DATA and I-DATA chunks."""
     begins: tuple[int, ...] = ()
     """1 for each of them that begins a message."""
     ends: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class Packet:
     skips: tuple[int, ...] = ()
     """New Cumulative TSNs of its FORWARD-TSN chunks."""
     tagless: bool = False
-    """It has a SHUTDOWN COMPLETE of a peer that no longer knows the association (T bit)."""
+    """Whether it has a SHUTDOWN COMPLETE of a peer that no longer knows the association (T bit)."""
     supported: tuple[int, ...] = ()
     """Chunk types that its INIT or INIT ACK lists (RFC 5061, 4.2.7)."""
 
@@ -91,7 +91,7 @@ class Packet:
 
     @property
     def is_probe(self) -> bool:
-        """Whether it asks what the path carries: a HEARTBEAT with PAD behind it (RFC 8899, 6.2.1)."""
+        """Whether it probes the MTU of the path: a HEARTBEAT with PAD behind it (RFC 8899, 6.2.1)."""
         return HEARTBEAT in self.chunks and PAD in self.chunks
 
 
@@ -103,7 +103,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def parse(lines: Iterable[str]) -> Iterator[Packet]:
-    """Packets of what `tshark -T fields` prints."""
+    """Packets from the output of `tshark -T fields`."""
     for line in lines:
         cells = line.rstrip("\n").split("\t")
         if len(cells) != len(_FIELDS) or not cells[4]:

@@ -21,7 +21,7 @@ from aiortc.rtcsctptransport import RTCSctpTransport
 HEADERS = 28
 """Common header, and header of a DATA chunk."""
 SEND_BUFFER = 400
-"""Chunks that may be queued: aiortc takes whatever it is given."""
+"""Chunks that may be queued: aiortc itself has no limit."""
 BINARY = 53
 ABORT, SHUTDOWN_COMPLETE, INIT = 6, 14, 1
 
@@ -43,7 +43,7 @@ class Tally:
             self.sum += zlib.crc32(payload)
 
     def report(self) -> dict[str, Any]:
-        """As it is printed."""
+        """The counts as they are printed."""
         digest = sum((2 * stream + 1) * crc for stream, crc in self.streams.items())
         whole = 1 << 64
         return {
@@ -91,7 +91,7 @@ class Wire(asyncio.DatagramProtocol):
             packet = await self.queue.get()
             kind = packet[12] if len(packet) > 12 else 255
             while kind == INIT and self.completed:
-                # For the next association, once the driver has made it.
+                # This INIT is for the next association: it waits until the driver has made that.
                 await asyncio.sleep(0.0005)
             self.aborted |= kind == ABORT
             self.completed |= kind == SHUTDOWN_COMPLETE
@@ -100,7 +100,7 @@ class Wire(asyncio.DatagramProtocol):
 
 
 class Sctp(RTCSctpTransport):
-    """Its SCTP, with messages handed to the driver in place of data channels."""
+    """The SCTP of aiortc, with messages handed to the driver in place of data channels."""
 
     received: Tally
     last = 0.0
@@ -151,7 +151,7 @@ def arguments() -> argparse.Namespace:
 
 
 def cannot(plan: argparse.Namespace) -> str | None:
-    """Why it cannot play this."""
+    """The reason why this driver cannot play the case, if there is one."""
     if plan.end == "shutdown":
         return "never begins a shutdown: it only aborts"
     if plan.pause:

@@ -29,7 +29,7 @@ MODULES = (
     "net/ipv4/udp_tunnel",
     "net/sctp/sctp",
 )
-"""What SCTP needs, in the order in which the kernel wants them; without hmac listen() fails."""
+"""The kernel modules of SCTP, in the order in which the kernel wants them; without hmac listen() fails."""
 
 INIT = """#!/bin/busybox sh
 B=/bin/busybox
@@ -72,7 +72,7 @@ def network() -> None:
 
 
 def await_end(guest: subprocess.Popen[bytes]) -> None:
-    """The guest stays until whoever waits for this program closes its standard input, or ends it."""
+    """Waits until the guest ends, which it does when the standard input of this program is closed, or this program is ended."""
 
     def end(*_: object) -> None:
         if guest.poll() is None:

@@ -56,7 +56,7 @@ class Ways(NamedTuple):
     apart: Grid
 
     def place(self, network: str, rules: str, how: str) -> tuple[Grid, dict]:
-        """The grid that has it, and its point there."""
+        """The grid that has these runs, and their point in it."""
         at = {"network": network, "how": how}
         if how == APART:
             return self.apart, {**at, "rules": rules}
@@ -193,7 +193,7 @@ def figure_of_others(ways: Ways) -> Figure:
 
 
 def figure(runs: Grid) -> Figure:
-    """A panel for video, one for everything."""
+    """A panel for video, one for all user data."""
     networks = runs.values("network")
     drawn, panels = plots.panels(2, height=4.6)
     for axes, measure, letter in zip(panels, ("video_in_time", "total"), "ab", strict=True):

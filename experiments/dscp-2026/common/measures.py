@@ -21,10 +21,10 @@ MEASURES = {
     "audio_in_time": f"100 * {of_source('%', 'audio', 'in_time')} / {of_source('%', 'audio', 'made')}",
     "video_in_time": f"100 * {of_source('%', 'video', 'in_time')} / {of_source('%', 'video', 'made')}",
     "total": TOTAL,
-    # Of the time in which the call's association had something to send: the receive window alone kept it from sending.
+    # Percent of the time in which the call's association had data to send, and only the receive window kept it from sending.
     "stalled": "100 * sum(receiver_limited_share) FILTER (kind = 'flow' AND name = 'call')",
-    # Of 1000 packets sent: chunks sent again beyond the packets that the network lost. Nearly every chunk here fills a packet; where a
-    # code point is dropped whole packets of small ones are lost, and this says nothing.
+    # Chunks sent again beyond the packets that the network lost, for 1000 packets sent. Nearly every chunk here fills a packet; where a
+    # code point is dropped whole packets of small chunks are lost, and this measure means nothing.
     "spurious": "1000 * greatest(sum(retransmissions - packets_lost) FILTER (kind = 'flow' AND name IN ('call', 'file')), 0) "
     "/ sum(packets_sent) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
     "timeouts": "sum(timeouts) FILTER (kind = 'flow' AND name IN ('call', 'file'))",
@@ -33,7 +33,7 @@ CROWD = {
     **MEASURES,
     "rivals": "sum(goodput_payload_run_bps) FILTER (kind = 'flow' AND name LIKE 'rival-%') / 1e6",
 }
-"""The same beside the ten rivals of crowd.toml."""
+"""Measures of a call beside the ten rivals of crowd.toml."""
 
 CALL_TABLE = (
     "audio_p50",
@@ -45,10 +45,10 @@ CALL_TABLE = (
     "total",
     "spurious",
 )
-"""Columns of a table of calls that nobody competes with."""
+"""Columns of a table of calls without rivals."""
 
 CALL_BESIDE = (*CALL_TABLE, "rivals")
-"""The same beside rivals."""
+"""Columns of a table of calls beside rivals."""
 
 COUPLED = ("level 0, coupled", "level 1, coupled")
 INDEPENDENT = ("level 0, independent", "level 1, independent")
@@ -69,7 +69,7 @@ NAMES = {
     "stalled": "receive window closed, % of the time",
     "rivals": "goodput of the ten rivals, Mbit/s",
 }
-"""As tables and axes have them."""
+"""Names of the measures in tables and at axes."""
 
 
 def table(title: str, runs: Grid, measures: Sequence[str], note: str = "", *, shown: bool = True) -> Table:
@@ -94,7 +94,7 @@ def text(runs: Grid, measure: str, at: Mapping[str, object]) -> str:
 
 
 def finding(runs: Grid, axis: str, place: str, beside: str, **at: str) -> str:
-    """Delays, what goes through and what the rivals have at a place of an axis, for each way."""
+    """Delays, throughput and the rivals' throughput at a place of an axis, in words, for each way."""
     shown = ("audio_p99", "video_p99", "total") + (("rivals",) if "ten" in beside else ())
 
     def told(how: str) -> str:
@@ -107,12 +107,12 @@ def finding(runs: Grid, axis: str, place: str, beside: str, **at: str) -> str:
 
 
 def over(runs: Grid, measure: str, one: Mapping, other: Mapping, told: str) -> dict[str, Estimate]:
-    """A part: how many times what is measured at the other point is measured at one."""
+    """A part: the measured value at one point over that at the other."""
     return {f"{told}, {NAMES[measure]}": runs.sample(measure, **one).over(runs.sample(measure, **other))}
 
 
 def at(runs: Grid, measure: str, place: Mapping, told: str) -> dict[str, Estimate]:
-    """A part: what is measured at a point."""
+    """A part: the measured value at a point."""
     return {f"{told}, {NAMES[measure]}": runs.at(measure, **place)}
 
 

@@ -1,4 +1,4 @@
-"""All hypotheses of the study together: what remains decided when the whole study may be wrong in one of twenty cases only."""
+"""All hypotheses of the study together: the grades that remain when the probability of any wrong decision in the whole study is at most 5 %."""
 
 from anabranch_lab.judge import correction, grades
 from anabranch_lab.judge.claims import word

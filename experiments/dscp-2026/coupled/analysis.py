@@ -107,7 +107,7 @@ def claims(builder: ClaimBuilder, grids: dict[str, Grid], marks: dict[str, Grid]
         return [(how, other) for how in measures.COUPLED]
 
     def marked(measure: str, how: str, place: str, ecn: str, beside: str) -> dict[str, Estimate]:
-        """With ECN over without."""
+        """A measure with ECN over the same without."""
         places = ({"where": place, "how": how, "ecn": each} for each in (ecn, UNMARKED))
         return measures.over(
             marks[beside], measure, *places, f"{place}, {beside}: {how}, ECN {ecn} over none"

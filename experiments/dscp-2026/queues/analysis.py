@@ -81,7 +81,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def finding(runs: Grid, queue: str) -> str:
-    """Latency of audio, what goes through, what is sent again, for one queue."""
+    """Latency of audio, throughput and spurious retransmissions of one queue, in words."""
 
     def at(measure: str, rules: str, how: str) -> str:
         return measures.text(runs, measure, {"queue": queue, "rules": rules, "how": how})

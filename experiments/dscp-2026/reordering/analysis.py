@@ -13,7 +13,7 @@ from anabranch_lab.stats import Estimate
 from ..common import drawing, measures
 
 SHORT = 20
-"""Delay of the call's way, ms: what the file's way has beyond it is the reordering."""
+"""Delay of the call's way, ms: the further delay of the file's way causes the reordering."""
 PLAIN = "two code points, plain"
 ONE = "one code point"
 LEVELS = ("two subflows, level 0", "two subflows, level 1")
@@ -75,7 +75,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def sentence(runs: Grid) -> str:
-    """The outcome for somebody in a hurry."""
+    """The main findings in words."""
     later = runs.values("later")[-1]
 
     def at(measure: str, how: str) -> str:
@@ -173,7 +173,7 @@ def figure(runs: Grid, measure: str) -> Figure:
             "the file's way is longer by, ms",
             measures.NAMES[measure],
         )
-        # The axis begins at 0, so that a difference of a tenth does not look like everything.
+        # The axis begins at 0, so that a difference of a tenth does not look larger than it is.
         axes.set_ylim(bottom=0)
     drawing.legend(drawn, panels[0])
     return drawn

@@ -106,7 +106,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def finding(runs: Grid, window: float) -> str:
-    """Video and everything where the file starves most."""
+    """Sentences on video and all user data where the file starves most."""
     starved = runs.values("starved")[-1]
 
     def at(measure: str, how: str) -> str:
@@ -119,7 +119,7 @@ def finding(runs: Grid, window: float) -> str:
 
 
 def finding_of_others(runs: Grid, at: dict, told: str) -> str:
-    """Video over the window, for each way."""
+    """A sentence on video over the window, for each way."""
     windows = runs.values("window")
 
     def over(how: str) -> str:
@@ -146,7 +146,7 @@ def claims(builder: ClaimBuilder, runs: Grid, further: Mapping[str, Grid]) -> li
         return measures.over(grid, "video_p99", *places, f"{told}: {size:g} kB over {most:g} kB")
 
     def half(grid: Grid, zero: str, one: str, **at: str) -> list[dict[str, Estimate]]:
-        """That level 1 needs 128 kB, and level 0 256 kB."""
+        """Parts of the claim that level 1 needs 128 kB, and level 0 256 kB."""
         places = ({"window": 128, "how": how, **at} for how in (zero, one))
         told = f"{', '.join(at.values()) or 'three code points'}, 128 kB: level 0 over level 1"
         return [
@@ -210,7 +210,7 @@ def over_windows(axes: Axes, title: str, measure: str, windows: Sequence[float])
 
 
 def figure_of_others(runs: Grid, rules: Grid, by_time: Sequence[Grid], apart: Grid, measure: str) -> Figure:
-    """A panel for each loss recovery, a curve for each way; what `by_time` has was run with RACK-TLP alone."""
+    """A panel for each loss recovery, a curve for each way; the runs of `by_time` have RACK-TLP alone."""
     panels_of = [*rules.values("rules"), BY_TIME]
     drawn, panels = plots.panels(len(panels_of))
     windows = apart.values("window")

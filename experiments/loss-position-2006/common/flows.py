@@ -1,4 +1,4 @@
-"""The runs of a sweep, flow by flow: when it was over, how many packets it took, and how the loss was repaired."""
+"""The runs of a sweep, flow by flow: transmission time, number of packets, and repair of the loss."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Flow:
     time: float
     """Until the client knows that nothing more comes, from its opening, ms: the report's transmission time. Infinite where the run ends before."""
     packets: int
-    """All that the server sent."""
+    """All packets that the server sent."""
     fast: int
     """Fast retransmits."""
     timeouts: int
@@ -53,11 +53,11 @@ class Row:
 
     @property
     def positions(self) -> list[Any]:
-        """Where a packet was lost, in order, without 0."""
+        """The positions of lost packets, in order, without 0."""
         return [position for position in self.flows if position != 0]
 
     def extra(self, position: Any) -> float:
-        """How much later than without a loss, ms."""
+        """The extra time over the flow without a loss, ms."""
         return self.flows[position].time - self.flows[0].time
 
     def repair(self, position: Any, needless: int = 0) -> str:
@@ -70,15 +70,15 @@ class Row:
         return NOTHING if self.extra(position) <= 1 else TIMER
 
     def waits(self) -> list[Any]:
-        """Where some timer was needed."""
+        """The positions at which some timer was needed."""
         return [k for k in self.positions if self.repair(k) == TIMER]
 
     def timed_out(self) -> list[Any]:
-        """Where data waited for the retransmission timer."""
+        """The positions at which data waited for the retransmission timer."""
         return [k for k in self.positions if self.flows[k].timeouts]
 
     def fast(self) -> list[Any]:
-        """Where fast retransmit repaired it, and no timer was needed."""
+        """The positions at which fast retransmit repaired the loss, and no timer was needed."""
         return [k for k in self.positions if self.flows[k].fast and not self.flows[k].timeouts]
 
 
@@ -97,11 +97,11 @@ class Table:
         self.rows = {place: Row(dict(sorted(flows.items()))) for place, flows in found.items()}
 
     def at(self, **at: Any) -> Row:
-        """One row."""
+        """The one row with these values."""
         return self.rows[tuple(at[name] for name in self.names)]
 
     def where(self, **at: Any) -> list[tuple[dict[str, Any], Row]]:
-        """The rows with these values, each with all of its own."""
+        """The rows with these values, each with all its values."""
         places = [(dict(zip(self.names, place, strict=True)), row) for place, row in self.rows.items()]
         return [(place, row) for place, row in places if all(place[name] == at[name] for name in at)]
 

@@ -1,4 +1,4 @@
-"""The report's two kinds of figures: transmission time over the position of the loss, and what is sent over time."""
+"""The report's two kinds of figures: transmission time over the position of the loss, and the packets over time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -82,7 +82,7 @@ class Record:
         return [event for event in self.of("sender", "sent") if event["size"] > 0]
 
     def bursts(self, gap: float) -> list[list[dict[str, Any]]]:
-        """The packets that it sent, cut wherever it was silent for longer than `gap` seconds."""
+        """The packets that the server sent, cut wherever it was silent for longer than `gap` seconds."""
         bursts: list[list[dict[str, Any]]] = []
         for event in self.sent:
             if not bursts or event["time"] - bursts[-1][-1]["time"] > gap:
@@ -91,7 +91,7 @@ class Record:
         return bursts
 
     def server(self, axes: Axes) -> None:
-        """Draws the packets that the server sends, and the acknowledgements that reach it."""
+        """Draws the packets that the server sends, and the acknowledgements that reach the server."""
         sent, acks = self.sent, self.of("sender", "ack")
         for again, colour, name in ((False, plots.SCTP, "sent"), (True, plots.TCP, "sent again")):
             some = [event for event in sent if bool(event["reason"]) == again]
@@ -123,7 +123,7 @@ class Record:
         axes.legend(loc="lower right")
 
     def client(self, axes: Axes) -> None:
-        """Draws the packets that reach the client, and those that it had already."""
+        """Draws the packets that reach the client, and the duplicates among them."""
         received = self.of("receiver", "received")
         for twice, colour, name in ((False, plots.SCTP, "arrived"), (True, plots.TCP, "had arrived before")):
             some = [event for event in received if (event["reason"] == "duplicate") == twice]
@@ -157,12 +157,12 @@ def sequence(
 
 
 def recorded(results: Results, sweep: str, unit: int, **at: Any) -> Record:
-    """The events of one point of a recorded sweep; `unit` is what a packet of data adds to a sequence number."""
+    """The events of one point of a recorded sweep; `unit`: the step of the sequence number for a packet of data."""
     return Record(results.rows(sweep, "SELECT * FROM runs", kind="trace", at=at), unit)
 
 
 def all_recorded(results: Results, sweep: str, unit: int) -> dict[str, Record]:
-    """Every flow of a recorded sweep, by the name of its place; `unit` is what a packet of data adds to a sequence number."""
+    """Every flow of a recorded sweep, by the name of its place; `unit`: the step of the sequence number for a packet of data."""
     return {
         point.at["place"]: recorded(results, sweep, unit, **point.at)
         for point, _ in results.points(results.plan.sweep(sweep))

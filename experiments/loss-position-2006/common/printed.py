@@ -12,7 +12,7 @@ RUNS = {
 }
 """Tables 1 to 6: bandwidths, delays, positions and replications."""
 PEAKS = range(5, 9), range(4, 8)
-"""Where LKSCTP is slow: sections 6.2.2 and 7.2.1."""
+"""Positions at which LKSCTP is slow: sections 6.2.2 and 7.2.1."""
 MINIMUM = 200, 3
 """The minimum RTO in ms: section 6.4, and Tables 5 and 6."""
 TWICE, SEGMENTS = range(2, 8), 3

@@ -81,7 +81,7 @@ def tail_cost(runs: dict[str, flows.Table], protocol: str, flavour: str) -> str:
 
 
 def sentence(runs: dict[str, flows.Table]) -> str:
-    """The outcome for somebody in a hurry."""
+    """The main findings in words."""
     old, new, rack = (tail_cost(runs, "sctp", name) for name in ("rfc2960", "rfc9260", "rfc9260-rack"))
     return (
         f"In a short SCTP flow the loss of one of the last four data packets costs {old} ms by the rules of 2000, {new} ms by those of "

@@ -15,7 +15,7 @@ from ..common.flows import Table
 def all_figures(
     runs: Mapping[str, Table], names: Mapping[str, Mapping[str, str]], events: Sequence[Mapping[str, Any]]
 ) -> list[Entry]:
-    """Two of our own, and one of the report's."""
+    """Two figures of our own, and one of the report."""
     entries = []
     for protocol, flavours in names.items():
 

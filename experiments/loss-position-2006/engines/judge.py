@@ -42,7 +42,7 @@ def claims(builder: ClaimBuilder, runs: Mapping[str, Table], spreads: Mapping[st
 
 
 def slips(builder: ClaimBuilder) -> list[Claim]:
-    """H-E-1 to H-E-6: what the report prints against itself and the rules."""
+    """H-E-1 to H-E-6: the printed values of the report against each other and against the rules."""
     # A round trip has window / mss acknowledgements.
     mss, window, trip = 1460, 20 * 1460, 20
     data = 20 - len(("INIT ACK", "COOKIE ACK", "SHUTDOWN", "SHUTDOWN COMPLETE"))
@@ -79,7 +79,7 @@ def slips(builder: ClaimBuilder) -> list[Claim]:
 
 
 def inherent(runs: Table) -> dict[str, Measured]:
-    """H-G-1: what repairs a loss at medium, by position."""
+    """H-G-1: the mechanism that repairs a loss at medium, by position."""
     found: dict[str, Measured] = {}
     for flavour, timeout in INITIAL.items():
         row = runs.at(flavour=flavour, display="medium")

@@ -1,4 +1,4 @@
-"""Damaged, late, slow: from runs to grades, figures and a finding."""
+"""Damaged, delayed and slow packets: from runs to grades, figures and a finding."""
 
 from matplotlib.figure import Figure
 
@@ -47,7 +47,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def again(runs: dict[tuple[str, str], Table], protocol: str, flavour: str) -> int:
-    """How many of the flows that meet a longer delay send something again."""
+    """The number of flows with a longer delay that send data again."""
     row = runs[protocol, "late"].at(flavour=flavour)
     return sum(row[k].again > 0 for k in row.positions)
 
@@ -87,7 +87,7 @@ def slow(made: ClaimBuilder, runs: dict[tuple[str, str], Table]) -> Claim:
 
 
 def panels(runs: dict[tuple[str, str], Table], protocol: str) -> Figure:
-    """A panel for each thing that can happen to a packet."""
+    """A panel for each fault of a packet."""
     figure, axes = plots.panels(3, height=3.4)
     titles = {
         "damaged": "(a) a flipped bit",

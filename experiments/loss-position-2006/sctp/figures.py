@@ -42,13 +42,13 @@ SEQUENCES = {
 FIGURES_22_23 = ("KAME, high, 10 lost", "KAME, high, 9 lost")
 """The flows whose bursts are counted."""
 BURST = 0.3
-"""Seconds, half of a round trip at high: what leaves within them is a burst."""
+"""Seconds, half of a round trip at high: packets that leave within them are a burst."""
 
 
 def all_figures(
     stacks: Mapping[str, Table], whole: Grid, records: Mapping[str, Record], claims: Mapping[str, Claim]
 ) -> list[Entry]:
-    """In the order of the report."""
+    """Every figure, in the order of the report."""
     bursts = {part.at: part for part in claims["H-F22"].parts}
     entries = [
         Entry(

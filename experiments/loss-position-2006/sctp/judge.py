@@ -1,4 +1,4 @@
-"""The claims about SCTP: what the two stacks need a timer for, how long it takes, and what they send again for no reason."""
+"""The claims about SCTP: the losses for which the two stacks need a timer, its time, and their needless retransmissions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ CASES = ("baseline", "initial RTO 1 s", "minimum RTO 200 ms", "minimum RTO 3 ms"
 ANSWER = 48
 """Bytes of a packet with a SACK."""
 START = "KAME, high, none lost, minimum RTO 200 ms"
-"""The recorded flow of which section 6.4.1 tells how it starts."""
+"""The recorded flow whose start section 6.4.1 describes."""
 
 
 def claims(
@@ -31,7 +31,7 @@ def claims(
     """The claims of the catalogue that name this experiment."""
 
     def was(table: Table, case: str, display: str) -> Row:
-        """A stack with its mistakes."""
+        """The rows of a stack with its mistakes."""
         return table.at(stack="as it was", case=case, display=display)
 
     rows, linux = (
@@ -192,14 +192,14 @@ def minimum(rows: Mapping[str, Mapping[str, Row]], case: str, start: Record) -> 
 
 
 def before_a_sack(record: Record) -> list[float]:
-    """Milliseconds after the first data at which more was sent, before any SACK had come."""
+    """Milliseconds after the first data at which further packets were sent, before any SACK had come."""
     first, *more = (event["time"] for event in record.sent)
     acknowledged = min(event["time"] for event in record.of("sender", "ack"))
     return [1000 * (time - first) for time in more if time < acknowledged]
 
 
 def late(rows: Mapping[str, Mapping[str, Row]], race: Grid, case: str) -> dict[str, Measured]:
-    """H-S-8: what a lower minimum RTO gains for the last packets, and what the race is about."""
+    """H-S-8: the gain of a lower minimum RTO for the last packets, and the race of the two timers for a lost COOKIE ACK."""
     plain, short = rows["baseline"]["medium"], rows[case]["medium"]
     gains = {f"medium, {k} lost: ms faster": plain[k].time - short[k].time for k in range(15, 20)}
     return {**gains, **timers(race, case)}

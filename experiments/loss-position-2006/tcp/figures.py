@@ -18,7 +18,7 @@ TITLES = {
 
 
 def all_figures(runs: Table, records: Mapping[str, Record]) -> list[Entry]:
-    """In the order of the report."""
+    """Every figure, in the order of the report."""
     entries = []
     for case, (name, title) in TITLES.items():
 

@@ -16,7 +16,7 @@ CASES = ("baseline", "inflight", "no limited transmit", "minimum RTO 1 s", "init
 ANSWER = 52
 """Bytes of an acknowledgement."""
 PEAKS = 12, 17
-"""Positions that are asked about at low."""
+"""The positions of the report's two peaks at low."""
 
 
 def claims(
@@ -54,7 +54,7 @@ def claims(
             {
                 **at_peaks("", low),
                 "other peaks": text([k for k in peaks(low) if k not in PEAKS]),
-                # Of every flow the first timeout is needless.
+                # The first timeout of every flow is needless.
                 **{f"{k} lost: repaired by": low.repair(k, needless=1) for k in (16, 18, 19)},
                 "8 lost: time over that without a loss": low[8].time / low[0].time,
                 "without the mistakes: peaks": text(peaks(clean)),
@@ -158,12 +158,12 @@ def opening() -> dict[str, Measured]:
 
 
 def mean_slower(changed: Row, plain: Row, positions: range) -> float:
-    """Milliseconds, on average over these positions."""
+    """The mean extra time over these positions, ms."""
     return sum(changed[k].time - plain[k].time for k in positions) / len(positions)
 
 
 def limited_transmit(was: Any) -> dict[str, Measured]:
-    """H-T-7: what it costs to switch it off."""
+    """H-T-7: the cost of switching off limited transmit."""
     found: dict[str, Measured] = {}
     early = range(2, 5)
     means = []
@@ -179,7 +179,7 @@ def limited_transmit(was: Any) -> dict[str, Measured]:
 
 
 def grown(raised: Row, plain: Row, records: Mapping[str, Record]) -> dict[str, Measured]:
-    """By how much flows at medium are slower, over what a timeout of one second adds to the one that they had."""
+    """The delay of flows at medium by a minimum timeout of 1 s, over the growth of their timeout (1 s less the old one)."""
     found: dict[str, Measured] = {}
     for k in range(16, 20):
         record = records[f"medium, {k} lost"]
@@ -205,10 +205,10 @@ def initial_window(was: Any) -> dict[str, Measured]:
 
 
 def order(record: Record) -> dict[str, Measured]:
-    """H-F17: who is first, and in which order segments are sent."""
+    """H-F17: whether the first timeout comes before the first acknowledgement, and the order of the segments."""
     first = record.sent[0]["time"]
     fired = record.of("sender", "timeout")[0]["time"]
-    # The first that acknowledges data.
+    # The first acknowledgement of data.
     acknowledged = next(event["time"] for event in record.of("sender", "ack") if event["number"] > 1)
     again = [event for event in record.sent if event["reason"]]
     twice = [event for event in record.of("receiver", "received") if event["reason"] == "duplicate"]
@@ -227,13 +227,13 @@ def order(record: Record) -> dict[str, Measured]:
 
 
 def lost_segment(record: Record) -> tuple[float, str]:
-    """Of the segment that was lost: how long it waited, in first timeouts; what sent it again."""
+    """Returns the wait of the lost segment, in first timeouts, and the reason for which it was sent again."""
     base = record.of("sender", "timeout")[0]["time"] - record.sent[0]["time"]
     arrived = Counter(event["number"] for event in record.of("receiver", "received"))
     sent: dict[int, list[dict[str, Any]]] = {}
     for event in record.sent:
         sent.setdefault(event["number"], []).append(event)
-    # Of all the others every copy arrives.
+    # Every copy of all other segments arrives.
     first, second = next(
         copies[:2] for n, copies in sent.items() if len(copies) > 1 and arrived[n] < len(copies)
     )

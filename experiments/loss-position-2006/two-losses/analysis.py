@@ -24,7 +24,7 @@ class Pairs:
         self.flavours = list(dict.fromkeys(place["flavour"] for place, _ in self.pairs.where()))
 
     def extra(self, flavour: str, display: str) -> dict[tuple[int, int], float]:
-        """How much later than without a loss, ms, by the two positions."""
+        """The extra time over a flow without a loss, ms, by the two positions."""
         base = self.single.at(flavour=flavour, display=display)[0].time
         row = self.pairs.at(flavour=flavour, display=display)
         found = {}
@@ -34,12 +34,12 @@ class Pairs:
         return found
 
     def worse(self, flavour: str, display: str) -> dict[tuple[int, int], float]:
-        """The dearer one of two losses, each by itself, ms."""
+        """The larger of the extra times of two losses, each by itself, ms."""
         row = self.single.at(flavour=flavour, display=display)
         return {(a, b): max(row.extra(a), row.extra(b)) for a, b in self.extra(flavour, display)}
 
     def ratios(self, flavour: str, display: str) -> list[float]:
-        """Time of a pair over that of its dearer loss; whole transmission times, so that a free loss divides well."""
+        """Transmission time of a pair over that of its dearer loss alone; whole times, because the extra time of a loss can be 0."""
         base = self.single.at(flavour=flavour, display=display)[0].time
         worse = self.worse(flavour, display)
         return [(base + extra) / (base + worse[pair]) for pair, extra in self.extra(flavour, display).items()]
@@ -97,7 +97,7 @@ def claim(results: Results, middle: dict[tuple[str, str, str], float]) -> Claim:
 
 
 def summary(found: dict[str, Pairs], middle: dict[tuple[str, str, str], float]) -> Table:
-    """How pairs compare with single losses."""
+    """A sentence on pairs beside single losses."""
     rows = []
     for (protocol, flavour, display), value in middle.items():
         dear = sum(ratio > 1.5 for ratio in found[protocol].ratios(flavour, display))

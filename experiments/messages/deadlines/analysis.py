@@ -123,7 +123,7 @@ def figure(runs: Grid) -> Figure:
         draw(axes, measure, "one", "-", ", one subflow")
         draw(axes, measure, "two", "--", ", two subflows")
         plots.label(axes, title, "packets lost, %", "Mbit/s")
-        # The same axis for both: what one has more is seen beside what the other has less.
+        # The same axis for both: a gain of one flow is seen beside the loss of the other.
         axes.set_ylim(0, 6.5)
         lines = [Line2D([], [], color="black", linestyle=style) for style in ("-", "--")]
         axes.legend(lines, ["one subflow", "two subflows"], fontsize="small")

@@ -30,14 +30,14 @@ OVER_LOSS = (
 )
 
 MANY = ("", ", in turn", ", I-DATA, priority", ", two subflows, level 1")
-"""How the streams of eight sources are served, where it is drawn."""
+"""The drawn ways to serve the streams of eight sources."""
 
 LOOKS = list(zip((*plots.CYCLE, "black", "grey", "#8b5a2b"), "osPv^Dx*h", strict=True))
 """A colour and a marker for each curve of a panel."""
 
 
 def all_figures(runs: Ways) -> list[Entry]:
-    """The tail and the middle of the latencies, what the bulk transfer gets, and many sources."""
+    """The tail and the median of the latencies, the goodput of the bulk transfer, and many sources."""
     return [
         Entry(
             "figure-head-of-line-p99",

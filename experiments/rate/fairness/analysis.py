@@ -17,7 +17,7 @@ BOTH = f"nullif({ONE} + {OTHER}, 0)"
 
 MEASURES = {
     "share": f"{ONE} / {BOTH}",
-    # (sum x)^2 / (n sum x^2): 1 when both get the same, 1/2 when one gets everything.
+    # (sum x)^2 / (n sum x^2): 1 when both shares are equal, 1/2 when one flow has all.
     "jain": f"power({ONE} + {OTHER}, 2) / nullif(2 * (power({ONE}, 2) + power({OTHER}, 2)), 0)",
     "sum": f"({ONE} + {OTHER}) / 1e6",
 }

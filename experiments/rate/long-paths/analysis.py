@@ -39,7 +39,7 @@ WINDOW = 1.0
 
 
 def rate(path: str) -> float:
-    """Of the bottleneck, Mbit/s."""
+    """The rate of the bottleneck of a path, Mbit/s."""
     return RATES.get(path, 100.0)
 
 
@@ -119,12 +119,12 @@ def reached(samples: Samples, target: float) -> float:
 
 
 def parts(samples: Samples) -> dict[str, float]:
-    """When nine tenths of each rate that there is were reached."""
+    """The times at which nine tenths of each rate of the bottlenecks were reached, s."""
     return {f"{whole:g}": reached(samples, 0.9 * whole) for whole in (50.0, 100.0, 1000.0)}
 
 
 def table(results: Results, runs: Grid) -> Table:
-    """When 90 % of the rate is reached: the median of the recorded runs."""
+    """The time at which 90 % of the rate is reached: the median of the recorded runs."""
     times = series.measure(results, "pictures", parts)
 
     def told(who: str, path: str) -> str:

@@ -19,7 +19,7 @@ MEASURES = {
     "sent": grid.of_link("down", "arrivals"),
     "answered": grid.of_link("up", "arrivals"),
 }
-"""When the sender has closed in good order, ms from the opening; packets of the server and of the client, lost ones too."""
+"""The time at which the sender has closed in good order, ms from the opening; packets of the server and of the client, lost ones too."""
 
 LETTER, PLAIN, PROBED, TCP = (
     "SCTP, RFC 9260",
@@ -100,7 +100,7 @@ class Single:
         return last
 
     def chunks(self, who: str, trip: str) -> dict[str, tuple[str, int]]:
-        """Where the control chunks are that have an answer, or are one."""
+        """The direction and position of the control chunks that have an answer, or are one."""
         return {
             "COOKIE ECHO": ("up", 2),
             "COOKIE ACK": ("down", 2),

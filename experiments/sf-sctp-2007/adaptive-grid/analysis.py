@@ -21,12 +21,12 @@ ALONE = {"used": grid.of_flow("sf", "goodput_payload_run_bps")}
 
 PLAIN = "1"
 SHOWN = ("2, adaptive", "8, adaptive", "30, adaptive", "8, n^2", "8, independent")
-"""In this order."""
+"""Subflows and couplings in the figure, in this order."""
 LOW, HIGH = 0.8, 1.5
 """Shares that are fair enough, for the figure and the findings."""
 
 LOSSY = "lost"
-"""How the names of networks end that lose packets by themselves."""
+"""The ending of the names of networks with random losses."""
 
 Shares = dict[tuple[str, str, str], Estimate]
 """By network, competitor and how the subflows are coupled."""
@@ -68,7 +68,7 @@ def all_shares(runs: Grid) -> Shares:
 
 
 def adaptive(runs: Grid) -> list[str]:
-    """Those that are judged."""
+    """The adaptive couplings, which are judged."""
     return [how for how in runs.values("how") if how.endswith("adaptive")]
 
 
@@ -96,7 +96,7 @@ def measured(shared: Grid, shares: Shares, alone: Grid) -> dict[str, Measured]:
 
 
 def findings(shared: Grid, shares: Shares, alone: Grid) -> list[str]:
-    """How often the goal is met, and where it is not."""
+    """How often the goal is met, and the cases where it is not, in words."""
     told = []
     for how in (how for how in SHOWN if how in shared.values("how")):
         places = [
@@ -149,17 +149,17 @@ def ranged(values: list[float], digits: str) -> str:
 
 
 def named(network: str) -> str:
-    """A network as the figure calls it."""
+    """The name of a network in the figure."""
     return network.replace("BDP", "BDP of queue").replace("other 200 ms", "competitor's round trip 200 ms")
 
 
 def coupled(how: str) -> str:
-    """A number of subflows and a coupling, as texts and figures call them."""
+    """The name of a number of subflows with a coupling, in texts and figures."""
     return how.replace(", ", " subflows, ")
 
 
 def figure(runs: Grid, shares: Shares) -> Figure:
-    """One heat map of everything."""
+    """One heat map of all cases."""
     rows = list(runs.values("network"))
     shown = [how for how in SHOWN if how in runs.values("how")]
     columns = [(other, how) for other in runs.values("other") for how in shown]

@@ -15,11 +15,11 @@ from anabranch_lab.stats import Estimate
 SUBFLOW = "kind = 'subflow' AND name = 'sf'"
 WRONG = {
     "one": "window_of <> 0",
-    # The first half has the window of the first, the second that of the first of the second.
+    # The first half of the subflows has the window of subflow 0, the second half that of its own first subflow.
     "alike": "window_of <> CASE WHEN subflow < codes::INT / 2 THEN 0 ELSE codes::INT // 2 END",
 }
 WRONG["unlike"] = WRONG["alike"]
-"""SQL: a subflow that has another window than it should."""
+"""SQL: the condition that a subflow has the window of a wrong group."""
 TOLD = {"one": "one bottleneck", "alike": "two that are alike", "unlike": "two that differ"}
 GOAL = 0.95
 
@@ -70,13 +70,13 @@ def cells(runs: Grid, level: str) -> list[tuple[str, str, str, Sample]]:
 
 
 def share(runs: Grid, level: str) -> Estimate:
-    """Over all cases: the share of those that are right, for each seed that all have, and what that is on average."""
+    """Over all cases: the share of those that are right, for each seed that all have, and its mean."""
     found = [sample for *_, sample in cells(runs, level)]
     return (functools.reduce(operator.add, found) / len(found)).estimate
 
 
 def findings(runs: dict[str, Grid]) -> list[str]:
-    """How often, and where not."""
+    """How often the groups are right, and the cases where they are not, in words."""
     told = []
     for sweep, grid, level in [(s, g, level) for s, g in runs.items() for level in g.values("level")]:
         every = cells(grid, level)
@@ -94,7 +94,7 @@ def findings(runs: dict[str, Grid]) -> list[str]:
 
 
 def figure(runs: dict[str, Grid]) -> Figure:
-    """Everything in one heat map."""
+    """One heat map of all cases."""
     rows: list[tuple[str, list[float]]] = []
     columns: list[str] = []
     for sweep, grid in runs.items():

@@ -22,7 +22,7 @@ KINDS = {
     "exponential": "exponential on/off",
     "pareto": "Pareto on/off",
 }
-"""In the order of the experiments."""
+"""Kinds of background, in the order of the experiments."""
 
 
 def judged(results: Results, sweep: str = "runs") -> Grid:
@@ -38,7 +38,7 @@ def ordered(shares: Mapping[int, Sample], what: str) -> dict[str, Sample]:
 
 
 MEASURES = {
-    # Percent of what the link can carry.
+    # Percent of the capacity of the link.
     "share": f"100 * {grid.of_share(LINK, 'sf', 'share')}",
     "left": f"100 * {grid.of_share(LINK, 'background', 'share')}",
     "drop_rate": grid.of_share(LINK, "sf", "drop_rate"),
@@ -48,9 +48,9 @@ MEASURES = {
 
 
 QUIET, AFTER, SPAN = 0.3, 2.0, 1.0
-"""Seconds: an on-edge is a packet behind so much silence; what it causes happens within so long; its least rate is over so long."""
+"""Seconds: the silence before the packet of an on-edge; the time in which its effects happen; the span of its least rate."""
 SEVERAL = 2
-"""Cuts of the window that are several."""
+"""The number of cuts from which they count as several."""
 
 
 def edges(samples: series.Samples) -> dict[str, float]:
@@ -77,7 +77,7 @@ def edges(samples: series.Samples) -> dict[str, float]:
     ]
     first = [(start, found[0]) for start, found in zip(starts, late, strict=True) if found]
     before = [sum(start <= t <= timeout for t in retransmits) for start, timeout in first]
-    # A sample tells what happened until its time: the one in which the timer expires comes after that, and has a change of its own.
+    # A sample has the changes until its time: the sample with the timeout comes after it, and has the timeout's own change.
     cut = [sum(start < t < timeout for t in cuts) for start, timeout in first]
     span = np.ones(round(SPAN / sender.interval)) * sender.interval / SPAN
     slow = [
@@ -90,7 +90,7 @@ def edges(samples: series.Samples) -> dict[str, float]:
     ]
     return {
         "edges": float(len(starts)),
-        # For each edge.
+        # Timeouts for each edge.
         "timeouts": float(np.mean([len(found) for found in late])) if starts else np.nan,
         # Fast retransmits between an edge and its first timeout; of edges that have one.
         "retransmits": float(np.mean(before)) if before else np.nan,

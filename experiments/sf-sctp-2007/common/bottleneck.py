@@ -15,7 +15,7 @@ MEASURES = {
     "utilisation": f"100 * {grid.of_link(LINK, 'utilisation')}",
     # Percent of a link of 10 Mbit/s that user data takes: the utilisation of IV to VIII, whose 95.42 % are 1000 of 1048 bytes (5.2.3).
     "user_data": f"{grid.of_flow('sf', 'goodput_payload_run_bps')} / 1e5",
-    # Packets that its queue dropped, for each packet that arrived there.
+    # Packets that the queue of the link dropped, for each packet that arrived there.
     "drop_rate": grid.drop_rate(LINK),
     # Eq. 5.1: (fast retransmits + timeouts) / packets sent.
     "loss_indications": grid.of_flow("sf", "loss_indication_rate"),
@@ -27,7 +27,7 @@ MEASURES = {
 """Columns of the grid that most of these experiments need; `results.grid(sweep, MEASURES)` computes them."""
 
 RATE = 10.0
-"""Mbit/s that `user_data` takes the link to carry."""
+"""The rate of the link that `user_data` is a percentage of, Mbit/s."""
 
 
 def of_rate(curve: Curve) -> Curve:
@@ -76,7 +76,7 @@ def synchronisation(samples: series.Samples) -> dict[str, float]:
 
 
 DRAIN = 10
-"""Packets by which a queue gets shorter when it drains: a fifth of what RED's queue of experiment VIII ever holds, a tenth of Drop-Tail's."""
+"""Packets by which a queue gets shorter when it drains: a fifth of RED's longest queue in experiment VIII, a tenth of Drop-Tail's."""
 
 
 def closely(samples: series.Samples, drain: int = DRAIN) -> dict[str, float]:
@@ -84,7 +84,7 @@ def closely(samples: series.Samples, drain: int = DRAIN) -> dict[str, float]:
 
     Subflows are cut some tenths of a second apart, and those cut first grow meanwhile. So a fall of the aggregate is the sum of the
     falls of its subflows, between the high and the low of the aggregate; falls by a tenth of its highest count, which a cut of one of four
-    subflows makes. A window grows by a packet between two samples; ssthresh keeps what a cut made of it (RFC 2960, 7.2.3: half of it, and
+    subflows makes. A window grows by a packet between two samples; ssthresh keeps the value of a cut (RFC 2960, 7.2.3: half of the window, and
     the window is set to that), so the window before a cut was twice that. A queue drains when it gets shorter by `drain` packets; it ran
     empty when at most one packet was left.
     """
@@ -108,7 +108,7 @@ def closely(samples: series.Samples, drain: int = DRAIN) -> dict[str, float]:
         "halved": halved,
         "drains": len(lows),
         "emptied": emptied,
-        # In 30 s: queues that grow before they were empty; falls of the aggregate that two of four subflows cut leave.
+        # In 30 s: drains of the queue that end before it is empty; falls of the aggregate by a cut of two of four subflows.
         "regrown": (len(lows) - emptied) / spans,
         "partial": sum(0.65 <= after / before <= 0.85 for before, after in falls) / spans,
     }

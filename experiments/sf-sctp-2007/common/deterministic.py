@@ -35,14 +35,14 @@ MEASURES = {
 
 
 def every(results: Results) -> dict[str, Results]:
-    """Both experiments, seen from one of them or from another of the study."""
+    """The results of both experiments, from those of any experiment of the study."""
     return {told: results_of(results, folder) for told, folder in FOLDERS.items()}
 
 
 SWEEPS = ("subflows", "slow", "slow-many", "cuts", "cuts-slow", "cuts-late")
-"""Where every number of subflows with every Phi is: those that grow slowly run longer, and some are recorded."""
+"""The sweeps with every number of subflows and every Phi: slow growth needs longer runs, and some are recorded."""
 WINDOW_SWEEPS = ("subflows-window", "cuts-window")
-"""The same with one cut each window, for Phi = 1 and n."""
+"""The sweeps with one cut each window, for Phi = 1 and n."""
 
 
 def measured(results: Results, sweeps: Sequence[str] = SWEEPS) -> Grid:

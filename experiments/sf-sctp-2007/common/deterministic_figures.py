@@ -18,7 +18,7 @@ MTU = 1500.0
 
 
 def all_figures(both: dict[str, Results], runs: dict[str, Grid]) -> list[Entry]:
-    """In the order of the thesis; of XVI and XVII, or of one of them."""
+    """Every figure of XVI and XVII, or of one of them, in the order of the thesis."""
     told = "Means and 95 % intervals; dotted lines are the bounds of the model."
     recorded = "One recorded run of the engine of the thesis."
     return [

@@ -1,4 +1,4 @@
-"""Estimates of what is not a mean over seeds."""
+"""Estimates of quantities that are not means over seeds."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -46,12 +46,12 @@ def _at_nothing(values: np.ndarray, control: np.ndarray) -> float:
 
 
 def minus_one(ratio: Estimate) -> Estimate:
-    """How far a ratio is from 1."""
+    """The distance of a ratio from 1."""
     return replace(ratio, mean=ratio.mean - 1)
 
 
 def reached(curve: Curve, threshold: float) -> Estimate:
-    """Where the mean curve first reaches a threshold, between the points that were run; their last where it never does, a bound from below.
+    """Where the mean curve first reaches a threshold, between the simulated points; their last where it never does, a bound from below.
 
     The first point at which a single seed does would be too early: noise takes it there."""
     return jackknife(curve.values, lambda rows: _first(curve.x, rows.mean(axis=0), threshold), curve.least)
@@ -68,7 +68,7 @@ def _first(x: Sequence[float], values: np.ndarray, threshold: float) -> float:
 
 
 def peak(curve: Curve) -> Estimate:
-    """Where the mean curve is highest, with the middle 95 % of what seeds drawn again give (bootstrap).
+    """Where the mean curve is highest, with the middle 95 % of the places for resampled seeds (bootstrap).
 
     The place of a maximum jumps from point to point: leaving out one seed moves it not at all or too far, and the mean of each
     seed's own maximum lies in the middle of a curve that is flat. The interval is that of the bootstrap to both ends; its middle stands

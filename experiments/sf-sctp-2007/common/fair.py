@@ -44,7 +44,7 @@ def measured(results: Results, name: str) -> Grid:
 
 
 def grids(results: Results, *names: str) -> Grid:
-    """Sweeps together."""
+    """The runs of several sweeps as one grid."""
     found = [results.grid(name, MEASURES) for name in names]
     return functools.reduce(Grid.joined, found).only(engine=results.plan.engines[0])
 
@@ -55,7 +55,7 @@ def share(runs: Grid, other: str, **at: object) -> Estimate:
 
 
 def kept(runs: Grid, clean: Grid) -> dict[str, Sample]:
-    """Of what SF-SCTP has in XVIII it keeps a smaller share with a larger Phi: differences, which are positive then."""
+    """SF-SCTP keeps a smaller part of its throughput in XVIII with a larger Phi: differences of two Phi, positive if so."""
     parts = {}
     for n in (int(n) for n in runs.values("n")):
         of = {
@@ -107,7 +107,7 @@ def figures(
             log_x=log,
             log_y=True,
         )
-        # Beside the panels: eight lines leave no room in them.
+        # The legend stands beside the panels: eight lines leave no room in them.
         figure.legend(*left.get_legend_handles_labels(), loc="outside right upper", fontsize=8)
         return figure
 

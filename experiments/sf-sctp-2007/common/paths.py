@@ -41,7 +41,7 @@ MEASURES = {
 
 
 def measures(p1: float, p2: str | float) -> dict[str, str]:
-    """These and, for each flow, how many packets the paths lost of it beyond what their probabilities ask for (`by_flow`)."""
+    """Returns MEASURES and, for each flow, its packets that the paths lost less the expected number (`by_flow`)."""
 
     def luck(flow: str, path: str, p: str | float) -> str:
         lost, came = (grid.of_share(path, flow, column) for column in ("drops_error", "arrivals"))

@@ -14,13 +14,13 @@ In a plan:
 from anabranch_lab.show import plots
 
 NAMES = ("1", "n", "n^2", "2n^2")
-"""In the order of the thesis."""
+"""The names of Phi, in the order of the thesis."""
 LABELS = {"1": "Φ = 1", "n": "Φ = n", "n^2": "Φ = n²", "2n^2": "Φ = 2n²"}
 LOOK = {
     name: {"color": colour, "marker": marker}
     for name, colour, marker in zip(NAMES, plots.CYCLE, ("o", "^", "s", "D"), strict=False)
 }
-"""How each of them looks in every figure; engines are told apart by the line (`plots.ENGINES`)."""
+"""The look of each Phi in every figure; engines are told apart by the line (`plots.ENGINES`)."""
 
 
 def value(name: str, subflows: int) -> float:

@@ -48,12 +48,12 @@ MEASURES = {
     "model_shared": _model("shared"),
     "model_sf_be": _model("sf", 0),
     "model_sf_non_be": _model("sf", 1),
-    # Of every packet of the background.
+    # Losses for each packet of the background.
     "p_be": _lost("be-%"),
     "p_non_be": _lost("non-be-%"),
 }
 PRINTED = tuple(f"{tenths / 10:g}" for tenths in range(1, 10))
-"""The shares that the figures have, 10 to 90 %; 5 % is drawn besides, and judged by nothing."""
+"""The shares that the figures have, 10 to 90 %; 5 % is drawn besides, and no claim judges it."""
 HALF = "50 % of the queue"
 """The other reading of "the bandwidth share of non-BE is 50 %": that of the queue, and not equal losses."""
 
@@ -127,13 +127,13 @@ def _over(runs: Grid, name: str, other: str, a: str):
 
 
 def _curve(runs: Grid, name: str) -> Curve:
-    """Over a as a number: the plan names its values."""
+    """A measure over a as a number: in the plan its values are names."""
     curve = runs.curve(name, over="marked")
     return dataclasses.replace(curve, x=tuple(float(x) for x in curve.x))
 
 
 def _parity(runs: Grid) -> float:
-    """The share at which both classes of the background lose alike, by linear interpolation of the logarithms; no number where they never do."""
+    """The share at which both classes of the background have the same loss, by linear interpolation of the logarithms; NaN where there is none."""
     be, marked = (_curve(runs, name) for name in ("p_be", "p_non_be"))
     if be.means.min() > 0 and marked.means.min() > 0:
         gap = np.log(be.means / marked.means)
@@ -153,7 +153,7 @@ def _between(runs: Grid, name: str, a: float) -> Measured:
 
 
 def classes(runs: Grid, parity: float) -> dict[str, Measured]:
-    """Z-I-5: who gets more beyond parity, and what the next share brings to both classes."""
+    """Z-I-5: the difference of both associations beyond parity, and the gain of both classes by the next share."""
     mine, yours = (_curve(runs, name) for name in ("sf_non_be", "shared_non_be"))
     more: dict[str, Measured] = {
         f"non-BE: SF-SCTP minus shared, a = {x:g}, Mbit/s": (mine.sample(x) - yours.sample(x)) * 1e-6
@@ -161,7 +161,7 @@ def classes(runs: Grid, parity: float) -> dict[str, Measured]:
         if x > parity
     }
     if not more:
-        # Nowhere do both lose alike: nothing lies beyond.
+        # Without a point of parity no share lies beyond it.
         more = {"non-BE: SF-SCTP minus shared, no a": math.nan}
 
     def next_one(name: str, a: str, b: str) -> Sample:

@@ -13,7 +13,7 @@ from ..common import bottleneck, pictures
 
 
 def all_figures(results: Results, runs: Grid, claim: Claim) -> list[Entry]:
-    """In the order of the thesis; `claim`: the published utilisation."""
+    """Every figure, in the order of the thesis; `claim`: the published utilisation."""
     return [
         Entry(
             "figure-5-9",

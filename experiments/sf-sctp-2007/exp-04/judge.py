@@ -59,12 +59,12 @@ def synchronous(
     """Z-IV-5, for experiments IV to VII."""
 
     def share(place: str, of: str, among: str) -> Estimate:
-        """Of all runs together; falls of one run depend on one another, so the interval is that of runs."""
+        """A ratio of counts over all runs together; falls of one run depend on one another, so the interval is that over runs."""
         part, whole = (closely.sample(name, place=place) for name in (of, among))
         return part.over(whole)
 
     index, index_red = (together[sweep].sample("index", n=4) for sweep in ("sampled", "sampled-red"))
-    # The same instrument on a queue that is said to grow again: it must tell the two apart.
+    # The same measure with RED, whose queue grows again before it is empty by the thesis: it must tell the two apart.
     emptied = closely.sample("emptied", place="IV") / closely.sample("drains", place="IV")
     emptied_red = closely_red.sample("emptied") / closely_red.sample("drains")
     return builder.claim(

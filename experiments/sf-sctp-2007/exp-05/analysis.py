@@ -81,7 +81,7 @@ def lengths(runs: Grid) -> dict[str, Measured]:
 
 
 def ranks(runs: Grid) -> dict[str, Measured]:
-    """How both go with the queue, of as many subflows as were run."""
+    """The rank correlation of both measures with the queue, for each number of subflows."""
     return {
         f"{measure} over the queue, n = {n}": runs.curve(measure, over="queue", n=n).ranked()
         for measure in MEASURED

@@ -77,7 +77,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def look(samples: series.Samples) -> dict[str, float]:
-    """Besides what every such experiment looks at: how periodic window, rate and queue are, and what a fall leaves of the aggregate."""
+    """Measures how periodic window, rate and queue are, beside the measures of every such experiment (`bottleneck.look`)."""
     sender, link = samples.sender("sf"), samples.link(bottleneck.LINK)
     found: dict[str, float] = {}
     for name, values in (("", sender.cwnd), ("rate ", sender.rate), ("queue ", link.queue)):

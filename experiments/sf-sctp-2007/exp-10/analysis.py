@@ -28,7 +28,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def order(runs: Grid) -> dict[str, Sample]:
-    """Of the square wave by itself, and of constant traffic beside it."""
+    """The order of the shares beside the square wave, and the shares beside constant traffic minus those."""
     square, cbr = (
         {n: runs.sample("share", n=n, background=kind) for n in (1, 2, 4)} for kind in ("square", "cbr")
     )

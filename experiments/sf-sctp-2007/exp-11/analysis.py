@@ -42,7 +42,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def look(samples: series.Samples) -> dict[str, float]:
-    """How periodic the window of a run is."""
+    """Measures how periodic the window of a run is."""
     sender = samples.sender("sf")
     return {"height": cycles.period([float(v) for v in sender.cwnd], sender.interval, 3.0, 30.0)[1]}
 

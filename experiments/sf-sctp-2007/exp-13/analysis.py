@@ -80,7 +80,7 @@ def pair(runs: Grid, phi: str) -> tuple[Sample, Sample]:
 
 
 def over(means: list[float]) -> float:
-    """The first over the second."""
+    """The ratio of the first throughput to the second."""
     return means[0] / means[1]
 
 

@@ -65,7 +65,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def exponent(runs: Grid, name: str) -> Estimate:
-    """With which power of n throughput grows."""
+    """The power of n with which throughput grows."""
     x = runs.values("n")
     pairs = [tuple(runs.sample(each, phi=name, n=n) for each in ("mbps", "luck")) for n in x]
     return without_luck(pairs, lambda means: stats.exponent(x, means))

@@ -17,7 +17,7 @@ from ..common.fair import begun
 P = 1e-4
 """Losses of the link."""
 FULL = 90.0
-"""Percent of the link: what `enough subflows` is about."""
+"""Utilisation, percent, from which subflows are `enough`."""
 MEASURES = {
     "utilisation": f"100 * {grid.of_link('lossy', 'utilisation')}",
     "mbps": f"{grid.of_flow('sf', 'goodput_wire_run_bps')} / 1e6",
@@ -72,7 +72,7 @@ def needed(runs: Grid) -> dict[str, Measured]:
 
 
 def top(runs: Grid) -> str:
-    """Where most of the link is used."""
+    """The number of subflows with the highest utilisation, in words."""
     used = runs.curve("utilisation", over="n")
     n = used.x[int(used.means.argmax())]
     return f"{n:g} subflows ({used.at(n).text()} %)"

@@ -17,14 +17,14 @@ from ..common.deterministic import Runs, growths, network, rate_bounds, several
 
 @dataclass(frozen=True)
 class Seen:
-    """What was measured with one reading of how often a window is cut."""
+    """The measured runs with one reading of how often a window is cut."""
 
     single: Runs
     """The cycles of one subflow."""
     alone: Runs
-    """Its fast retransmits."""
+    """The fast retransmits of one subflow."""
     runs: Runs
-    """One subflow and more, with each Phi that was run."""
+    """One subflow and more, with each simulated Phi."""
     cut: Grid
     """The aggregate of four and of twelve in XVI."""
 
@@ -72,7 +72,7 @@ def window(single: Runs) -> dict[str, Measured]:
 
 
 def cycle(single: Runs, rates: Runs) -> dict[str, Measured]:
-    """Its cycle and its fast retransmits, one for each cycle in the model (Eq. 4.55)."""
+    """The cycle and the fast retransmits of one subflow, one for each cycle in the model (Eq. 4.55)."""
     parts: dict[str, Measured] = {}
     for told, seen in single.items():
         parts[f"{told}: cycle / model"] = seen.sample("cycle", n=1) / network(told).low().length
@@ -102,7 +102,7 @@ def cuts(cut: Grid) -> dict[str, Measured]:
 
 
 def changes(runs: Runs) -> dict[str, Measured]:
-    """How goodput goes with the number of subflows."""
+    """The change of goodput with the number of subflows."""
     return {
         f"{told}, Phi = {name}: change of the goodput": grid.curve("goodput", over="n", phi=name).change()
         for told, grid in runs.items()
@@ -122,7 +122,7 @@ def goodput_bounds(runs: Runs) -> dict[str, Measured]:
 
 
 def growth(runs: Grid) -> Estimate:
-    """With which power of n^2 / Phi fast retransmits grow, seed by seed, from four subflows on."""
+    """The power of n^2 / Phi with which fast retransmits grow, seed by seed, from four subflows on."""
     places = [(n, name) for n in several(runs) if n > 2 for name in growths(runs)]
     x = [n * n / phi.value(name, n) for n, name in places]
     samples = [runs.sample("fr", n=n, phi=name) for n, name in places]

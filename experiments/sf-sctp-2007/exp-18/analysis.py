@@ -1,4 +1,4 @@
-"""Experiment XVIII: from runs to grades, figures and a finding; and what XVIII to XXI have in common."""
+"""Experiment XVIII: from runs to grades, figures and a finding; and the common parts of XVIII to XXI."""
 
 import itertools
 from collections.abc import Iterable, Sequence

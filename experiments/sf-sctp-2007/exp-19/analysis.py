@@ -37,7 +37,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def judge(a: Grid, b: Grid, clean: Grid) -> dict[str, Measured]:
-    """Loss indications of both associations, and the rates of the one that suffers."""
+    """Fast retransmits of SF-SCTP in both scenarios, and the shares of its throughput that it keeps (`fair.kept`)."""
     rates: dict[str, Measured] = {
         f"({scenario}) n = {n}, Phi = {name}: fast retransmits a packet": runs.at("fr_sf", n=n, phi=name)
         for scenario, runs in (("a", a), ("b", b))

@@ -11,7 +11,7 @@ from anabranch_lab.run.results import Results
 from ..common import estimates, fair, readings
 
 TOP = 4e-4
-"""The loss that was run nearest to where the single SCTP is said to have most."""
+"""The simulated loss nearest to the printed peak of the single SCTP."""
 
 
 def analyse(results: Results) -> Analysis:
@@ -43,7 +43,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def peak(runs: Grid) -> dict[str, Measured]:
-    """Where it rises and falls is asked at the printed place: one chosen by these runs would be a maximum of anything."""
+    """Rise and fall around the printed peak: a peak chosen from these runs would be the maximum of any curve."""
     single, falls = (runs.curve(measure, over="p", phi="n^2") for measure in ("single", "sf"))
     exponents = Curve(tuple(math.log10(p) for p in single.x), single.seeds, single.values, single.least)
     parts: dict[str, Measured] = {
@@ -57,7 +57,7 @@ def peak(runs: Grid) -> dict[str, Measured]:
 
 
 def root(runs: Grid) -> dict[str, Measured]:
-    """How both fall beyond the peak."""
+    """The slopes of both curves beyond the peak."""
     return {
         f"log-log slope beyond the peak, {who}": runs.curve(measure, over="p", phi="n^2")
         .between(TOP, 1.0)

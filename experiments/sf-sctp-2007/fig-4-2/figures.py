@@ -10,7 +10,7 @@ from .judge import P1, P2, PHI, RTT, one_window, ratio, with_fcc
 
 
 def all_figures() -> list[Entry]:
-    """The only one."""
+    """The only figure."""
     return [
         Entry(
             "figure-4-2",

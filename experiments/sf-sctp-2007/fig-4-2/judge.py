@@ -49,7 +49,7 @@ def claims(builder: ClaimBuilder) -> list[Claim]:
 
 
 def equations() -> dict[str, Measured]:
-    """Z-EQ-1: what the audit lists as not right, and that numbers computed here bear it out."""
+    """Z-EQ-1: the verdicts of the audit on the equations, and numbers computed here that confirm them."""
     losses = [P1, P2_LOW]
     true = shared.packets_to_loss(losses)
     printed, mended = shared.packets_to_loss_printed(losses), shared.packets_to_loss_small_p(losses)
@@ -110,7 +110,7 @@ def _bounds() -> float:
                 ("largest", deterministic.p_rr),
             ):
                 cycle = deterministic.cycle(place, victims)
-                # dt = r dw / (n M / Phi); bytes = w / r dt, by Simpson's rule, exact for what is linear in w.
+                # dt = r dw / (n M / Phi); bytes = w / r dt, by Simpson's rule, exact for an integrand linear in w.
                 w = np.linspace(cycle.start, place.w_full, 3)
                 sent = float((w * [1, 4, 1]).sum() / 6) * (place.w_full - cycle.start) * phi / (n * place.mtu)
                 worst = max(worst, abs(closed(place) * sent / place.packet / cycle.cuts - 1))

@@ -22,7 +22,7 @@ def analyse(results: Results) -> Analysis:
         for n in several(runs[told])
         for name in FCC
     ]
-    # A bound that nothing violates is not bettered: somewhere the rate lies below P_up.
+    # P_rr is the better bound only if some rate lies below P_up.
     found = {"lowest rate of fast retransmits / P_up": lowest(over), **rate_bounds(runs, FCC)}
     under = sum(rate.mean < 1 for rate in over)
     return Analysis(
@@ -34,6 +34,6 @@ def analyse(results: Results) -> Analysis:
 
 
 def lowest(points: Sequence[Estimate]) -> Estimate:
-    """The lowest of several points, with the interval that holds for all of them at once (Bonferroni): the lowest was looked for."""
+    """The lowest of several points, with the interval that holds for all of them at once (Bonferroni), because the lowest is chosen."""
     point = min(points, key=lambda each: each.mean)
     return replace(point, half=point.half_at(1 - (1 - LEVEL) / len(points)))

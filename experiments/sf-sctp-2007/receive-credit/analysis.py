@@ -55,7 +55,7 @@ def gain(runs: Grid, memory: int) -> Sample:
 
 
 def cost(runs: Grid) -> dict[str, Measured]:
-    """At the memories that are scarce: less than what both paths hold (about 0.7 MB)."""
+    """At the scarce memories: less than the capacity of both paths (about 0.7 MB)."""
     scarce = [memory for memory in runs.values("memory") if memory < 700]
     parts: dict[str, Measured] = {}
     for memory in scarce:
@@ -65,7 +65,7 @@ def cost(runs: Grid) -> dict[str, Measured]:
         parts[f"slow subflow, own credit minus 0.95 times shared window, {memory} kB, Mbit/s"] = kept
         both = gain(runs, memory) + (slow[1] - slow[0])
         parts[f"both, own credit minus shared window, {memory} kB, Mbit/s"] = both
-    # Twice the memory does not buy what a credit gives.
+    # Twice the memory with a shared window gives less than a credit of its own.
     for memory, twice in itertools.pairwise(scarce):
         more = runs.sample("fast", level=0, memory=twice) - runs.sample("fast", level=1, memory=memory)
         parts[f"fast subflow, shared window of {twice} kB minus own credit in {memory} kB, Mbit/s"] = more

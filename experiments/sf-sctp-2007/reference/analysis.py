@@ -36,7 +36,7 @@ def retransmits(runs: Grid, p: float = 0.0, **at: object) -> Estimate:
 
 
 def points(results: Results) -> list[Point]:
-    """Everything that both have."""
+    """Every point that ns-2.35 and our runs both have."""
     rows = table.read()
     found: list[Point] = []
 

@@ -10,11 +10,11 @@ from .point import Point
 NEAR = 0.03
 """How far a mean may lie from that of ns-2.35 when its interval is narrower."""
 KNOWN = 0.10
-"""How wide the interval of ns-2.35 may be to each side, as a part of its mean: what it does not know better, nothing agrees with."""
+"""The half width that an interval of ns-2.35 may have, as a part of its mean: wider ones are too uncertain to compare with."""
 
 
 def measured(point: Point) -> dict[str, tuple[Estimate, Estimate]]:
-    """Both measures of one point: what ns-2.35 has and what we have."""
+    """Both measures of one point: the value of ns-2.35 and ours."""
     return {
         f"{point.name}: goodput": (point.ns2.goodput, point.goodput.estimate),
         f"{point.name}: fast retransmits a packet": (point.ns2.fr, point.fr),
@@ -22,7 +22,7 @@ def measured(point: Point) -> dict[str, tuple[Estimate, Estimate]]:
 
 
 def off(theirs: Estimate, ours: Estimate) -> Estimate:
-    """How far ours lies from theirs, over what counts as the same."""
+    """How far ours lies from theirs, over the largest distance that counts as the same."""
     allowed = max(theirs.half, NEAR * theirs.mean)
     return replace(
         ours, mean=(ours.mean - theirs.mean) / allowed, half=ours.half / allowed, sd=ours.sd / allowed
@@ -30,7 +30,7 @@ def off(theirs: Estimate, ours: Estimate) -> Estimate:
 
 
 def parts(point: Point) -> dict[str, Estimate]:
-    """Those of them that ns-2.35's few runs know well enough."""
+    """The distances of the measures whose interval is narrow enough in the few runs of ns-2.35."""
     return {
         at: off(theirs, ours)
         for at, (theirs, ours) in measured(point).items()
@@ -55,7 +55,7 @@ def claims(builder: ClaimBuilder, found: list[Point]) -> list[Claim]:
     """Every claim of the catalogue that names this experiment."""
 
     def judge(identifier: str, experiment: str, *, heavy: bool = False) -> Claim:
-        # XIII has losses of 1e-5 to 1e-3; 1e-2 stands by itself.
+        # XIII has losses of 1e-5 to 1e-3; 1e-2 has a claim of its own.
         chosen = [point for point in found if point.experiment == experiment and heavy == (point.p >= 1e-2)]
         return builder.claim(
             identifier,

@@ -10,7 +10,7 @@ from . import table
 
 @dataclass(frozen=True)
 class Point:
-    """One point: what ns-2 has, and what we have."""
+    """One point: the values of ns-2, and ours."""
 
     experiment: str
     n: int

@@ -1,4 +1,4 @@
-"""X-8: three predictions of what RFC 9260 changes, made before anything was run."""
+"""X-8: three predictions of the effects of RFC 9260, made before the first run."""
 
 from anabranch_lab.judge.experiment import Analysis, claim_builder
 from anabranch_lab.run import grid, series

@@ -22,7 +22,7 @@ def analyse(results: Results) -> Analysis:
         f"{told}, of {name}": gain(runs, level, **at)
         for level, name, chosen in (
             ("1", "level 1", [*second, *third]),
-            # In II they are the same runs, which a share with an interval would hide.
+            # Experiment II has the same runs for both, so a ratio with an interval would mislead.
             ("sf2007", "the thesis's own encoding", third),
         )
         for told, runs, at in chosen

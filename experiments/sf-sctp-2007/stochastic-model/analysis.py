@@ -21,7 +21,7 @@ SWEEPS = {"p-1e-3": (1e-3, 2), "p-1e-4": (1e-4, 1), "p-1e-4-slow": (1e-4, 2), "n
 
 
 def measures(p: float) -> dict[str, str]:
-    """Goodput as it fell, and with the luck of the losses taken out: of those that links made, not of what the sender took for losses."""
+    """The measured goodput, and the goodput corrected to the expected losses: those on links, not those that the sender assumed."""
     goodput, lost, sent = (
         grid.of_flow("sf", column) for column in ("goodput_wire_run_bps", "packets_lost", "packets_sent")
     )

@@ -38,7 +38,7 @@ def analyse(results: Results) -> Analysis:
 
 
 def longer(shares: list[float]) -> str:
-    """How much longer, of shares in percent of TCP's time; in words, as a sentence needs it."""
+    """The extra time, in percent of TCP's time, in words for a sentence."""
     low, high = min(shares) - 100, max(shares) - 100
     if low >= 0:
         return f"{low:.1f} to {high:.1f} % longer"

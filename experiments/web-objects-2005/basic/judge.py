@@ -47,7 +47,7 @@ def claims(builder: ClaimBuilder, runs: Grid, wire: Mapping[str, Mapping[str, in
 
 
 def _longer(found: Mapping[str, Sample]) -> dict[str, Measured]:
-    """How much longer SCTP takes in each network, and in those where it is least and most."""
+    """The extra time of SCTP in each network, and in those with the least and the most."""
     ends = [pick(found.values(), key=lambda sample: sample.estimate.mean) for pick in (min, max)]
     return {
         **{f"{network}, % longer": sample for network, sample in found.items()},

@@ -31,7 +31,7 @@ class Log:
     """Packets in the order in which they reached the queue of a link; arrays of the same length."""
 
     time: np.ndarray
-    """Seconds since the first of them."""
+    """Seconds since the first packet."""
     size: np.ndarray
     """Bytes with the IP header."""
     user: np.ndarray
@@ -68,7 +68,7 @@ def sheet(log: Log, rate: float, header: int = CAPTURE_HEADER) -> Sheet:
         free = end[row] = start[row] + lasts
     idle = np.zeros(time.size)
     idle[1:] = start[1:] - end[:-1]
-    # How many of those before have an end later than this one's arrival: ends rise.
+    # The number of earlier packets whose transmission ends after the arrival of this one; the ends are ascending.
     waiting = np.arange(time.size) - np.searchsorted(end, time, side="right")
     return Sheet(time, start, end, idle, np.maximum(waiting, 0))
 
@@ -117,7 +117,7 @@ def look(log: Log, rate: float) -> dict[str, float]:
         "gaps": float(rows.idle[10 : data[-1] + 1].sum()),
         # Bytes of packets without user data: they open and close connections.
         "overhead": alone,
-        # The same as in Fig. 5.3: a FIN that rides with data counts as a packet of its own.
+        # Overhead as in Fig. 5.3: a FIN that rides with data counts as a packet of its own.
         "counted": alone + float((ALONE + CAPTURE_HEADER) * riding),
         # Copies of the SYN-ACK for each connection but the first.
         "synacks": float(np.count_nonzero(synacks > 0) / others) if others else np.nan,
@@ -127,9 +127,9 @@ def look(log: Log, rate: float) -> dict[str, float]:
 
 
 def _overflows(log: Log, rows: Sheet) -> int:
-    """How often the buffer ran over: drops belong to one overflow until the buffer has been less than half as full as it ever is."""
+    """The number of overflows: drops belong to one overflow until the buffer has been less than half of its maximum."""
     lost = np.flatnonzero(log.dropped)
-    # How many packets were kept before each loss: their rows are those of the sheet.
+    # The number of packets kept before each loss: kept packets are the rows of the sheet.
     kept = np.searchsorted(np.flatnonzero(~log.dropped), lost)
     relieved = rows.waiting < rows.waiting.max() / 2
     return int(lost.size > 0) + sum(

@@ -1,4 +1,4 @@
-"""The networks and scenarios of the thesis, and what is measured of a page (Tables 4.2 to 4.4, section 4.2.2)."""
+"""The networks and scenarios of the thesis, and the measures of a page (Tables 4.2 to 4.4, section 4.2.2)."""
 
 from dataclasses import dataclass
 

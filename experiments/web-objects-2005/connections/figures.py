@@ -1,4 +1,4 @@
-"""R2 over the rate, and who is faster."""
+"""R2 over the rate, and which way is faster."""
 
 from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Where parallel TCP connections become faster than one association."""
+"""The rate from which parallel TCP connections are faster than one association."""
 
 import math
 

@@ -14,7 +14,7 @@ from ..common.pages import NETWORKS, OBJECTS, longer, share
 
 
 def all_figures(runs: Grid, claims: Mapping[str, Claim]) -> list[Entry]:
-    """In the order of the thesis."""
+    """Every figure, in the order of the thesis."""
     return [
         Entry(
             "figure-5-2",

@@ -15,10 +15,10 @@ from ..common.pages import LEFT_OPEN, NETWORKS, OBJECTS, idle, longer
 DATA, ACK = 1452 + CAPTURE_HEADER, 52 + CAPTURE_HEADER
 """Bytes of a data packet of the thesis and of one that only acknowledges."""
 MODEM_UP = 33_000
-"""Bits per second of the Modem's uplink in Table 5.2; Table 4.4 has 33.6 kbit/s, and that is what is run."""
+"""Bits per second of the Modem's uplink in Table 5.2; the runs have 33.6 kbit/s as in Table 4.4."""
 ANOTHER = "a FIN that rides with data counts as a packet of its own (Fig. 5.3)"
 Times = tuple[Grid, Grid]
-"""R1 and R2 of runs, and what their packets say."""
+"""R1 and R2 of runs, and measures of their packets."""
 Logs = Mapping[int, Log]
 
 

@@ -12,7 +12,7 @@ from ..common.pages import NETWORKS, OBJECTS, idle
 
 
 def all_tables(runs: Grid, seen: Grid, log: Log, claims: Mapping[str, Claim]) -> list[Table]:
-    """In the order of the thesis."""
+    """Every table, in the order of the thesis."""
     return [
         table_5_1(log),
         *(again(claims[each]) for each in ("A-T52", "A-T53")),

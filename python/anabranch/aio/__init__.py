@@ -23,13 +23,13 @@ and a server for it:
 9000 is the SCTP port. SCTP travels in UDP (RFC 6951), port 9899 unless told otherwise, as with the commands `anabranch listen` and
 `anabranch connect`. Nothing is encrypted or authenticated.
 
-| name | what |
+| name | meaning |
 |---|---|
 | `connect` | an association with a server: to be awaited, or `async with`, which ends it in order, and by force after an exception |
 | `serve` | calls a coroutine for each peer that comes: a `Server` |
 | `Association` | `send`, which waits while the buffer is full; `receive`, `async for`; `events`; `shutdown`, `abort`; `stream(n)` |
 | `Stream` | one stream of an association, sent on and read by itself |
-| `Message`, `Event` | what has arrived, what has happened |
+| `Message`, `Event` | a received message, an event of the association |
 | `ClosedError` | the association has ended, and not in order |
 
 Everything that waits may be cancelled while it waits: no message is lost, and none is sent twice. No threads are used: the protocol

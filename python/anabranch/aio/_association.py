@@ -13,7 +13,7 @@ from ..units import nanoseconds
 from ._driver import Driver
 
 _EVENTS = 4096
-"""Events that are kept for a user who has not read them yet."""
+"""The most events that are kept until the user reads them."""
 
 _FREQUENT = ("Readable", "Writable")
 """Events that `receive` and `send` handle themselves."""
@@ -41,7 +41,7 @@ class ClosedError(ConnectionError):
 
 
 def _refusal(reason: str, causes: Sequence[int] | None, said: str | None) -> str:
-    """Why there is no association, and what to do: `reason` where the peer has not aborted."""
+    """Returns why there is no association, with advice; `reason` where the peer has not aborted."""
     if causes is None:
         return reason
     if said is not None:
@@ -80,7 +80,7 @@ class Event:
     text: str
     """In words."""
     values: dict[str, Any]
-    """Its values by name: `{"message": 7}`."""
+    """The values of the event by name: `{"message": 7}`."""
 
     def __str__(self) -> str:
         """In words."""
@@ -196,7 +196,7 @@ class Association:
         """Wait for the next message, of one stream or of any. None when the peer sends nothing any more and all was read.
 
         A stream that is not read keeps no other from being read, as long as the receive buffer has room. Raises `ClosedError` when the
-        association has ended otherwise than in order, and what had arrived was read.
+        association has ended otherwise than in order, and all arrived messages were read.
         """
         while True:
             message = self._take(stream)
@@ -246,7 +246,7 @@ class Association:
             await self._news.wait()
 
     async def shutdown(self, timeout: str | float | None = None) -> None:
-        """End the association in order: what was sent is delivered first. Waits for the end; cancelled, it goes on ending.
+        """End the association in order: all sent messages are delivered first. Waits for the end; cancelled, it goes on ending.
 
         After `timeout` (`"5 s"`, or seconds) it is aborted. Raises `ClosedError` when it ends otherwise than in order.
         """
@@ -259,7 +259,7 @@ class Association:
             raise ClosedError(self._reason)
 
     def abort(self, reason: str | bytes = b"") -> None:
-        """End the association at once. The peer is told `reason`; what was not delivered is not."""
+        """End the association at once. The peer is told `reason`; messages that are not delivered yet are lost."""
         if self._reason is None:
             said = reason.encode() if isinstance(reason, str) else reason
             self._driver.core.abort(self._driver.now(), self._number, said)
@@ -299,7 +299,7 @@ class Association:
         self._driver.core.set_reliability(self._number, stream, policy, value)
 
     def tell_fates(self, on: bool = True) -> None:
-        """Have `events` tell what becomes of each message that is sent from now on: Delivered, Abandoned or Failed."""
+        """Have `events` tell the fate of each message that is sent from now on: Delivered, Abandoned or Failed."""
         self._driver.core.tell_fates(self._number, on)
 
     def reset_streams(self, streams: Sequence[int] = (), direction: str = "outgoing") -> None:
@@ -370,7 +370,7 @@ class Association:
             await self._settle()
 
     async def _settle(self) -> None:
-        """Give back what it holds, once its last packet had a chance to leave."""
+        """Release the association, and the driver if it owns it, once the last packet had a chance to leave."""
         await asyncio.sleep(0)
         if self._reason is not None:
             self._driver.core.release(self._number)
@@ -412,7 +412,7 @@ class Association:
         self._news.wake()
 
     def __repr__(self) -> str:
-        """Where its peer is, and its state."""
+        """The address of its peer, and its state."""
         host, port = self.remote
         return f"<anabranch.aio.Association with {host} at UDP port {port}: {self.state}>"
 

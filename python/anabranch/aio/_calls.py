@@ -18,7 +18,7 @@ from ._driver import Driver, suited
 from ._socket import Address
 
 UDP_PORT = 9899
-"""Where SCTP in UDP is looked for: "sctp-tunneling" (RFC 6951, 8)."""
+"""The default UDP port of SCTP in UDP: "sctp-tunneling" (RFC 6951, 8)."""
 
 LARGEST = 16 << 20
 """Longest message that is taken, bytes, unless told otherwise."""
@@ -71,7 +71,7 @@ def connect(
     """Begin an association with a server: `async with connect("host:9000") as association`.
 
     `target`: host and SCTP port, `"example.org:9000"` or `"[::1]:9000"`. `udp_port`: the UDP port of the server. `local`,
-    `local_udp_port`, `local_port`: IP address, UDP port and SCTP port of this side, where it matters. `profile`, `options`: what the
+    `local_udp_port`, `local_port`: IP address, UDP port and SCTP port of this side, where it matters. `profile`, `options`: the settings that the
     association begins with (`anabranch.profiles()`, `anabranch.options()`); `streams`: how many are asked for, and allowed to the peer.
     `largest`: the longest message that is taken from the peer, bytes. Every address of the host is tried; after `timeout` it is given up.
 
@@ -231,8 +231,8 @@ async def serve(
     """Take associations at SCTP port `port`, and call `handler` with each in a task of its own.
 
     When the handler returns, the association ends in order; after an exception by force, and the event loop's handler of exceptions is
-    told. `host`: local IP addresses; all of them where it is not given. `udp_port`: 0 lets the system choose (`Server.addresses` says
-    what). The rest is as for `connect`. Peers beyond `max_associations` are turned away.
+    told. `host`: local IP addresses; all of them where it is not given. `udp_port`: 0 lets the system choose (`Server.addresses` has
+    it). The rest is as for `connect`. Peers beyond `max_associations` are turned away.
 
     Raises OSError when the UDP port cannot be had, ValueError for a wrong option.
     """

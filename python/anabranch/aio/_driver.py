@@ -78,7 +78,7 @@ class Driver:
                 socket.close()
 
     def plan(self) -> None:
-        """After a command: what follows from it is done soon, for all commands of this turn of the loop together."""
+        """Called after a command: sends its packets and tells its events soon, once for all commands of this turn of the loop."""
         if not self._planned and not self.closed:
             self._planned = True
             self._loop.call_soon(self._pump)
@@ -97,7 +97,7 @@ class Driver:
         self._pump()
 
     def _pump(self) -> None:
-        """Let out what wants to leave and be told, and see to the next timer."""
+        """Send the waiting packets, tell the waiting events, and set the next timer."""
         self._planned = False
         if self.closed:
             return
@@ -138,7 +138,7 @@ class Driver:
         if packet is None:
             return False
         socket = next((each for each in self.sockets if each.reaches(packet[1])), None)
-        # Nothing of the family: lost, as it would be where the network is not reached.
+        # Without a socket of the address family the packet is lost, as it would be in an unreachable network.
         if socket is not None and not socket.send(*packet):
             self._waiting.append((socket, packet))
             self._loop.add_writer(socket.fileno(), self._writable, socket)
@@ -167,7 +167,7 @@ class Driver:
 
 
 def suited(options: dict[str, str]) -> list[tuple[str, str]]:
-    """Options for associations, with what this system's sockets cannot do turned off unless it is asked for."""
+    """Options for associations, with features that this system's sockets lack turned off unless they are asked for."""
     if LINUX:
         return list(options.items())
     return list(({"ecn": "off", "mtu_discovery": "off", "mtu": "1280"} | options).items())

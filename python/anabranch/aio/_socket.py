@@ -1,6 +1,6 @@
-"""UDP sockets that do not block, with what SCTP wants to know and to say beyond the payload.
+"""UDP sockets that do not block, with the data that SCTP needs beyond the payload.
 
-On Linux: the code point and ECN field of each packet, the address that it came to, what ICMP says, packets that nobody may fragment. On
+On Linux: the code point and ECN field of each packet, its destination address, ICMP errors, packets that nobody may fragment. On
 other systems a packet is its payload and the address of its peer.
 """
 
@@ -73,7 +73,7 @@ class UdpSocket:
             raise
         self._fragments: bool | None = None
         self.address = _address(self._socket.getsockname())
-        """Where it is."""
+        """The local address of the socket."""
 
     def _configure(self, address: Address) -> None:
         self._socket.setblocking(False)
@@ -204,7 +204,7 @@ def _kind(number: int, origin: int, icmp: int, code: int, info: int) -> tuple[st
             return "too-big", info
         case (2, 3, _) | (3, 1, _):
             return "unreachable", code
-    # This host says so itself, when the packet is not to be fragmented.
+    # The local host reports a too big packet itself, when it must not be fragmented.
     return ("too-big", info) if origin == _ORIGIN_LOCAL and number == errno.EMSGSIZE else None
 
 

@@ -1,4 +1,4 @@
-"""Analyses experiments, several at once, and draws their pages; what fails keeps no other from its grades."""
+"""Analyses experiments, several at once, and draws their pages; an experiment that fails does not keep another from its grades."""
 
 import concurrent.futures
 import json
@@ -22,7 +22,7 @@ class AnalysisJob:
 
     name: str
     folder: Path
-    """Of the plan."""
+    """The folder of the plan."""
     results: Path
     seeds: tuple[int, ...] | None
     quick: bool

@@ -14,7 +14,7 @@ from . import grades
 from .comparison import Comparison, Measured, compare
 
 SCHEMA = 2
-"""Of claims.json: it grows when a key gets another meaning or goes."""
+"""The version of the form of claims.json: it grows when a key gets another meaning or goes."""
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class Part:
 
     at: str
     expected: str
-    """The rule, with its tolerance."""
+    """The expected value in words, with its tolerance."""
     measured: float | str
     half: float | None
     """Half of the 95 % interval."""
     seeds: int | None
     grade: str
     why: str = ""
-    """Why not A."""
+    """The reason for a grade other than A."""
     value: float | None = None
     """The published value."""
     band: tuple[float, float] | None = None
-    """Between which values a size is the published one."""
+    """The bounds between which a measured size counts as the published one."""
     factor: tuple[float, float, float] | None = None
     """Measured over published, and the ends of its interval."""
     cause: str = ""
@@ -57,7 +57,7 @@ class Claim:
 
     @property
     def id(self) -> str:
-        """Its identifier."""
+        """The identifier of the claim."""
         return self.entry.id
 
     @property
@@ -82,7 +82,7 @@ class Claim:
 
     @property
     def held(self) -> tuple[int, int]:
-        """How many of its parts are reproduced, of how many that can be tested."""
+        """The number of reproduced parts, and the number of parts that can be tested."""
         tested = [part for part in self.parts if part.grade != grades.N]
         return sum(part.grade == grades.A for part in tested), len(tested)
 
@@ -96,7 +96,7 @@ class Claim:
 
     @property
     def short(self) -> list[Part]:
-        """Its parts that are not reproduced."""
+        """The parts of the claim that are not reproduced."""
         return [part for part in self.parts if part.grade in (grades.B, grades.C, grades.D)]
 
     def record(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class Claim:
 
 
 def word(grade: str, counts_as: str) -> str:
-    """A grade in words: what nobody has published is not reproduced, it holds."""
+    """A grade in words: a published claim is `reproduced`, one of our own `holds`."""
     return (grades.OWN_WORDS if counts_as == OWN else grades.WORDS)[grade]
 
 
@@ -157,7 +157,7 @@ def _part(compared: Comparison, graded: grades.Graded) -> Part:
         graded.grade,
         graded.why,
         compared.expected.value,
-        # From one run and with too few of ours its band has no end: nothing is shown then.
+        # The band of one published run is infinite with too few runs of ours: no band is shown then.
         compared.band if compared.band and all(map(math.isfinite, compared.band)) else None,
         _finite(compared.factor),
         compared.expected.cause,
@@ -165,7 +165,7 @@ def _part(compared: Comparison, graded: grades.Graded) -> Part:
 
 
 def _finite(factor: tuple[float, float, float] | None) -> tuple[float, float, float] | None:
-    """A factor without an interval is none."""
+    """None for a factor without a finite interval."""
     return factor if factor and all(map(math.isfinite, factor)) else None
 
 
@@ -189,14 +189,14 @@ def _one_a_cause(parts: Sequence[Part]) -> list[Part]:
 
 
 class ClaimBuilder:
-    """Makes the claims of one experiment: what is expected from the list of the study, what was measured from its judges."""
+    """Makes the claims of one experiment: expected values come from the list of the study, measured values from its judges."""
 
     def __init__(self, study: str, engine: str, entries: Mapping[str, Entry], *, quick: bool = False):
         self._study = study
         self._engine = engine
         self._entries = entries
         self.quick = quick
-        """Whether points may be missing: a look, not a result."""
+        """Whether points may be missing, because this is a quick look and no result."""
 
     def claim(
         self,
@@ -223,7 +223,7 @@ class ClaimBuilder:
         every = compared(entry, measured)
         parts, grade = of(entry, every)
         if self.quick and any(part.half is not None or part.seeds is not None for part in parts):
-            # Short runs, few points: what is no arithmetic has no grade then.
+            # A quick look has short runs and few points: only claims that are pure arithmetic get a grade.
             grade = grades.NOT_JUDGED
         engine = self._engine if engine is None else engine
         return Claim(entry, self._study, engine, parts, grade, note, beside, every)
@@ -260,11 +260,11 @@ def write(found: Sequence[Claim], path: Path) -> None:
 
 @dataclass(frozen=True)
 class Count:
-    """How many claims of one sort got which grade."""
+    """How many claims of one sort have which grade."""
 
     sort: str
     seen: bool
-    """Written, or judged otherwise, when the numbers were known."""
+    """Whether these claims were written, or the way to judge them changed, when the numbers were known."""
     grades: Mapping[str, int]
     again: int = 0
     """Claims that fail for the same cause as another one, and are not counted again."""
@@ -276,7 +276,7 @@ class Count:
 
 
 def counts(found: Sequence[Claim]) -> list[Count]:
-    """A line for each sort of claims that there is."""
+    """A line for each sort of claims in the list."""
     by_id = {claim.id: claim for claim in found}
     lines = []
     for sort in SORTS:

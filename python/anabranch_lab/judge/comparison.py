@@ -1,6 +1,6 @@
-"""A part of a claim: what was measured, against what was fixed before.
+"""A part of a claim: the measured value against the expected value that was fixed before.
 
-Expected values are in the claims.toml of the study and nowhere else; a judge gives what it measured, by the names of the parts. Each
+Expected values are in the claims.toml of the study and nowhere else; a judge gives its measured values, by the names of the parts. Each
 comparison asks for a *direction* (more than, less than, a sign, an order of packets), for a *size* (a published value with its
 tolerance, a published range), or for both. Each question has two probabilities: how likely such runs would be if the statement were wrong, and how
 likely if it were right. `grades.py` makes grades of them.
@@ -24,7 +24,7 @@ class Signs:
 
 
 Measured = Estimate | Sample | Signs | float | int | str
-"""The value that a judge gives for a part. A number or a text by itself: nothing is drawn, one run says it all."""
+"""The value that a judge gives for a part. A number or a text has no interval: it does not vary with the seed."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Test:
     """A question with two answers, and the probability of such runs under either; both two-sided, so 0.05 is an interval of 95 %."""
 
     holds: float
-    """Such runs, or clearer ones, if the statement were wrong: small when it holds."""
+    """The probability of such runs, or clearer ones, if the statement were wrong: small when it holds."""
     fails: float
-    """The same if the statement were right: small when it does not hold."""
+    """The probability of such runs, or clearer ones, if the statement were right: small when it does not hold."""
 
     __test__ = False
 
@@ -52,7 +52,7 @@ class Comparison:
     direction: Test | None
     size: Test | None
     band: tuple[float, float] | None
-    """Between which values a size is the published one."""
+    """The bounds between which a measured size counts as the published one."""
     spread: float = 0.0
     """By how much one run of the published length differs from the mean, 95 %; 0 where the value was not printed from one run."""
     judged: bool = True
@@ -79,7 +79,7 @@ class Comparison:
 
 
 def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.0) -> Comparison:
-    """Compares a measure with what is expected of it.
+    """Compares a measured value with its expected value.
 
     `one_run`: the standard deviation of a published run over that of one of ours (the root of our length over the published one).
     """
@@ -102,7 +102,7 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
     else:
         known, seeds, least = _exactly(float(measured)), None, 0
     if not math.isfinite(known.mean):
-        # A division by nothing: such runs say neither yes nor no.
+        # A division by 0: such runs decide nothing.
         nothing = Test(1.0, 1.0)
         return Comparison(expected, at, "no figure", None, seeds, nothing, None, None)
     band, spread = _band(expected, known, one_run)
@@ -121,11 +121,11 @@ def compare(expected: Expected, at: str, measured: Measured, one_run: float = 1.
 
 
 BENDS = (0.0, 0.01, 0.2, 5.0, 100.0)
-"""What a measure is multiplied by to see whether a comparison can fail; a difference also by the opposite of these."""
+"""Factors by which a measured value is multiplied to see whether a comparison can fail; a difference also by their negatives."""
 
 
 def cannot_fail(expected: Expected, at: str, measured: Measured, *, signed: bool) -> bool:
-    """Whether a comparison holds whatever is measured: also with nothing of it, a hundredth and a hundredfold.
+    """Whether a comparison holds for any measured value: also for 0, a hundredth and a hundredfold of it.
 
     `signed`: the measure can be below 0, as a difference can.
     """
@@ -145,7 +145,7 @@ def cannot_fail(expected: Expected, at: str, measured: Measured, *, signed: bool
 
 
 def _exact(expected: Expected, at: str, measured: Measured) -> Comparison:
-    """A count, a text: equal or not."""
+    """Compares a count or a text, which must be equal."""
     if not isinstance(measured, str | int | float):
         raise ValueError(f"{at}: `equals` takes a number or a text, not a mean of runs")
     wanted = expected.equals
@@ -155,7 +155,7 @@ def _exact(expected: Expected, at: str, measured: Measured) -> Comparison:
 
 
 def _exactly(value: float) -> Estimate:
-    """A number that nothing is drawn for."""
+    """A number that does not vary with the seed, as an estimate without an interval."""
     return Estimate(value, 0.0, 1, 0.0, 0)
 
 
@@ -181,7 +181,7 @@ def _chance_above(known: Estimate, bound: float) -> float:
 
 
 def _strictly(chance: Callable[[Estimate, float], float], known: Estimate, bound: float) -> float:
-    """The same for `more than`: what nothing is drawn of must not lie on the bound itself."""
+    """The same for `more than`: a value without an interval must not lie on the bound itself."""
     return 1.0 if known.half == 0 and known.mean == bound else chance(known, bound)
 
 
@@ -190,9 +190,9 @@ def _two_sided(one_sided: float) -> float:
 
 
 def _direction(expected: Expected, known: Estimate, spread: float) -> Test | None:
-    """Whether there is an effect in the direction that is claimed: one larger than what counts as none (`no_effect`).
+    """Whether there is an effect in the direction that is claimed: one larger than the threshold `no_effect`.
 
-    The opposite and an effect that is known to be smaller than that are no effect alike; what may be either is open.
+    An effect in the other direction or one known to be smaller than that counts as none; an effect that may be either is open.
     """
     threshold = expected.threshold
     if threshold is None:

@@ -1,7 +1,7 @@
 """The grades of several claims if no more than one wrong decision in twenty is to be among all of them.
 
 A claim by itself is wrong in at most 5 % (`grades.py`). Where many hypotheses are judged, a few are decided wrongly by chance. Holm's
-procedure over all their parts together keeps that below 5 %, at a price: what is decided narrowly becomes open.
+procedure over all their parts together keeps that below 5 %, at a price: narrow decisions become open.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from .grades import ERROR
 
 
 def grade(claims: Sequence[Claim], error: float = ERROR) -> dict[str, str]:
-    """The grade of each claim by Holm's procedure over the parts of all; what has no runs keeps its own."""
+    """The grade of each claim by Holm's procedure over the parts of all; a claim that is not judged, or has no parts, keeps its own."""
     every = grades.grade([each for claim in claims for each in claim.compared], error)
     found, place = {}, 0
     for claim in claims:

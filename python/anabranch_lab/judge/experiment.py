@@ -37,7 +37,7 @@ class Analysis:
     findings: list[str] = field(default_factory=list)
     """The outcome in a few sentences, the first the most important."""
     sentence: str = ""
-    """The main finding in one sentence, for somebody who has two minutes: it stands on the first page of a report."""
+    """The main finding in one sentence, for the first page of a report."""
     headline: Table | None = None
     """The table that a terminal shows."""
 
@@ -51,9 +51,9 @@ def claim_builder(results: Results) -> ClaimBuilder:
 
 
 def analyse(results: Results) -> Analysis:
-    """Runs the experiment's own analysis over what is on disk; without one, every flow's goodput (`overview`).
+    """Runs the experiment's own analysis over the results on disk; without one, every flow's goodput (`overview`).
 
-    Claims that say themselves what is measured (`toml_claims`) are judged and drawn in either case.
+    Claims that name their measure (`toml_claims`) are judged and drawn in either case.
     """
     if (results.plan.folder / "analysis.py").is_file():
         found = _module(results.plan).analyse(results)
@@ -84,7 +84,7 @@ def _judge_toml_claims(results: Results, found: Analysis, alone: bool) -> None:
 
 
 def results_of(results: Results, name: str) -> Results:
-    """The results of an experiment of the same study (`exp-17`), for one that needs its results; it may be the results's own."""
+    """The results of an experiment of the same study (`exp-17`), for one that needs its results; it may be this experiment itself."""
     study = folders.study_of(results.plan)
     full = f"{study.name}/{name}"
     if full not in study.experiments:
@@ -127,7 +127,7 @@ def _module(each: plan.Plan) -> ModuleType:
         name += ("_" if folder == study else ".") + re.sub(r"\W", "_", folder.name)
         known = sys.modules.get(name)
         if known is None or list(known.__path__) != [str(folder)]:
-            # Another checkout's: what was loaded from there is not this one's.
+            # The loaded modules are those of another checkout.
             for other in [key for key in sys.modules if key == name or key.startswith(name + ".")]:
                 del sys.modules[other]
             package = ModuleType(name)

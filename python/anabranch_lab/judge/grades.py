@@ -22,14 +22,14 @@ WORDS = {
     NOT_JUDGED: "not judged",
 }
 OWN_WORDS = {**WORDS, A: "holds", B: "holds, other size", D: "does not hold"}
-"""For what nobody has published."""
+"""Words for the grades of our own hypotheses, which nobody has published."""
 ERROR = 0.05
-"""How likely a claim may have one wrong decision."""
+"""The greatest probability of a wrong decision in a claim."""
 
 
 @dataclass(frozen=True)
 class Graded:
-    """The grade of one part, and what was decided of it."""
+    """The grade of one part, its reason, and the decision on its direction."""
 
     grade: str
     why: str = ""

@@ -1,4 +1,4 @@
-"""Claims that need no Python: each part says in claims.toml from which sweep, what is measured, and where.
+"""Claims that need no Python: each part names in claims.toml its sweep, its measure and its point.
 
 measure = "goodput of upload, Mbit/s"       a column of results (docs/reference/results.md), of a flow or a link, and its unit
 at = "p = 0.01"                             a point of the grid: a value for each axis that has several; `*` for each of them
@@ -33,7 +33,7 @@ UNITS = {
     "%": ("", 100.0),
     "": ("", 1.0),
 }
-"""For each unit: how the names of its columns end, and what a value of a column is multiplied by."""
+"""For each unit: the ending of its columns' names, and the factor from a value of such a column to the unit."""
 
 
 @dataclass(frozen=True)
@@ -73,19 +73,19 @@ class Place:
 
 @dataclass(frozen=True)
 class Asked:
-    """A part of a claim with what it asks for."""
+    """A part of a claim with its sweep, its measure and its points."""
 
     expected: Expected
     sweep: Sweep
     measure: Measure
     places: tuple[Place, ...]
-    """Several where its name has a `*`."""
+    """The places of the part: several where its name has a `*`."""
     where: str
-    """For messages: the file, the claim, the part."""
+    """The file, the claim and the part, for error messages."""
 
 
 def asked(plan: Plan, entry: Entry) -> list[Asked]:
-    """The parts of a claim, read against the plan; an error says what is wrong with one, and what there is."""
+    """The parts of a claim, read against the plan; an error names the fault of a part, and the possible values."""
     found = []
     for part in entry.parts:
         if part.not_testable:
@@ -98,7 +98,7 @@ def asked(plan: Plan, entry: Entry) -> list[Asked]:
         sweep = _sweep(plan, part, where)
         _compared(part, where)
         measure = _measure(part.measure, sweep, where)
-        # A point that another part names is that part's.
+        # A point that another part names belongs to that part.
         places = tuple(
             place
             for place in _places(part.at, sweep, where)
@@ -109,7 +109,7 @@ def asked(plan: Plan, entry: Entry) -> list[Asked]:
 
 
 def _compared(part: Expected, where: str) -> None:
-    """Refuses what a mean cannot be compared with."""
+    """Refuses expectations that a mean cannot be compared with."""
     if part.equals is not None:
         raise PlanError(
             f"{where}: `equals` needs an analysis.py; a `measure` can have less_than, more_than, range, same, sign, value"
@@ -119,7 +119,7 @@ def _compared(part: Expected, where: str) -> None:
 
 
 def is_one(entry: Entry) -> bool:
-    """Whether a claim says itself what is measured."""
+    """Whether a claim names its measure."""
     return any(part.measure for part in entry.parts)
 
 
@@ -194,7 +194,7 @@ def _ratio(first: Sample, second: Sample) -> Estimate:
     try:
         return first.over(second)
     except ValueError:
-        # A division by nothing is no figure.
+        # A division by 0 gives no value.
         return stats.estimate([float("nan")] * max(1, len(first.values)), first.least)
 
 
@@ -320,7 +320,7 @@ def _axes(sweep: Sweep) -> str:
 
 
 def findings(claims: Sequence[Claim]) -> list[str]:
-    """A sentence for each claim: what was expected, its grade, and what was measured."""
+    """A sentence for each claim: its statement, its grade, and the measured and expected values."""
     told = []
     for claim in claims:
         parts = [

@@ -1,6 +1,6 @@
-"""The models: what an association gets on a network, by equations. docs/explanation/models.md says what each is good for.
+"""The models: the throughput of an association on a network, by equations. docs/explanation/models.md has the use of each.
 
-| file | what |
+| file | contents |
 |---|---|
 | `stochastic` | 4.1 to 4.18 and 4.28 of Zou (2007): one window, random losses |
 | `shared` | 4.19 to 4.27: subflows that share a window |

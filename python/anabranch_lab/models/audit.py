@@ -24,7 +24,7 @@ class Row:
     verdict: str
     note: str = ""
     code: str = ""
-    """Where it is, below `anabranch_lab.models`."""
+    """The place of the equation's code, below `anabranch_lab.models`."""
 
 
 ROWS = (
@@ -141,7 +141,7 @@ ROWS = (
 """Chapter 4 in its order."""
 
 OVERESTIMATES = ((1e-3, 1), (1e-3, 2), (1e-3, 4), (1e-3, 16), (1e-4, 16), (1e-4, 144), (1e-4, 729), (1e-2, 4))
-"""Where (4.12) as printed is compared with the corrected one: p and Phi."""
+"""Pairs of p and Phi at which (4.12) as printed is compared with the corrected one."""
 
 
 def overestimate(p: float, phi: float, eta: float = 1.0) -> float:
@@ -151,7 +151,7 @@ def overestimate(p: float, phi: float, eta: float = 1.0) -> float:
 
 
 def record() -> dict[str, Any]:
-    """The audit for machines."""
+    """The audit as JSON."""
     return {
         "equations": [asdict(row) for row in ROWS],
         "overestimate_4_12": [
@@ -161,6 +161,6 @@ def record() -> dict[str, Any]:
 
 
 def count() -> dict[str, int]:
-    """How many equations got which verdict."""
+    """The number of equations with each verdict."""
     found = np.array([row.verdict for row in ROWS])
     return {verdict: int((found == verdict).sum()) for verdict in VERDICTS}

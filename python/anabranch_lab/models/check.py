@@ -1,4 +1,4 @@
-"""Checks of what a model is asked for: one clear sentence instead of a square root of something negative."""
+"""Checks of the arguments of a model: one clear sentence instead of a square root of something negative."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

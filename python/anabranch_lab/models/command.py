@@ -1,4 +1,4 @@
-"""`anabranch-lab model`: what will this association get on this network?"""
+"""`anabranch-lab model`: the throughput that this association will have on this network."""
 
 import argparse
 import json

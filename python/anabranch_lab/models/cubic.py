@@ -1,7 +1,7 @@
 """CUBIC's own laws for random losses: RFC 9438, section 5, in packets. Losses come at equal distances, none of them by a queue.
 
 A window between two losses has the packets 1/p. CUBIC grows by C (t - K)^3; its Reno-friendly region by alpha packets a round trip, with
-alpha = 3 (1 - beta) / (1 + beta) (4.3), so that it gets what Reno gets. CUBIC takes the larger window of both.
+alpha = 3 (1 - beta) / (1 + beta) (4.3), so that it has the throughput of Reno. CUBIC takes the larger window of both.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ def window(p: ArrayLike, rtt: ArrayLike, c: float = C, beta: float = BETA) -> Ar
 def friendly_bounds(p: ArrayLike, beta: float = BETA) -> tuple[Array, Array]:
     """Windows, packets, between which the Reno-friendly region is when losses are random.
 
-    Below: growth by alpha all the time. Above: growth by 1, which is the rule as soon as the window is what it was before the last cut
+    Below: growth by alpha all the time. Above: growth by 1, which is the rule as soon as the window is as large as before the last cut
     (RFC 9438, 4.3). Both have the constant of random losses (`renewal.bernoulli_constant`).
     """
     root = renewal.bernoulli_constant(beta) / np.sqrt(probability("p", p))

@@ -1,7 +1,7 @@
 """The deterministic models of Zou (2007) for one Drop-Tail bottleneck: equations 4.29 to 4.55, and the bound P_rr.
 
 One SF-SCTP association with n equal subflows has the bottleneck for itself. Its aggregate window grows by n M / Phi a round trip; at
-W_Q, which is what link and queue hold, packets are dropped and some subflows are halved. Then everything repeats. The lower model
+W_Q, which is the capacity of link and queue, packets are dropped and some subflows are halved. Then everything repeats. The lower model
 (of throughput) halves all n subflows, the upper model one of them.
 
 Bytes, seconds, bytes per second. C is the rate of the bottleneck, R_L the round trip without a queue, W_L = C R_L. Fluid: windows
@@ -33,14 +33,14 @@ class Bottleneck:
     packet: float = 1500.0
     """K, bytes on the wire."""
     mtu: float = 1500.0
-    """M, bytes: what a window grows by."""
+    """M, bytes: the step by which a window grows."""
     n: int = 1
     """Subflows."""
     phi: float = 1.0
     """Phi: round trips for each MTU of growth of a subflow."""
 
     def __post_init__(self) -> None:
-        """Refuses what is no network."""
+        """Refuses values that no network can have."""
         for name in ("rate", "base_rtt", "queue", "packet", "mtu"):
             positive(name, getattr(self, name))
         if self.n < 1 or self.n != int(self.n):
@@ -170,7 +170,7 @@ class Cycle:
         return np.maximum(self.window(time) / self.bottleneck.rate, self.bottleneck.base_rtt)
 
     def queue(self, time: ArrayLike) -> Array:
-        """Packets in the queue: what the window holds beyond W_L."""
+        """Packets in the queue: the part of the window beyond W_L."""
         b = self.bottleneck
         return np.maximum(self.window(time) - b.w_link, 0) / b.packet
 

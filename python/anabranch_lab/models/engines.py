@@ -1,4 +1,4 @@
-"""Which rules an engine has, in the words of the renewal model: read off its options, so that no engine needs a table of its own."""
+"""The rules of an engine, in the words of the renewal model: read off its options, so that no engine needs a table of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Rules:
     """Packets for each SACK. Growth counts bytes, so this only slows the slow start after a timeout."""
 
     def __post_init__(self) -> None:
-        """Refuses what is no sender."""
+        """Refuses values that no sender can have."""
         if self.growth not in GROWTHS:
             raise ValueError(f"growth `{self.growth}`; there are {', '.join(GROWTHS)}")
         for name in ("reports", "floor", "sack_every", "rto_min"):

@@ -1,7 +1,7 @@
 """The throughput of an association on a network: the four cases of Zou (2007), by every model that applies.
 
 Random losses are for the stochastic models, a Drop-Tail bottleneck is for the deterministic one. With both, neither model holds alone:
-what the association gets is at most the smaller of the two.
+the throughput of the association is at most the smaller of the two.
 """
 
 import functools
@@ -47,7 +47,7 @@ def phi_of(text: str, n: int) -> float:
 
 @dataclass(frozen=True)
 class Network:
-    """An association and what is between its ends."""
+    """An association and the paths between its ends."""
 
     n: int = 2
     """Subflows."""
@@ -71,7 +71,7 @@ class Network:
     """The engine whose rules the renewal model follows."""
 
     def __post_init__(self) -> None:
-        """Refuses what no model has an answer for."""
+        """Refuses values for which no model has an answer."""
         if not 1 <= self.n <= MOST or self.n != int(self.n):
             raise ValueError(
                 f"subflows {self.n}: a whole number from 1 to {MOST} is needed (a FID has 8 bits)"
@@ -121,7 +121,7 @@ class Answer:
     """Throughput on the wire, bits per second; with `high_bps` the bounds of the bottleneck model, else the same value."""
     high_bps: float
     subflows_bps: tuple[float, ...] = ()
-    """Where subflows have windows of their own."""
+    """Throughput of each subflow, where subflows have windows of their own."""
     window_mtu: float | None = None
     """Window (MTU) of a subflow, or of the association when it has but one, at a loss; the smallest one."""
     loss_low: float | None = None
@@ -130,7 +130,7 @@ class Answer:
     notes: tuple[str, ...] = field(default=())
 
     def record(self) -> dict[str, Any]:
-        """For machines."""
+        """The answer as JSON."""
         return asdict(self)
 
 
@@ -273,7 +273,7 @@ def at(network: Network, over: str, x: float) -> Network:
 
 
 def span(network: Network, over: str) -> list[float]:
-    """Where a plot looks: around the network's own value."""
+    """The values of the axis of a plot: around the network's own value."""
     if over == "loss":
         return np.geomspace(1e-5, 1e-2, 25).tolist()
     if over == "subflows":

@@ -10,7 +10,7 @@ cost 7 to 14 % (they are low). Here the window is a Markov chain over the fast r
 - A packet may leave while less than cwnd is outstanding, so ceil(cwnd / K) packets are in flight.
 - Windows grow by acknowledged bytes: +1 MTU for every Phi cwnd of them.
 - Without a recovery point (RFC 2960) every lost packet of a window halves it; with one (RFC 9260) the first does.
-- ssthresh has a floor (2 or 4 MTU). Small windows bring too few missing reports in a round trip; what waits longer than the RTO, or
+- ssthresh has a floor (2 or 4 MTU). Small windows bring too few missing reports in a round trip; a packet that waits longer than the RTO, or
   loses its retransmission, times out.
 
 Windows are in MTU, times in seconds, throughput in bytes per second of unique packets.
@@ -71,7 +71,7 @@ class Steady:
     cut_rate: float
     """Cuts of the window for each packet: fewer than losses where one cut stands for several (a recovery point)."""
     timeout_share: float
-    """Part of them that are timeouts."""
+    """The part of the cuts that are timeouts."""
 
 
 def throughput(
@@ -120,7 +120,7 @@ def _solve(p: float, rtt: float, phi: float, eta: float, mtu: float, how: Rules)
 
 
 def _asymptote(p: float, rtt: float, phi: float, eta: float, mtu: float) -> Steady:
-    """The square-root law: for windows of thousands of packets nothing else is left."""
+    """The square-root law: for windows of thousands of packets it is exact."""
     c = bernoulli_constant()
     packets_per_rtt = c / math.sqrt(eta * phi * p)
     per_second = packets_per_rtt / rtt
@@ -156,7 +156,7 @@ class _Chain:
         return np.maximum(1.0, np.ceil(np.round(window / self.eta, 9)))
 
     def _stairs(self) -> None:
-        """Growing: +1 MTU when Phi cwnd are acknowledged (staircase), or +1/Phi for one cwnd (linear)."""
+        """The growth of windows: +1 MTU when Phi cwnd are acknowledged (staircase), or +1/Phi for one cwnd (linear)."""
         rounds = self.phi if self.how.growth == "staircase" else 1.0
         packets = rounds * self.w / self.eta
         self.flight = self._sent(self.w)
@@ -193,7 +193,7 @@ class _Chain:
         """Computes the losses and retransmissions between a cut to x and the SACK for the retransmission; x is the window after the cut."""
         how, x = self.how, self.w
         before, after = self._sent(2 * x), self._sent(x)
-        # Behind the lost packet: the rest of its round trip, then what left until the last report came.
+        # Packets behind the lost one: the rest of its round trip, then those that left until the last report came.
         exposed = before + how.reports - 2
         self.again_now = np.zeros_like(x)
         self.again_later = np.zeros_like(x)
@@ -209,9 +209,9 @@ class _Chain:
             self.again_now = lost_in_rest
             self.again_later = self._lost(exposed) - lost_in_rest
         self.grows = 1 - self.again_now - self.again_later
-        # The retransmission itself is lost: only the timer helps.
+        # Where the retransmission itself is lost, only the timer helps.
         self.failed = np.full_like(x, self.p if how.timeouts else 0.0)
-        # Acknowledgements come in bursts, one a round trip; of the first burst only what left after the cut counts for growth.
+        # Acknowledgements come in bursts, one a round trip; of the first burst only packets that left after the cut count for growth.
         free = np.maximum(0.0, after - (how.reports - 1))
         counted = free**2 / (2 * before)
         self.head = 1 + 0.5 - counted / self._sent(x + how.boost)
@@ -226,7 +226,7 @@ class _Chain:
         return after
 
     def _raised(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
-        """After the slow start: + boost."""
+        """The distribution of windows after the slow start, which adds `boost`."""
         cells = round(self.how.boost * self.per_mtu)
         if cells == 0:
             return at.copy()
@@ -236,7 +236,7 @@ class _Chain:
         return raised
 
     def _climb(self, entries: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How often each stair is reached."""
+        """The frequency with which each stair is reached."""
         reached = entries.reshape(self.rows, self.step).copy()
         survive = (1 - self.end).reshape(self.rows, self.step)
         for row in range(1, self.rows):

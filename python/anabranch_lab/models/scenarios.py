@@ -1,4 +1,4 @@
-"""A scenario file as the input of the models: what an association of it meets on its way."""
+"""A scenario file as the input of the models: the network that an association of it has."""
 
 import collections
 import math
@@ -27,7 +27,7 @@ def network(document: Mapping[str, Any], flow: str | None = None) -> Network:
     message = quantity.size(str(chosen.get("traffic", {}).get("message", f"{mtu - HEADERS:g} B")))
     packet = min(mtu, message + HEADERS) if message <= mtu - HEADERS else mtu
     losses = [_loss(link) for link in there if _loss(link)]
-    # One of them is itself, without the last digits that 1 - (1 - p) costs.
+    # One loss is taken as it is: 1 - (1 - p) would lose the last digits.
     loss = losses[0] if len(losses) == 1 else 1 - math.prod(1 - p for p in losses)
     slowest = min(there, key=lambda link: _rate(link["rate"]))
     queue = slowest.get("queue", {})

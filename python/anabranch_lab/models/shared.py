@@ -51,7 +51,7 @@ def packets_to_loss(p: ArrayLike) -> float:
 
 
 def turn(p: ArrayLike) -> Array:
-    """(4.23): Y(h) for h = 1..n: the first loss of a turn is its h-th packet, averaged over who begins. About p_sh for small p."""
+    """(4.23): Y(h) for h = 1..n: the first loss of a turn is its h-th packet, averaged over the subflow that begins. About p_sh for small p."""
     p = np.atleast_1d(probability("p", p))
     return np.array([np.mean([_in_front(p, i, h) * p[i] for i in range(p.size)]) for h in range(p.size)])
 

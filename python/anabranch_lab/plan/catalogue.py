@@ -1,4 +1,4 @@
-"""The list of a study's claims: what is expected of which experiment, with its tolerance. It is written here and nowhere else."""
+"""The list of a study's claims: the expected value of each part, with its tolerance. It is written here and nowhere else."""
 
 import math
 import re
@@ -39,9 +39,9 @@ class Expected:
     """The expected value of one part of a claim, and how closely it must be met."""
 
     at: str
-    """Its name; `*` stands for anything."""
+    """The name of the part; `*` stands for anything."""
     value: float | None = None
-    """Published."""
+    """The published value."""
     tolerance: tuple[float, float] | None = None
     """How far the measured value may lie below and above it."""
     range: tuple[float, float] | None = None
@@ -55,19 +55,19 @@ class Expected:
     nothing: float | None = None
     """The measure without any effect, where `more_than` or `less_than` say how large it is at least: an effect that falls short of that has another size."""
     same: tuple[float, float] | None = None
-    """Two things are the same: their difference, or their ratio, lies between these."""
+    """The bounds between which a difference, or a ratio, of two measures means that they are the same."""
     equals: Any = None
-    """A count, an order of packets."""
+    """The expected text or number where it must match exactly, such as a count or an order of packets."""
     sign: str = ""
     """`more` or `less`: the sign that the seeds agree on."""
     not_testable: str = ""
-    """Why nothing can be said."""
+    """The reason why no run can test this part."""
     cause: str = ""
     """The cause for which it fails, where other parts fail by the same: they are one part then."""
     sweep: str = ""
-    """Where no Python judges it: the sweep that it is taken from (`judge/toml_claims.py`) ..."""
+    """Where no Python judges it: the sweep that it is measured in (`judge/toml_claims.py`)."""
     measure: str = ""
-    """... and what is measured there, such as `goodput of upload, Mbit/s`; `at` is the point then."""
+    """Where no Python judges it: its measure in `sweep`, such as `goodput of upload, Mbit/s`; `at` is the point then."""
 
     @property
     def explicit(self) -> bool:
@@ -104,13 +104,13 @@ class Expected:
 
     @property
     def width(self) -> float:
-        """Half of the band."""
+        """Half of the width of the band."""
         low, high = self.edges
         return (high - low) / 2
 
     @property
     def text(self) -> str:
-        """The rule, as a reader sees it."""
+        """The expected value in words, as reports show it."""
         told = []
         if self.value is not None:
             below, above = self.tolerance or (0.0, 0.0)
@@ -145,19 +145,19 @@ class Entry:
     kind: str
     parts: tuple[Expected, ...]
     tolerance: str = ""
-    """In words, where the parts do not say it all."""
+    """The tolerance in words, where the parts do not have all of it."""
     counts_as: str = PUBLISHED
     """A key of `SORTS`."""
     seen: bool = False
     """Whether it was written, or the way to judge it changed, when its numbers were known."""
     counted_with: str = ""
-    """Another claim that fails for the same cause: both are one in what is counted."""
+    """Another claim that fails for the same cause: both are counted as one."""
     not_testable: str = ""
-    """Why no run can decide the whole of it."""
+    """The reason why no run can decide the whole claim."""
     one_run: float = field(default=1.0, compare=False)
     """The standard deviation of a published run over that of one of ours."""
     file: str = field(default="", compare=False)
-    """Where it stands."""
+    """The file that has the claim."""
 
     def expected(self, at: str) -> Expected:
         """The expected value of a part: that of its name, or of a pattern that fits."""
@@ -172,7 +172,7 @@ class Entry:
         )
 
     def without(self, measured: Iterable[str]) -> list[str]:
-        """Parts that no measure is there for."""
+        """The parts that have no measured value."""
         found = set(measured)
         return [
             each.at
@@ -284,7 +284,7 @@ def _part(table: dict[str, Any], place: str) -> Expected:
         if "tolerance" not in table:
             raise PlanError(f'{place}: a `value` has a `tolerance`: a number, "15 %", or [below, above]')
         table["tolerance"] = _tolerance(table["tolerance"], table["value"], place)
-        # Closer than its own tolerance to nothing is nothing.
+        # A value closer to no effect than its own tolerance is no effect.
         table.setdefault("no_effect", max(table["tolerance"]))
     elif "tolerance" in table:
         raise PlanError(f"{place}: a `tolerance` without a `value`")
@@ -344,7 +344,7 @@ def _interval(given: Any, name: str, place: str) -> tuple[float, float]:
 
 
 def _is_number(given: Any) -> bool:
-    """A number that ends: neither a truth value nor an infinity."""
+    """A finite number, and no truth value."""
     return isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
 
 

@@ -12,30 +12,30 @@ from . import plan
 
 STUDY = "study.toml"
 KEY = "configuration"
-"""Of study.toml."""
+"""The key of the settings in study.toml."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One thing that is set, and why."""
+    """One setting, and its reason."""
 
     what: str
     why: str
-    """The publication's words about it, with the place."""
+    """The words of the publication on which the setting is based, with their place."""
     engines: tuple[str, ...] = ()
-    """Flows of these engines; of any where it is empty."""
+    """The engines whose flows it concerns; all engines where it is empty."""
     experiments: tuple[str, ...] = ("*",)
-    """Names of folders, `*` for anything."""
+    """The experiments that it concerns, by the names of their folders; `*` stands for anything."""
     flow: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of every such flow."""
+    """Keys and values for every flow that it concerns."""
     subflows: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of those of them that have subflows."""
+    """Keys and values for those of these flows that have subflows."""
     messages: Mapping[str, str] = field(default_factory=dict)
     """Sizes of messages of such flows, by those that the plans have."""
     host: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of every host that such a flow goes to."""
+    """Keys and values for every host that such a flow goes to."""
     queue: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Keys of every queue of a kind."""
+    """Keys and values for every queue of a kind."""
 
     def apply(self, document: dict[str, Any]) -> None:
         """Sets it in a scenario."""
@@ -68,7 +68,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Configuration:
-    """All of them, in their order."""
+    """All settings of a configuration, in their order."""
 
     settings: tuple[Setting, ...]
 
@@ -78,7 +78,7 @@ class Configuration:
             each.apply(document)
 
     def of(self, experiment: str) -> "Configuration | None":
-        """Those that concern the experiment in a folder of this name; None where none does."""
+        """The settings for the experiment in a folder of this name; None where there are none."""
         mine = tuple(
             each
             for each in self.settings

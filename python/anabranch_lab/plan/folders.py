@@ -41,9 +41,9 @@ class Study:
     title: str
     reference: str
     short: str
-    """Authors and year, as a reader knows it; the title where the study is nobody else's."""
+    """Authors and year of its publication; the title of the study where it has no publication."""
     experiments: tuple[str, ...]
-    """Their full names, such as `sf-sctp-2007/exp-04`; those that a publication does not have come last."""
+    """The full names of its experiments, such as `sf-sctp-2007/exp-04`; those that a publication does not have come last."""
     claims: Mapping[str, catalogue.Entry]
     about: Mapping[str, str] = field(default_factory=dict)
     """The abstract: `question`, `method`."""
@@ -179,12 +179,12 @@ def _abstract(about: Mapping[str, Any], file: Path) -> tuple[dict[str, str], tup
 
 
 def defaults(folder: Path) -> dict[str, Any]:
-    """A study's study.toml: what its plans need not say."""
+    """A study's study.toml: settings that all its plans share."""
     return plan.read(folder / configuration.STUDY)
 
 
 def load(folder: Path) -> plan.Plan:
-    """The plan of the experiment in this folder, with what its study says for all of them."""
+    """The plan of the experiment in this folder, with the settings that its study has for all of them."""
     study = study_folder(folder)
     if study == folder:
         return plan.load(folder, folder.name)

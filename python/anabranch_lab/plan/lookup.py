@@ -19,9 +19,9 @@ def here() -> Path | None:
 def plans(
     name: str | None = None, study: str | None = None, experiment: str | None = None, claim: str | None = None
 ) -> tuple[list[plan.Plan], bool]:
-    """The plans that a command means, and whether they are all of what they are part of.
+    """The plans that a command means, and whether they are all plans of their study or of the checkout.
 
-    `name` is a folder, a study or an experiment; nothing at all is the folder one stands in, or everything in the checkout.
+    `name` is a folder, a study or an experiment; without any argument it is the current folder, or everything in the checkout.
     """
     given = [option for option, value in (("NAME", name), ("--claim", claim)) if value is not None]
     given += ["--study and --experiment"] if study is not None or experiment is not None else []
@@ -48,7 +48,7 @@ def plans(
 def _folder(name: str | None) -> list[plan.Plan] | None:
     """The plans of a folder; None where the name is no folder, or none is named and the current folder is in none."""
     place = Path(name) if name is not None else here() or Path.cwd()
-    # The top of a checkout stands for its experiments, not for whatever folders lie in it.
+    # The top of a checkout stands for its experiments, not for all folders in it.
     if not place.is_dir() or (place / "experiments").is_dir():
         return None
     found = folders.at(place)
@@ -68,7 +68,7 @@ def _called(name: str) -> list[plan.Plan]:
         return [found]
     checkout = folders.checkout(Path(__file__).parent)
     if folders.checkout() is None and checkout is not None:
-        # Somebody who is elsewhere does not want to read all names of it.
+        # Outside of the checkout, the error does not list all names of its experiments.
         there = [study for study in there if not study.is_relative_to(checkout)]
     known = ", ".join(dict.fromkeys(each for study in there for each in (study.name, *_names(study))))
     raise plan.PlanError(
@@ -144,7 +144,7 @@ def _places() -> list[Path]:
 
 
 def out(one: Path | None = None) -> Path:
-    """Where results go: `out` in the checkout, or beside the plan of an experiment that lies elsewhere; `one` is its folder, or that of its study."""
+    """The folder for results: `out` in the checkout, or beside a plan that lies elsewhere; `one`: the folder of its experiment or study."""
     checkout = folders.checkout()
     one = here() if one is None else one
     if one is not None and (checkout is None or not one.resolve().is_relative_to(checkout.resolve())):

@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Makes the folder and says what comes next."""
+    """Makes the folder and prints the next steps."""
     files = make(options.name, study=options.study)
     console.print(f"{options.name}: {', '.join(files)}")
     console.print(f"next: cd {options.name}; anabranch-lab run; anabranch-lab report", highlight=False)

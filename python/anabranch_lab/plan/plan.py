@@ -15,7 +15,7 @@ from .sequential import Rule, parse
 
 
 class PlanError(ValueError):
-    """A plan or a scenario that cannot mean what it says."""
+    """An error in a plan or a scenario."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Axis:
     name: str
     values: tuple[Any, ...]
     settings: tuple[Mapping[str, Any], ...]
-    """For each value: what it writes into the scenario."""
+    """For each value: the keys that it sets in the scenario."""
     label: str
 
     def only(self, values: Sequence[Any]) -> "Axis":
@@ -49,9 +49,9 @@ class Point:
     at: Mapping[str, Any]
     scenario: str
     overrides: tuple[tuple[str, str], ...] = ()
-    """In a batch: what is set over the scenario, which all points of the batch share (keys and values of `--set`)."""
+    """In a batch: settings over the scenario, which all points of the batch share (keys and values of `--set`)."""
     run: int | None = None
-    """Its number in the batch; nothing when the point is no part of one."""
+    """The number of the point in its batch; None when it is no part of one."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Configured(Protocol):
     """Something that is set in every scenario of a plan (`configuration.Configuration`)."""
 
     def apply(self, document: dict[str, Any]) -> None:
-        """Sets it."""
+        """Changes the document of a scenario."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,14 @@ class Sweep:
     """Cells of the grid that are left out."""
     quick: Quick = field(default_factory=Quick)
     sequential: Rule | None = None
-    """Which of the seeds a point needs; None: all of them."""
+    """The rule for the number of seeds of a point; None: all seeds."""
     judged: str | None = None
     """The engine that is judged, where others stand beside it."""
     batch: tuple[str, ...] = ()
     """The last axes, if the points that differ only in them are made together and kept in one file: for many short runs."""
 
     reading: str = ""
-    """How it reads the publication where its text can be read in several ways; what it sets goes over the configuration of the study then."""
+    """How it reads the publication where its text can be read in several ways; its settings go over the configuration of the study then."""
     configuration: Configured | None = None
     """The settings for all experiments of a study: they replace everything else but the values that a `reading` sets."""
 
@@ -148,9 +148,9 @@ class Plan:
     engines: tuple[str, ...] = ()
     """The engines that are compared, the one whose claims are judged first."""
     short: str = ""
-    """Authors and year of what it judges."""
+    """Authors and year of the publication that it judges."""
     compares: bool = False
-    """Whether it looks at what the other experiments of its study found, and so comes after them."""
+    """Whether it uses the findings of the other experiments of its study, and so comes after them."""
     uses: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Sweeps of other experiments of the study that its analysis needs, by the names of their folders."""
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -188,7 +188,7 @@ class Plan:
 OWN = "own"
 """The `study` of an experiment that judges no publication."""
 SEEDS, QUICK_SEEDS = "1..30", "1..2"
-"""Where neither a plan nor its study says which."""
+"""The seeds where neither a plan nor its study has any."""
 
 ELSEWHERE = {
     **dict.fromkeys(
@@ -215,7 +215,7 @@ KEYS = {
     "about",
     "glossary",
 }
-"""Of a plan."""
+"""The keys of a plan."""
 _TEXT, _LIST, _TABLE, _TRUTH = (str, "a text"), (list, "a list"), (dict, "a table"), (bool, "true or false")
 KINDS = {
     **dict.fromkeys(("title", "study", "reference", "short", "name", "scenario", "reading"), _TEXT),
@@ -253,7 +253,7 @@ RESERVED = frozenset(
 
 
 def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -> Plan:
-    """Reads an experiment's plan.toml; what it does not say comes from its study."""
+    """Reads an experiment's plan.toml; keys that it lacks come from its study."""
     file = folder / "plan.toml"
     own = read(file)
     document = {**(study or {}), **own}
@@ -375,7 +375,7 @@ def _set_values(sweep: Sweep) -> Iterator[tuple[str, str]]:
 
 
 def _axis(key: str, entry: Mapping[str, Any], place: Any) -> Axis:
-    """An axis: `keys` and `values`, or `values` as a table that says what each of them sets."""
+    """An axis: `keys` and `values`, or `values` as a table with the settings of each."""
     where = f"{place}: [axes.{key}]"
     if not isinstance(entry, Mapping):
         raise PlanError(f"{where}: write it with `keys` and `values`, not {entry!r}")
@@ -480,7 +480,7 @@ def _toml(value: Any) -> str:
 
 
 def _with_files(document: Mapping[str, Any], folder: Path) -> None:
-    """Puts what the pattern files beside a scenario hold into it: then it is the same wherever it is run, and another content is
+    """Puts the text of the pattern files beside a scenario into it: then it is the same wherever it is run, and another content is
     another scenario.
     """
     links = document.get("link", [])
@@ -493,7 +493,7 @@ def _with_files(document: Mapping[str, Any], folder: Path) -> None:
 
 
 def _settings_with_files(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Puts what pattern files hold into values that are set over a scenario: `link.path.pattern.file`."""
+    """Puts the text of pattern files into values that are set over a scenario: `link.path.pattern.file`."""
     found = {}
     for key, value in settings.items():
         steps = split(key)
@@ -560,7 +560,7 @@ def _put_all(document: dict[str, Any], layers: Iterable[Mapping[str, Any]], agai
     for layer in layers:
         for key, value in layer.items():
             if again and "." not in key:
-                # It is there already, as this layer had put it: a list would be refused now.
+                # The same layer has set this key before; a list that is there already would be refused.
                 document.pop(key, None)
             put(document, key, value)
 

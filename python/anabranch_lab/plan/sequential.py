@@ -31,18 +31,18 @@ class Figure:
         return self.half * abs(mean) if self.relative else self.half
 
     def text(self) -> str:
-        """As the plan has it: `0.5` or `1 %`."""
+        """The half width as the plan has it: `0.5` or `1 %`."""
         return f"{100 * self.half:g} %" if self.relative else f"{self.half:g}"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """When the points of a sweep have enough seeds."""
+    """The rule by which the points of a sweep have enough seeds."""
 
     first: int
     """Seeds of every point."""
     step: int
-    """So many more from look to look."""
+    """Seeds that are added from look to look."""
     figures: tuple[Figure, ...]
     together: tuple[str, ...] | None = None
     """Points that differ only in these axes stop together, because they are compared seed by seed; None: in all but the engine."""
@@ -64,7 +64,7 @@ class Rule:
         for figure in self.figures:
             column = values[figure.name]
             if all(value is None for value in column):
-                # No such flow or link in these runs.
+                # These runs have no such flow or link.
                 continue
             there += 1
             if any(value is None or not math.isfinite(value) for value in column):
@@ -117,7 +117,7 @@ TOLD = {
 
 
 def parse(entry: Mapping[str, Any]) -> Rule:
-    """A rule from its table in a plan; ValueError says what is wrong."""
+    """A rule from its table in a plan; ValueError names the fault."""
     allowed = {"first", "step", "together", "beside", "precise"}
     unknown = [key for key in entry if key not in allowed]
     if unknown:

@@ -1,4 +1,4 @@
-"""Runs what is missing of one or more experiments, several runs at once, the longest first."""
+"""Makes the missing runs of one or more experiments, several at once, the longest first."""
 
 import concurrent.futures
 import os
@@ -16,14 +16,14 @@ class Progress(Protocol):
     """Receives reports on how many runs are done. Times are seconds of a processor where nothing else is said."""
 
     def tried(self, runs: int, seconds: float, elapsed: float) -> None:
-        """So many runs were made to see how long the others take; they took so long, and so long by the clock of those that ran."""
+        """`runs` pilot runs are made, to see how long the others take: `seconds` of a processor, and `elapsed` by the clock."""
 
     def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
-        """So many runs, of which so many need not be made; the others will take so long, and what the rules for seeds ask after them
-        is likely to take so much `later`."""
+        """A campaign begins: `total` runs, `on_disk` of them made already; the others cost `cost`, and the further runs that rules for seeds ask for
+        are likely to cost `later`."""
 
     def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
-        """So many more runs are on disk, which were thought to take so long, and did."""
+        """`runs` more runs are on disk; their expected cost was `cost`, the measured one is `seconds`."""
 
 
 class Silent:
@@ -41,7 +41,7 @@ class Silent:
 
 @dataclass(frozen=True)
 class Task:
-    """One run, or one batch of them, that must be made, for whichever experiments need it."""
+    """One run, or one batch of them, that must be made, for all experiments that need it."""
 
     schedule: Schedule
     name: str
@@ -51,14 +51,14 @@ class Task:
     kinds: tuple[str, ...]
     cost: float
     batch: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """Of a batch: what each of its runs sets over the scenario."""
+    """Of a batch: the settings of each of its runs over the scenario."""
     sweep: str = ""
     file: Path | None = None
     """The file that the scenario was made from."""
 
     @property
     def runs(self) -> int:
-        """How many runs it stands for."""
+        """The number of runs of the task."""
         return max(1, len(self.batch))
 
     def paths(self) -> list[tuple[str, Path]]:
@@ -67,10 +67,10 @@ class Task:
 
 
 class Executor(Protocol):
-    """Where runs are made."""
+    """A place where runs are made, such as threads or a cluster."""
 
     width: int
-    """How many at the same time."""
+    """The number of runs at the same time."""
 
     def submit(self, task: Task) -> Any:
         """Begins a run; returns a future of `work.RunResult`."""
@@ -79,11 +79,11 @@ class Executor(Protocol):
         """Returns those that are done, at least one."""
 
     def stop(self, futures: Sequence[Any]) -> Sequence[tuple[Any, work.RunResult]]:
-        """Ends, with these under way or waiting: begins no more; returns those that are done all the same."""
+        """Ends while these runs are under way or waiting: begins no more, and returns those that are done all the same."""
 
 
 class Threads:
-    """This process. Threads are enough: the simulator works without the interpreter's lock."""
+    """Runs in threads of this process, which are enough: the simulator works without the interpreter's lock."""
 
     def __init__(self, workers: int | None = None):
         self.width = workers or os.cpu_count() or 1
@@ -141,7 +141,7 @@ def tasks(schedules: Sequence[Schedule]) -> tuple[list[Task], int]:
 def run(
     schedules: Sequence[Schedule], executor: Executor | None = None, progress: Progress | None = None
 ) -> int:
-    """Makes what is not on disk yet; returns how many runs that were.
+    """Makes the runs that are not on disk yet; returns their number.
 
     Interrupted (KeyboardInterrupt), it keeps every run that is finished, the ones under way included, and starts no
     more.
@@ -199,15 +199,15 @@ def run(
 
 
 PILOTS = 8
-"""Runs of a sweep, at most, that are made before anybody is told how long the others take."""
+"""Pilot runs of a sweep, at most, that are made before the time of the others is told."""
 FEWEST = 3
-"""As many also where there are many sweeps, whose errors are not all in the same direction."""
+"""The number to which the pilot runs of a sweep are reduced, at most, where there are many sweeps: their errors differ in direction."""
 ALL_PILOTS = 64
-"""And in all, as long as that is more than so few of each: nothing is told before they are done."""
+"""Pilot runs of all sweeps together, unless FEWEST of each are more: no time is told before they are done."""
 
 
 def _pilots(missing: Sequence[Task]) -> list[Task]:
-    """Runs that are made before anybody is told how long it takes: of each sweep with points that were never run up to a quarter, the
+    """Returns the pilot runs, which are made before the time of the others is told: of each sweep with points that were never run up to a quarter, the
     shortest and the longest among them. A guess from the scenario alone is off by a factor of twenty where the machine is slow or busy.
     """
     sweeps: dict[tuple[int, str], list[Task]] = {}
@@ -225,12 +225,12 @@ def _pilots(missing: Sequence[Task]) -> list[Task]:
 
 
 def check(missing: Sequence[Task]) -> None:
-    """A scenario that is wrong stops everything before the first run, not after an hour."""
+    """Checks the scenarios of all missing runs, so that a wrong one is an error before the first run, not after an hour."""
     seen = set()
     for task in missing:
         if task.key not in seen and task.schedule.simulate is simulation.simulate:
             seen.add(task.key)
-            # Of a batch its two ends: thousands of runs that differ in a number would take longer to check than to make.
+            # Only the first and the last run of a batch are checked: to check thousands would take longer than to make them.
             for overrides in {task.batch[0], task.batch[-1]} if task.batch else [()]:
                 try:
                     simulation.check(task.scenario, f"{task.file or task.name}", overrides)
@@ -239,7 +239,7 @@ def check(missing: Sequence[Task]) -> None:
 
 
 def _at_its_line(task: Task, error: ValueError) -> ValueError:
-    """The error with its place in the file that somebody wrote; where only what a sweep sets is wrong, with the name of the sweep."""
+    """The error with its place in the scenario file; where only the settings of a sweep are wrong, with the name of the sweep."""
     if task.file is None:
         return error
     try:
@@ -257,7 +257,7 @@ def _what(error: ValueError) -> str:
 
 
 def _fill(running: dict[Any, Task], executor: Executor, queue: Iterator[Task]) -> None:
-    # Two for each worker: the next one is there when a run ends.
+    # Two runs for each worker: the next one is there when a run ends.
     while len(running) < 2 * executor.width:
         task = next(queue, None)
         if task is None:

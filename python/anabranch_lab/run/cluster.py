@@ -20,12 +20,12 @@ def execute(
 
 
 def build() -> str:
-    """Which simulator is installed where this is called."""
+    """The build of the simulator that is installed on the calling machine."""
     return simulation.code_version()
 
 
 class Cluster:
-    """Runs are made by the workers of a scheduler."""
+    """Has runs made by the workers of a scheduler."""
 
     TIMEOUT = 10.0
     """How long a scheduler may take to answer, seconds."""
@@ -47,7 +47,7 @@ class Cluster:
         self._same_build()
 
     def _same_build(self) -> None:
-        """Every worker has this process's simulator, or nothing is run."""
+        """Checks that every worker has this process's simulator; otherwise no run is made."""
         mine = simulation.code_version()
         try:
             builds = self._client.run(build)
@@ -63,7 +63,7 @@ class Cluster:
                 )
 
     def submit(self, task: Task) -> Any:
-        """Sends a run to whichever worker is free; a worker that dies loses nothing, another one makes it again."""
+        """Sends a run to a free worker; when a worker dies, another one makes its run again."""
         if task.schedule.simulate is not simulation.simulate:
             raise ValueError("a cluster runs its own simulator, not a stand-in")
         # Pure: two submissions of one run are one run. The keys of Dask are opaque names.
@@ -80,7 +80,7 @@ class Cluster:
             return list(distributed.wait(list(futures), return_when="FIRST_COMPLETED").done)
 
     def stop(self, futures: Sequence[Any]) -> Sequence[tuple[Any, work.RunResult]]:
-        """Takes leave: what is under way is given up, what is done is fetched first."""
+        """Disconnects: fetches the finished runs, and gives up the others."""
         try:
             done = [future for future in futures if future.status == "finished"]
             return list(zip(done, self._client.gather(done), strict=True))

@@ -1,4 +1,4 @@
-"""How long a run will take: what it took before, or a guess from its scenario."""
+"""How long a run will take: the time that it took before, or a guess from its scenario."""
 
 import contextlib
 import json
@@ -36,7 +36,7 @@ class Costs:
         return guess * took / near
 
     def saw(self, key: str, sweep: str, seconds: float) -> None:
-        """A run of this sweep took so long: its others are guessed by that."""
+        """Notes the time of a run, which corrects the guesses for the other runs of its sweep."""
         guess = self._guesses.get(key, 0.0)
         if guess > 0 and seconds > 0:
             self._seen.setdefault(sweep, []).append((guess, seconds))
@@ -46,12 +46,12 @@ class Costs:
         return key in self._known
 
     def learn(self, key: str, seconds: float) -> None:
-        """A run took so long."""
+        """Notes the time of a run."""
         before = self._learned.get(key, seconds)
         self._learned[key] = round(0.7 * before + 0.3 * seconds, 6)
 
     def save(self) -> None:
-        """Keeps what was learned, beside what others learned meanwhile."""
+        """Writes the new times into the file, beside those that other processes wrote meanwhile."""
         if not self._learned:
             return
         self._known = self._read() | self._learned

@@ -29,7 +29,7 @@ class Phase:
 
 
 def turns(values: Sequence[float], least: float) -> list[int]:
-    """Where a series turns: positions of its highs and lows, in turn, each at least `least` from the next.
+    """The turning points of a series: positions of its highs and lows, in turn, each at least `least` from the next.
 
     The first and the last position are ends, not turns, and are part of the answer.
     """

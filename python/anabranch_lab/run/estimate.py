@@ -1,7 +1,7 @@
-"""A guess at what a run costs, from its scenario alone: how many packets, over how many links.
+"""A guess at the cost of a run, from its scenario alone: how many packets, over how many links.
 
-Only the order of the runs and the time left depend on it. It knows nothing of the machine, so it may be off by a factor of twenty; what the
-first runs of a sweep really took corrects it before anybody is told (`costs.py`, `campaign.py`).
+Only the order of the runs and the time left depend on it. It knows nothing of the machine, so it may be off by a factor of twenty; the
+measured times of the first runs of a sweep correct it before a time is shown (`costs.py`, `campaign.py`).
 """
 
 import math
@@ -17,7 +17,7 @@ PER_PACKET = 3.5e-7
 PER_RUN = 2e-3
 """Seconds for reading the scenario and writing the result."""
 FASTEST = 1e5
-"""Packets a second that a flow with nothing in its way is thought to send."""
+"""Packets a second that a flow without a limit is assumed to send."""
 
 _UNITS = {
     "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
@@ -35,7 +35,7 @@ def seconds(scenario: str) -> float:
     try:
         return _seconds(tomllib.loads(scenario))
     except (KeyError, TypeError, ValueError, AttributeError):
-        # Whether it is wrong is for the simulator to say, in better words.
+        # The simulator reports errors of a scenario, in better words.
         return UNKNOWN
 
 
@@ -50,7 +50,7 @@ def _seconds(document: dict[str, Any]) -> float:
         count = int(flow.get("count", 1))
         wanted = count * _packets_a_second(flow, way)
         size = _quantity(flow.get("traffic", {}).get("message", "1452 B")) + 48
-        # A transfer ends when everything is there.
+        # A transfer ends when all its bytes have arrived.
         most = count * _quantity(flow.get("traffic", {}).get("bytes", "")) / size or math.inf
         flows.append((way, wanted, size, most))
         for link in way:
@@ -126,7 +126,7 @@ def _way(links: list[dict[str, Any]], start: str, end: str) -> list[dict[str, An
 
 
 def _quantity(text: Any) -> float:
-    """`20 ms` in seconds, bits per second or bytes; 0 for what is not a quantity."""
+    """`20 ms` in seconds, bits per second or bytes; 0 for a text that is not a quantity."""
     match = re.fullmatch(r"\s*([0-9.eE+-]+)\s*([A-Za-z/]+)\s*", str(text))
     if match is None or match[2] not in _UNITS:
         return 0.0

@@ -1,4 +1,4 @@
-"""Where the runs of a command are made: here, on a Dask cluster, on a Slurm cluster."""
+"""The executor of a command's runs: this process, a Dask cluster or a Slurm cluster."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ from . import campaign
 
 
 def add_jobs(command: Any) -> None:
-    """How much at a time."""
+    """Adds the option for the number of runs at the same time."""
     command.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="so much at the same time (default: all cores)"
     )
@@ -28,7 +28,7 @@ def add(command: Any) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Refuses what cannot work before anything is begun."""
+    """Refuses options that cannot work, before anything is begun."""
     if options.jobs < 1:
         raise ValueError(f"--jobs {options.jobs}: at least 1")
 

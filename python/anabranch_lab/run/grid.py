@@ -1,4 +1,4 @@
-"""Measures over a grid of runs: one value for every point and seed, and what statistics make of them."""
+"""Measures over a grid of runs: one value for every point and seed, and statistics over them."""
 
 import functools
 import math
@@ -54,18 +54,18 @@ def first_object(name: str) -> str:
 
 
 def last_object(name: str) -> str:
-    """SQL: the same for the last of them; nothing while one is missing."""
+    """SQL: when the last of the objects was complete, in seconds; NULL while one is missing."""
     of = f"FILTER (kind = 'object' AND name = '{name}')"
     return f"CASE WHEN count(completion_s) {of} = count(bytes) {of} THEN max(completion_s) {of} END"
 
 
 def of_share(link: str, flow: str, column: str) -> str:
-    """SQL: a column of what one flow did to a link (`by_flow` of the scenario): `share`, `drop_rate` and the rest."""
+    """SQL: a column of the results of one flow at a link (`by_flow` of the scenario): `share`, `drop_rate` and the rest."""
     return f"sum({column}) FILTER (kind = 'share' AND name = '{link}' AND flow LIKE '{flow}')"
 
 
 def luck(link: str, p: str | float) -> str:
-    """SQL: packets that a link's loss model took beyond what its probability asks for. Its mean is 0: a control (`Sample.controlled`)."""
+    """SQL: packets that a link's loss model took less their expected number. Its mean is 0: a control (`Sample.controlled`)."""
     return f"{of_link(link, 'drops_error')} - ({p}) * {of_link(link, 'arrivals')}"
 
 
@@ -222,7 +222,7 @@ class Curve:
         return stats.spearman(self.x, [float(mean) for mean in self.means])
 
     def ranked(self) -> Estimate:
-        """Spearman's rank correlation of the means with x, with the middle 95 % of what runs drawn again give (bootstrap)."""
+        """Spearman's rank correlation of the means with x, with the middle 95 % of its values over resampled runs (bootstrap)."""
         n = len(self.seeds)
         if n == 1:
             return Estimate(self.rank(), math.inf, 1, math.nan, self.least)
@@ -279,7 +279,7 @@ class Grid:
     measures: tuple[str, ...]
     cells: Mapping[tuple, Mapping[str, Sequence]]
     least: int = stats.LEAST
-    """Seeds that it takes to judge what is measured."""
+    """Seeds that it takes to judge a measure of the grid."""
 
     def joined(self, other: "Grid") -> "Grid":
         """Both together: points that two sweeps of one plan run for different lengths, say. No point may be in both."""

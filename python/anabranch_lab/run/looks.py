@@ -1,6 +1,6 @@
-"""What looks at the seeds of a group of points have found (`plan/sequential.py`), kept beside the results.
+"""Results of the looks at the seeds of a group of points (`plan/sequential.py`), kept beside the results of the runs.
 
-It follows from the build, the scenarios, the seeds, the rule and the code that judges widths, so it is read from thousands of results once, not by
+A look depends only on the build, the scenarios, the seeds, the rule and the code that judges widths, so thousands of results are read once, not by
 every command.
 """
 
@@ -31,15 +31,15 @@ class Looks:
         return self._read()
 
     def of(self, key: str) -> tuple[str, ...] | None:
-        """What was too wide; None where nobody looked."""
+        """The quantities whose intervals were too wide at this look; None where no look is kept."""
         return self._new.get(key, self._known.get(key))
 
     def learn(self, key: str, wide: tuple[str, ...]) -> None:
-        """A look found so much."""
+        """Notes that a look found these quantities too wide."""
         self._new[key] = wide
 
     def save(self) -> None:
-        """Keeps what was found, beside what others found meanwhile."""
+        """Writes the new looks into the file, beside those that other processes wrote meanwhile."""
         if not self._new:
             return
         found = self._read() | self._new
@@ -55,7 +55,7 @@ class Looks:
 
 
 def key(rule: sequential.Rule, most: int, seeds: Sequence[int], scenarios: Iterable[str]) -> str:
-    """What a look depends on besides the build; `scenarios`: the keys of its points, in their order."""
+    """The key of a look: all that its result depends on besides the build; `scenarios`: the keys of its points, in their order."""
     return store.key(_code(), repr(rule), str(most), ",".join(map(str, seeds)), *scenarios)
 
 

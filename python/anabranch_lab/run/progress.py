@@ -1,4 +1,4 @@
-"""How far it is: a bar on a terminal, a line now and then in a log."""
+"""Progress of a command: a bar on a terminal, a line now and then in a log."""
 
 import json
 import os
@@ -9,13 +9,13 @@ import rich.progress
 from rich.console import Console
 
 SHORT = 10.0
-"""Seconds that nobody asks about afterwards."""
+"""Runs that took fewer seconds together are not reported at the end."""
 
 
 class Bar:
     """A progress bar with the time that is left; plain lines where output is not a terminal.
 
-    The time left comes from what the runs were thought to cost: the longest go first, so counting them would mislead.
+    The time left comes from the expected costs of the runs: the longest go first, so counting them would mislead.
     """
 
     def __init__(self, title: str, console: Console, workers: int = 1):
@@ -39,27 +39,27 @@ class Bar:
         self.seconds = 0.0
         """Time of a processor that all runs took so far."""
         self.thought: float | None = None
-        """What they were thought to take, when it was first said."""
+        """The expected time of all runs, s, when it was first told."""
         self._start = self._said = time.monotonic()
 
     def __enter__(self) -> "Bar":
-        """Shows it."""
+        """Shows the bar."""
         self._bar.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Leaves it as it is."""
+        """Stops the bar, and leaves it on the terminal."""
         self._bar.stop()
 
     def tried(self, runs: int, seconds: float, elapsed: float) -> None:
-        """So many runs were made to see how long the others take."""
+        """Notes the pilot runs, made to see how long the others take."""
         self._tried = runs
         self.seconds += seconds
         if seconds > 0:
             self._busy = max(1.0, elapsed / seconds)
 
     def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
-        """So many runs, of which so many need not be made; the others, and those that are likely to follow, will take so long."""
+        """Shows the number of all runs, of those on disk, and the expected time of the others and of those that are likely to follow."""
         self._total, self._done, self._todo = total, on_disk, total - on_disk
         self._cost, self._paid = cost, 0.0
         self._start = self._said = time.monotonic()
@@ -80,7 +80,7 @@ class Bar:
             )
 
     def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
-        """So many more runs are on disk, which were thought to take so long, and did."""
+        """Counts `runs` more runs on disk, with their expected cost and their measured seconds."""
         self._done += runs
         self.seconds += seconds
         self._paid += cost
@@ -102,27 +102,27 @@ class Bar:
             )
 
     def took(self) -> str:
-        """What all runs took, and what was thought; nothing where nobody had to wait."""
+        """The time of all runs, and the expected one; empty where it was short."""
         if self.seconds < SHORT:
             return ""
         return f"; they took {duration(self.seconds)} of one processor, {duration(self.thought or 0.0)} were expected"
 
     def left(self, spent: float) -> float:
-        """Seconds left when so many were spent: the costs of what is left, corrected by how right they were so far."""
+        """Seconds left when so many were spent: the expected costs of the remaining runs, corrected by their error so far."""
         if self._paid <= 0:
             return self._busy * self._cost / self._workers
         return spent * max(0.0, self._cost - self._paid) / self._paid
 
 
 PROGRESS = "progress.json"
-"""The file, in the folder for results, that says how far a command is."""
+"""The file, in the folder for results, with the progress of a command."""
 
 
 class Recorded(Bar):
-    """A bar of progress, and a file that says it for others: `anabranch-lab serve` shows it."""
+    """A progress bar, and a file with the progress, which `anabranch-lab serve` shows."""
 
     OFTEN = 0.5
-    """Seconds between two looks of the file."""
+    """Seconds between two writes of the file."""
 
     def __init__(self, title: str, console: Console, workers: int, path: Path):
         super().__init__(title, console, workers)
@@ -130,17 +130,17 @@ class Recorded(Bar):
         self._written = 0.0
 
     def __exit__(self, *error: object) -> None:
-        """Leaves the bar as it is, and says that it is over."""
+        """Stops the bar, and writes the end of the command into the file."""
         super().__exit__(*error)
         self._write("done" if error[0] is None else "stopped")
 
     def begin(self, total: int, on_disk: int, cost: float, later: float = 0.0) -> None:
-        """As the bar's."""
+        """Begins the bar, and writes the file."""
         super().begin(total, on_disk, cost, later)
         self._write("running")
 
     def step(self, name: str, cost: float, runs: int = 1, seconds: float = 0.0) -> None:
-        """As the bar's."""
+        """Steps the bar, and writes the file from time to time."""
         super().step(name, cost, runs, seconds)
         if time.monotonic() - self._written >= self.OFTEN:
             self._write("running")

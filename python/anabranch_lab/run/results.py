@@ -1,4 +1,4 @@
-"""Results of an experiment: which runs it has, where they are on disk, and questions to them."""
+"""Results of an experiment: its runs, their files on disk, and queries over them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ class Results:
         """Seeds instead of the plan's."""
         self.looks = looks.Looks(self.store.folder)
         self._looks: dict[tuple[str, int], dict[tuple[Any, ...], tuple[str, ...]]] = {}
-        """What was too wide, by sweep, number of seeds and group."""
+        """The quantities whose intervals were too wide, by sweep, number of seeds and group."""
         self._grouped: dict[str, dict[tuple[Any, ...], list[tuple[Point, str]]]] = {}
         self._points: dict[str, list[tuple[Point, str]]] = {}
 
@@ -110,7 +110,7 @@ class Results:
         return list(found.items())
 
     def stops(self) -> Iterator[tuple[Sweep, Point, sequential.Stop]]:
-        """Every point of every sweep that has a rule for its seeds, with where it stopped."""
+        """Every point of every sweep that has a rule for its seeds, with the number of seeds at which it stopped."""
         for sweep in self.plan.sweeps:
             if self.rule(sweep) is not None:
                 for point, _ in self.points(sweep):
@@ -134,7 +134,7 @@ class Results:
             groups = self._groups(sweep, rule)
             if not self._there(groups[group], seeds):
                 return None
-            # One question for many groups: asking costs more than what is read. Those that stopped earlier are not looked at again.
+            # One query for many groups: its fixed cost is more than that of its rows. Groups that stopped earlier are not looked at again.
             before = [look for look in rule.looks(len(self.seeds(sweep))) if look < len(seeds)]
             mine = [
                 each
@@ -166,7 +166,7 @@ class Results:
         groups: Mapping[tuple[Any, ...], Sequence[tuple[Point, str]]],
         seeds: tuple[int, ...],
     ) -> dict[tuple[Any, ...], tuple[str, ...]]:
-        """What is too wide in each of these groups: as somebody found it before, or read from the results now."""
+        """The quantities that are too wide in each of these groups: from a look that is kept, or read from the results now."""
         most = len(self.seeds(sweep))
         keys = {
             group: looks.key(rule, most, seeds, (key for _, key in members))

@@ -20,21 +20,21 @@ class Job:
     key: str
 
     batch: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """Of a batch: what each of its runs sets over the scenario; empty for a run by itself."""
+    """Of a batch: the settings of each of its runs over the scenario; empty for a run by itself."""
 
     @property
     def runs(self) -> int:
-        """How many runs it stands for."""
+        """The number of runs of the job."""
         return max(1, len(self.batch))
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Which files it writes."""
+        """The kinds of files that the job writes."""
         return (work.TRACE, work.RUNS) if self.sweep.trace else (work.RUNS,)
 
 
 class Schedule:
-    """The runs behind the results of a plan, and what makes them."""
+    """The runs behind the results of a plan, and the simulator that makes them."""
 
     def __init__(self, results: Results, simulate: work.Simulate = simulation.simulate):
         self.results = results
@@ -62,7 +62,7 @@ class Schedule:
         return jobs
 
     def later(self) -> float:
-        """The time that seeds are likely to take which no rule has asked for yet, seconds of a processor: points of a sweep use as many as
+        """The expected time of the seeds that rules will ask for later, seconds of a processor: points of a sweep use as many as
         they did in the last whole run of the checkout's studies (`usual_seeds`). Nothing is expected of other sweeps.
         """
         total = 0.0

@@ -168,7 +168,7 @@ class Samples:
 
 
 def load(results: Results, sweep: str, at: Mapping[str, Any], *, events: bool = False) -> dict[int, Samples]:
-    """The samples of every run at one point of a sweep with `trace = true`, by seed; with `events` what `Samples.times` tells, too."""
+    """The samples of every run at one point of a sweep with `trace = true`, by seed; with `events` the times for `Samples.times`, too."""
     table = results.table(sweep, QUERY, kind=work.TRACE, at=at)
     columns = {name: table.column(name).to_numpy() for name in ("seed", "subflow")}
     entity = np.asarray(table.column("entity").to_pylist(), dtype=object)
@@ -203,7 +203,7 @@ def load(results: Results, sweep: str, at: Mapping[str, Any], *, events: bool = 
 def measure(
     results: Results, sweep: str, look: Callable[[Samples], Mapping[str, float]], *, events: bool = False
 ) -> Grid:
-    """Measures that `look` takes from the samples of each run, as a grid: like `Results.grid`, for what happens over time.
+    """Measures that `look` takes from the samples of each run, as a grid: like `Results.grid`, for quantities over time.
 
     `events`: `look` asks for `Samples.times`."""
     found = results.plan.sweep(sweep)

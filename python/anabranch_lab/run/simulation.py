@@ -18,7 +18,7 @@ class Outcome:
     """The output of a run."""
 
     summary: dict[str, Any]
-    """As `anabranch simulate --json` prints it for one seed."""
+    """The summary that `anabranch simulate --json` prints for one seed."""
     trace: pa.Table | None
     """The recorded events, or nothing when the scenario records none."""
 

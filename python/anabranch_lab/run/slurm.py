@@ -56,7 +56,7 @@ def settings(text: str) -> Settings:
 
 
 class Slurm(cluster.Cluster):
-    """Runs are made by workers in jobs of Slurm."""
+    """Has runs made by workers in jobs of Slurm."""
 
     PATIENCE = 600.0
     """How long the first job may wait in the queue, seconds."""
@@ -94,7 +94,7 @@ class Slurm(cluster.Cluster):
         self.width = max(self.width, wanted.jobs * wanted.cores)
 
     def _wait(self) -> None:
-        """Until the first worker has come."""
+        """Waits until the first worker has come."""
         end = time.monotonic() + self.PATIENCE
         while not self._jobs.scheduler_info["workers"]:
             if time.monotonic() > end:
@@ -103,7 +103,7 @@ class Slurm(cluster.Cluster):
             time.sleep(0.2)
 
     def stop(self, futures: Any) -> Any:
-        """Takes leave, and ends the jobs."""
+        """Disconnects, and ends the jobs."""
         try:
             return super().stop(futures)
         finally:

@@ -1,4 +1,4 @@
-"""Results on disk: one Parquet file for every finished run, and DuckDB to ask them questions."""
+"""Results on disk: one Parquet file for every finished run, and queries over them by DuckDB."""
 
 import contextlib
 import hashlib
@@ -18,7 +18,7 @@ BUILD = re.compile(r"[0-9a-f]{16}")
 
 
 def key(*parts: str) -> str:
-    """A short name for what a result depends on: equal parts, equal key."""
+    """A short name for the inputs of a result: equal parts, equal key."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
@@ -36,7 +36,7 @@ class Store:
         self.folder = folder / code
 
     def path(self, key: str, seed: int, kind: str = "runs") -> Path:
-        """Where the result of one run is, or would be."""
+        """The path of the result of one run, on disk or not yet."""
         suffix = ".parquet" if kind == "runs" else f".{kind}.parquet"
         return self.folder / key[:2] / f"{key}-{seed}{suffix}"
 
@@ -57,7 +57,7 @@ class Store:
             raise
 
     def clean(self) -> None:
-        """Removes what a killed process left half written; what another one is writing now stays."""
+        """Removes the half-written files of killed processes; files that a running process is writing stay."""
         for part in self.folder.glob("*/*.part"):
             if not is_running(part.name.split(".")[-2]):
                 part.unlink(missing_ok=True)
@@ -89,7 +89,7 @@ def is_running(process: str, *, me: bool = False) -> bool:
 
 
 def encode(table: pa.Table) -> bytes:
-    """A table as the bytes of a Parquet file: the same table, the same bytes."""
+    """Returns a table as the bytes of a Parquet file; the same table gives the same bytes."""
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     return sink.getvalue().to_pybytes()

@@ -26,7 +26,7 @@ _RANGE = re.compile(
 _NUMBER = re.compile(r"\s*(-?\d*\.?\d+(?:[eE][-+]?\d+)?)\s*")
 _QUANTITY = re.compile(r"\s*(-?\d*\.?\d+(?:[eE][-+]?\d+)?)\s*([A-Za-z/]+)\s*")
 MANY = 1000
-"""Values of an axis: more are a slip of the pen."""
+"""The most values of an axis; more are a typing error."""
 
 
 def add(commands: Any) -> None:

@@ -1,4 +1,4 @@
-"""How many seeds the points of a sweep took in the last whole run: what a rule will ask cannot be known before, but guessed from that.
+"""How many seeds the points of a sweep took in the last whole run: the number that a rule will ask for cannot be known before, but guessed from that.
 
 Estimates of time use it, results never. `report --readme` of everything writes the file.
 """
@@ -15,7 +15,7 @@ from . import costs
 from .results import Results
 
 FILE = "usual-seeds.toml"
-"""In the folder of the checkout's studies: for each sweep with a rule for its seeds their mean number, each point as heavy as its time."""
+"""The file in the folder of the checkout's studies: for each sweep with a rule for its seeds their mean number, each point as heavy as its time."""
 
 
 def of(plan: str, sweep: str) -> float | None:

@@ -24,7 +24,7 @@ class RunResult:
 
     files: Mapping[str, bytes]
     seconds: float
-    """Time of the processor."""
+    """Seconds of the processor."""
     code: str
     elapsed: float = 0.0
     """Time by the clock: more than that of the processor where others use it, too."""
@@ -39,7 +39,7 @@ def execute(
     simulate: Simulate = simulation.simulate,
     code: str | None = None,
 ) -> RunResult:
-    """Runs a scenario with one seed; with a `batch` once for each of its entries, which say what is set over the scenario.
+    """Runs a scenario with one seed; with a `batch` once for each of its entries, the settings over the scenario.
 
     A batch is one file, whose column `run` says which run a row is of: a file for each of many short runs would take longer
     to write and to read than the run itself.
@@ -79,7 +79,7 @@ class _Clock:
 
 @functools.cache
 def _warm() -> None:
-    """Makes the first table of a process: it takes as long as ten short runs, and what the others take is learned from the first."""
+    """Makes the first table of a process: it takes as long as ten short runs, and the cost of the other runs is learned from the first."""
     store.encode(pa.table({"a": pa.array([0.0])}))
 
 
@@ -129,5 +129,5 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def _plain(entity: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers and texts; what is nested has rows of its own."""
+    """Numbers and texts; nested values have rows of their own."""
     return {name: value for name, value in entity.items() if not isinstance(value, list | dict)}

@@ -29,10 +29,10 @@ from ..run import simulation, store
 from ..run.results import Results
 
 SCHEMA = 1
-"""Of bundle.json: it grows when a key gets another meaning or goes."""
+"""The version of the form of bundle.json: it grows when a key gets another meaning or goes."""
 ENDS = (".tar.gz", ".tgz")
 LEFT_OUT = ("out", "__pycache__", ".*", "*.pyc", *(f"*{end}" for end in ENDS))
-"""Files of a study that stay behind: what is made again."""
+"""Files of a study that a bundle leaves out: they can be made again."""
 HEAD, CLAIMS, STUDY, RESULTS = "bundle.json", "claims.json", "study", "results"
 DOCKERFILE = """# docker build -t {name} . && docker run --rm {name}
 FROM python:{python}-slim
@@ -63,7 +63,7 @@ or, without Docker, on such a machine:
 
 
 def check(path: Path, chosen: Sequence[Results]) -> None:
-    """Refuses what cannot be bundled."""
+    """Refuses a wrong name of the bundle, and experiments of several studies."""
     if not path.name.endswith(ENDS):
         raise plan.PlanError(f"{path}: the name of a bundle ends in {' or '.join(ENDS)}")
     studies = sorted({folders.study_folder(results.plan.folder).name for results in chosen})
@@ -124,7 +124,7 @@ def write(path: Path, chosen: Sequence[Results], found: Sequence[claims.Claim]) 
 
 
 def _pack(path: Path, name: str, top: Path, files: Sequence[Path]) -> None:
-    """The same files, the same bytes."""
+    """Writes the archive; the same files give the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     with (
@@ -180,7 +180,7 @@ def same_rows(folder: Path, results: Results) -> dict[str, bool]:
     """For each sweep whether its runs are those of the bundle, value by value."""
     found = {}
     for sweep in results.plan.sweeps:
-        # Written again: another version of Arrow may write the same values as other bytes.
+        # The bundled values are written again: another version of Arrow may write the same values as other bytes.
         kept = store.encode(pq.read_table(_file(folder, results, sweep.name)))
         found[sweep.name] = kept == store.encode(_rows(results, sweep.name))
     return found
@@ -230,7 +230,7 @@ def _packages() -> dict[str, str]:
             try:
                 found[name[0].lower()] = metadata.version(name[0])
             except metadata.PackageNotFoundError:
-                # Of another system or another Python.
+                # A package for another system or another Python only.
                 continue
             left.append(name[0])
     return dict(sorted(found.items()))

@@ -1,4 +1,4 @@
-"""The figure of a claim that needs no Python: what it measures, with intervals, over an axis, and what is expected of it."""
+"""The figure of a claim that needs no Python: measured values with intervals over an axis, and the expected ones."""
 
 import itertools
 import math
@@ -20,7 +20,7 @@ from . import plots
 BAND = {"color": plots.PUBLISHED, "alpha": 0.13, "linewidth": 0}
 EDGE = {"color": plots.PUBLISHED, "linewidth": 1.1}
 WIDE = 0.03
-"""Of a panel: half of what an expectation at a point is wide."""
+"""Half of the width of an expected value at a point, as a part of the panel's width."""
 SPREAD = 20
 """Values whose largest is so many times their smallest are shown on a logarithmic axis."""
 
@@ -137,7 +137,7 @@ def _expected(axes: Axes, x: float, judged: Part, part: Asked, log: bool) -> Non
 
 
 def _compared(axes: Axes, place: Place, judged: Part, part: Asked) -> None:
-    """A measured value with its interval over what is expected."""
+    """A measured value with its interval over the expected value or band."""
     if judged.band is not None:
         axes.axvspan(*judged.band, **BAND)
     if judged.value is not None:

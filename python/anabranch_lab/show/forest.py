@@ -1,4 +1,4 @@
-"""All claims of a study in one picture: where our intervals lie in the bands of what is published, and the grade of each claim."""
+"""All claims of a study in one picture: where our intervals lie in the bands of the published values, and the grade of each claim."""
 
 import math
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ COLOURS = {
 }
 """Each grade by its colour; its letter stands beside it."""
 MOST = 4.0
-"""Farther from the middle of the band than so many of its halves is drawn as an arrow."""
+"""Values farther from the middle of the band than so many of its halves are drawn as arrows."""
 ROW = 0.19
-"""Inches for a claim."""
+"""The height of the row of a claim, inches."""
 READ = (
     "A row is a claim: its grade, its name, and how many of its parts have the grade A. A dot is a part with a published number (in studies of our own an expected "
     "one): where our value lies beside it (the line), with our 95 % interval. The shaded band is the tolerance, drawn equally wide for every claim; a dot in it "
     "agrees, an arrow lies farther off than the picture shows. Claims without a dot say a direction only, such as which of two is larger."
 )
-"""How the picture is read."""
+"""The caption: how to read the picture."""
 
 
 def caption(found: Sequence[Claim]) -> str:
-    """How the picture of these claims is read, with their grades in words."""
+    """The caption of the picture of these claims, with their grades in words."""
     told = words(found)
     return f"{READ} {', '.join(f'{grade} {word}' for grade, word in told.items() if grade != grades.NOT_JUDGED)}."
 
@@ -50,7 +50,7 @@ def draw(found: Sequence[Claim], column: int = 22) -> Figure:
 
 
 def _value(found: Sequence[Claim]) -> str:
-    """What the values are that bands lie around: nobody has published those of our own hypotheses."""
+    """The word for the values in the middle of the bands: `expected` for our own hypotheses, which nobody has published."""
     return "expected" if all(claim.own for claim in found) else "published"
 
 
@@ -92,7 +92,7 @@ def _panel(axes: Axes, rows: Sequence[Claim], down: int, value: str) -> None:
 
 
 def _place(part: Part) -> tuple[float, float] | None:
-    """Where a part lies in its band, and half of its interval, in halves of the band; nothing for what has no band or is not measured."""
+    """Where a part lies in its band, and half of its interval, in halves of the band; None for a part that has no band or is not measured."""
     if part.band is None or not isinstance(part.measured, float) or part.grade == grades.N:
         return None
     low, high = part.band
@@ -116,7 +116,7 @@ def _dot(axes: Axes, part: Part, row: float) -> None:
 
 
 def alt(found: Sequence[Claim]) -> str:
-    """The same in words."""
+    """The description of the picture in words."""
     told = words(found)
     counted = [
         f"{number} {grade} ({told[grade]})"

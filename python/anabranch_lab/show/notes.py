@@ -25,7 +25,7 @@ WORDS = {
 }
 """Notes in words, the gravest first."""
 SHOWN = 8
-"""So many values of an axis are written out."""
+"""The most values of an axis that are written out."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Remark:
     of: int
     """Runs of the sweep that have the flow."""
     where: str
-    """At which values of the axes, or nothing where it is everywhere."""
+    """The values of the axes at which it was noted; empty where it was noted at all of them."""
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """A flow at a point: how many runs there are, and what was noted in how many of them."""
+    """A flow at a point: its number of runs, and for each note the number of runs that have it."""
 
     place: tuple[Any, ...]
     flow: str
@@ -76,7 +76,7 @@ def of_all(results: Results) -> list[Remark]:
     """Every remark on the runs of an experiment; a sweep that is not on disk has none."""
     found = []
     for sweep in results.plan.sweeps:
-        # An analysis that needs it has said so before.
+        # An analysis that needs the sweep has reported its absence before.
         with contextlib.suppress(FileNotFoundError):
             found += of_sweep(results, sweep)
     return found
@@ -104,7 +104,7 @@ def by_point(results: Results, sweep: Sweep) -> dict[tuple[Any, ...], str]:
 
 
 def in_a_sentence(remarks: Sequence[Remark]) -> str:
-    """`3 flows not finished (12 runs), ...`: what a reader of a figure is told first; empty without remarks."""
+    """All remarks in a sentence, `upload not finished in 12 runs; ...`, for readers of a figure; empty without remarks."""
     told = []
     for word in dict.fromkeys(remark.word for remark in remarks):
         mine = [remark for remark in remarks if remark.word == word]

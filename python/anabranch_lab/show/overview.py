@@ -1,4 +1,4 @@
-"""A first look at any sweep: what every flow got, point by point, as a table and as a figure."""
+"""A first look at any sweep: the goodput of every flow, point by point, as a table and as a figure."""
 
 import itertools
 import math
@@ -18,7 +18,7 @@ from ..run.results import Results
 from . import notes, plots
 
 FEW = 12
-"""So many values of an axis are written out below a figure."""
+"""The most values of an axis that are written out below a figure."""
 KINDS = ("flow", "link", "group")
 """The kinds of objects that a measure may belong to."""
 
@@ -33,7 +33,7 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """As it is written after `--measure`."""
+        """The measure as it is written after `--measure`."""
         return f"{self.kind}.{self.of}.{self.column}"
 
     @property
@@ -180,7 +180,7 @@ def everything(results: Results) -> tuple[list[Table], list[Figure]]:
 
 
 def _estimate(values: Sequence[float | None]) -> tuple[float, float]:
-    """Mean and half width of what there is; of one value no width."""
+    """Mean and half width of the values that are not None; the half width of one value is 0."""
     there = [value for value in values if value is not None]
     if not there:
         return math.nan, 0.0

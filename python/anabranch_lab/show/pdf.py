@@ -1,4 +1,4 @@
-"""The text of a report as one PDF, for a reviewer: what was asked, what was found, every claim with its grade, and how to run it again."""
+"""The text of a report as one PDF, for a reviewer: the questions, the findings, every claim with its grade, and how to run it again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +99,7 @@ def _chapter(pdf: FPDF, chapter: Chapter) -> None:
 
 
 def _short(claim: claims.Claim, most: int = 3) -> str:
-    """The first parts that are not reproduced, with what was measured."""
+    """The first parts that are not reproduced, with their measured values."""
     told = [
         f"{part.grade} {part.at}: {_number(part.measured)}{f' ± {part.half:.2g}' if part.half else ''} ({part.expected})"
         for part in claim.short[:most]

@@ -1,4 +1,4 @@
-"""Figures as files: SVG and PNG, the same on dark paper, the numbers behind them, and what one sees in words."""
+"""Figures as files: SVG and PNG, the same on dark paper, the numbers behind them, and a description in words."""
 
 import csv
 import io
@@ -53,7 +53,7 @@ class Picture:
     """The SVG for a dark page as a data URI."""
     alt: str
     inches: float
-    """How wide it was drawn, with letters of ten points: how large it must be shown to be read."""
+    """The width of the drawing, with letters of ten points, so that a page shows it large enough to be read."""
 
 
 def write(figure: Figure, folder: Path, stem: str, alt: str = "") -> Picture:
@@ -131,7 +131,7 @@ def describe(figure: Figure, found: Sequence[Series]) -> str:
 
 
 def darken(figure: Figure) -> None:
-    """Recolours a figure for dark paper: what was black is light, what was white is the paper, and what shows data is seen on it."""
+    """Recolours a figure for dark paper: black becomes light, white becomes the colour of the paper, and data stay visible on it."""
     figure.patch.set_facecolor(DARK["paper"])
     data = {id(artist) for artist in _data(figure)}
     for artist in figure.findobj():

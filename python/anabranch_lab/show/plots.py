@@ -1,4 +1,4 @@
-"""How every figure of the project looks."""
+"""The look of every figure of the project."""
 
 import base64
 import io
@@ -82,7 +82,7 @@ ENGINES = {
     "ns2-2.35": {"color": NS2, "marker": "s", "linestyle": "-."},
     "rfc9260": {"color": TCP, "marker": "^", "linestyle": "--"},
 }
-"""How the engines are told apart in every figure."""
+"""The look of each engine in every figure."""
 ENGINE_NAMES = {"ns2-2.28": "SCTP of ns-2.28", "ns2-2.35": "SCTP of ns-2.35", "rfc9260": "RFC 9260"}
 """Names of engines for readers of figures."""
 MODEL = {"color": PUBLISHED, "linestyle": ":", "linewidth": 1.2}
@@ -141,7 +141,7 @@ def named(text: str) -> str:
 
 
 WIDE = 20
-"""Times: values that are so far apart would lie on each other at the left end of a linear axis."""
+"""The ratio of values from which a logarithmic axis is used: on a linear one they would lie on each other at its left end."""
 
 
 def by_factors(values: Sequence[float]) -> bool:
@@ -169,7 +169,7 @@ def label(axes: Axes, title: str, x: str, y: str, *, log_x: bool = False, log_y:
 
 
 def widen_if_flat(axes: Axes, part: float = 0.05) -> None:
-    """Where the values of a linear axis differ by less than a part of them, it shows that part above and below: all the same looks the same."""
+    """Widens a linear axis whose values differ by less than `part` of them to that part above and below, so that equal values look equal."""
     low, high = axes.get_ylim()
     middle = abs(low + high) / 2
     if high - low < part * middle:

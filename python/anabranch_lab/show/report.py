@@ -43,7 +43,7 @@ LEAD = (
 
 @dataclass(frozen=True)
 class Link:
-    """A way to another page."""
+    """A link to another page."""
 
     name: str
     address: str
@@ -51,7 +51,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Row:
-    """A claim in the table of its study, with the ways to all that belongs to it."""
+    """A claim in the table of its study, with links to its page, its figure and its sources."""
 
     claim: claims.Claim
     page: str
@@ -207,7 +207,7 @@ class Pages:
 
     def finish(self) -> Path:
         """Writes the pages of the studies and the first page; returns the first page's path."""
-        # What was published is the question, and comes first.
+        # Studies of publications come first, those of our own hypotheses after them.
         studies = sorted(self._studies.values(), key=lambda study: study.own)
         overview: list[dict[str, Any]] = []
         for place, study in enumerate(studies):
@@ -363,7 +363,7 @@ class Pages:
         return found
 
     def _remembered(self, name: str) -> dict[str, Any]:
-        """What an experiment's page left for this one (`_remember`)."""
+        """The figures that the page of an experiment has left for the first page (`_remember`)."""
         path = self.folder / "figures" / f"{name.replace('/', '-')}.front.json"
         if not path.is_file():
             return {"front": [], "figures": []}
@@ -371,7 +371,7 @@ class Pages:
 
 
 FRONT_MATTER = "report.toml"
-"""Beside the studies: what their report is about (`asked`), and the findings that matter most (`finding`: study, text, lacks)."""
+"""A file beside the studies: the question of their report (`asked`), and the main findings (`finding`: study, text, lacks)."""
 
 
 def _front_matter(folder: Path) -> dict[str, Any]:
@@ -389,7 +389,7 @@ def _front_matter(folder: Path) -> dict[str, Any]:
 
 
 def tallies(found: Sequence[claims.Claim]) -> list[tuple[str, list[tuple[str, int, str]]]]:
-    """How many claims got which grade, by what they count as. Each grade has its letter with the word, number and class."""
+    """How many claims have which grade, by kind of claim. Each grade has its letter with the word, number and class."""
     return [
         (
             line.label,
@@ -407,7 +407,7 @@ TOTALS = re.compile(r"(<!-- totals -->\n).*?(<!-- /totals -->)", re.DOTALL)
 
 
 def write_totals(path: Path, studies: Sequence[tuple[str, Sequence[claims.Claim]]]) -> bool:
-    """Puts the totals between the marks of a page; False when it has no marks. `studies`: what each is called, and its claims."""
+    """Puts the totals between the marks of a page; False when it has no marks. `studies`: the name of each, and its claims."""
     if not path.is_file():
         return False
     before = path.read_text(encoding="utf-8")
@@ -490,7 +490,7 @@ def write_finding(path: Path, findings: Sequence[str]) -> bool:
 
 
 def _mostly_ours(found: Sequence[claims.Claim]) -> bool:
-    """Whether an experiment is there for hypotheses of ours rather than for what a publication claims."""
+    """Whether an experiment is there for hypotheses of ours rather than for claims of a publication."""
     return 2 * sum(claim.own for claim in found) >= len(found)
 
 

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def place(given: Path | None) -> Path:
-    """The folder for results that is meant."""
+    """The folder for results that the options name."""
     if given is None or any((given / name).is_file() for name in (folders.PLAN, configuration.STUDY)):
         return lookup.out(given)
     return given
@@ -64,13 +64,13 @@ def server(out: Path, port: int) -> http.server.ThreadingHTTPServer:
 
 
 def progress(out: Path) -> dict[str, Any]:
-    """How far a command is that makes runs in this folder; `state` is `none` where there was never one."""
+    """The progress of the command that makes runs in this folder; `state` is `none` where there was never one."""
     try:
         told = json.loads((out / PROGRESS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {"state": "none"}
     if told["state"] == "running" and not store.is_running(str(told["process"]), me=True):
-        # The command was killed, and could not say so.
+        # The command was killed, so its file still says `running`.
         told["state"] = "stopped"
     return told
 
@@ -109,7 +109,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *arguments: Any) -> None:
-        """Says nothing: the terminal is for errors."""
+        """Logs no requests: the terminal is for errors."""
 
 
 def with_progress(page: str) -> str:

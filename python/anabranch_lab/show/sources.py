@@ -1,4 +1,4 @@
-"""Where a reader finds what belongs to one claim: its text, its judge, its plan, and the command that runs it again."""
+"""The places of the sources of one claim: its text, its judge, its plan, and the command that runs it again."""
 
 import re
 from dataclasses import dataclass

@@ -84,9 +84,9 @@ def claims(title: str, found: Sequence[judged.Claim]) -> RichTable:
 
 
 def totals(found: Sequence[judged.Claim], names: Mapping[str, str]) -> RichTable:
-    """How many claims got which grade, by study and by what they count as.
+    """How many claims have which grade, by study and by kind of claim.
 
-    `names`: what studies are called, by their numbers.
+    `names`: the names of the studies, by their numbers.
     """
     table = RichTable(title="Claims by kind")
     for name in ("study", "kind", *grades.WORDS):
@@ -112,7 +112,7 @@ def found(results: Results, analysis: experiment.Analysis, *, alone: bool) -> li
 
 
 def in_a_line(claims: Sequence[judged.Claim]) -> str:
-    """How many claims got which grade; those that nobody has published hold or do not, and are counted apart."""
+    """How many claims have which grade, in a line; our own hypotheses hold or do not, and are counted apart."""
     told = []
     for own, words in ((False, grades.WORDS), (True, grades.OWN_WORDS)):
         mine = [claim.grade for claim in claims if claim.own == own]
