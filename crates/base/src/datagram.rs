@@ -1,4 +1,4 @@
-//! A datagram on its way between a transport and whatever carries it: addresses and the bits of the IP header
+//! A datagram on its way between a transport and the network below: addresses and the bits of the IP header
 //! that transports care about. The bytes themselves travel beside it.
 
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Random numbers that nobody can guess who has seen others of them.
+//! Random numbers that cannot be guessed from others of the same generator.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -23,7 +23,7 @@ impl std::fmt::Debug for SecretRng {
 }
 
 impl SecretRng {
-    /// From a seed with 256 bits that nobody knows.
+    /// From a seed with 256 secret bits.
     #[must_use]
     pub fn from_seed(seed: [u8; 32]) -> Self {
         Self { seed, place: 0 }

@@ -1,4 +1,4 @@
-//! Virtual time in whole nanoseconds. The epoch is whatever the driver says it is.
+//! Virtual time in whole nanoseconds. The driver chooses the epoch.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};

@@ -41,7 +41,7 @@ pub enum TraceEvent {
     AckReceived {
         /// Next sequence number that the peer misses.
         cumulative: u64,
-        /// Payload bytes acknowledged for the first time, by whatever means.
+        /// Payload bytes acknowledged for the first time, cumulatively or by blocks.
         newly_acked: u32,
         /// Number of gap or SACK blocks.
         gaps: u16,
@@ -87,7 +87,7 @@ pub struct TraceRecord {
     pub subflow: u8,
     /// Path; 0 where there is only one.
     pub path: u8,
-    /// What.
+    /// The event.
     pub event: TraceEvent,
 }
 
@@ -98,13 +98,13 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A trace that keeps what it is given until [`Trace::drain`].
+    /// A trace that keeps its records until [`Trace::drain`].
     #[must_use]
     pub fn on() -> Self {
         Self { records: Some(Vec::new()) }
     }
 
-    /// Whether anybody listens.
+    /// Whether records are kept.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.records.is_some()
@@ -119,7 +119,7 @@ impl Trace {
         }
     }
 
-    /// Takes what has been kept, oldest first.
+    /// Takes the kept records, oldest first.
     pub fn drain(&mut self) -> impl Iterator<Item = TraceRecord> + '_ {
         self.records.iter_mut().flat_map(|records| records.drain(..))
     }

@@ -1,4 +1,4 @@
-//! Numbers with their units written out: `48 ms`, `1468 B`, `10 Mbit/s`. Exact: what is not a whole number of
+//! Numbers with their units written out: `48 ms`, `1468 B`, `10 Mbit/s`. Exact: a value that is not a whole number of
 //! nanoseconds, bytes or bits per second is an error, not rounded.
 
 use crate::Duration;
@@ -112,7 +112,7 @@ const RATES: [Unit; 4] = [("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000)
 ///
 /// # Errors
 ///
-/// One sentence that says what is wrong and what is allowed.
+/// One sentence with the fault and the allowed form.
 pub fn time(text: &str) -> Result<Duration, String> {
     quantity(text, "a time", "nanoseconds", &TIMES).map(Duration::from_nanos)
 }
@@ -135,7 +135,7 @@ pub fn rate(text: &str) -> Result<u64, String> {
     quantity(text, "a rate", "bit/s", &RATES)
 }
 
-/// Somebody else's words in an error: in quotes, escaped, and not too long.
+/// Foreign text in an error: in quotes, escaped, and not too long.
 #[must_use]
 pub fn quote(text: &str) -> String {
     format!("\"{}\"", escape(text))
@@ -152,7 +152,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// The quantity that somebody may have meant who wrote a unit that there is not.
+/// The quantity that an unknown unit may have meant.
 fn meant(number: &str, unit: &str, units: &[Unit]) -> Option<String> {
     let known = |wanted: &str| units.iter().any(|&(name, _)| name == wanted);
     if let Some((_, bits)) = OF_BYTES.iter().find(|&&(other, bits)| other == unit && known(bits)) {

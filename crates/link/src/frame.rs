@@ -4,12 +4,12 @@ use std::fmt;
 
 use anabranch_base::{Dscp, Ecn, Instant};
 
-/// A frame: a packet and what a link may want to know about it. Small, because it is moved, not shared.
+/// A frame: a packet with the facts that a link uses. Small, because it is moved, not shared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// The transport packet, without an IP header. May be empty: a link never looks at it.
     pub bytes: Vec<u8>,
-    /// Bytes on the wire, IP header included. This is what takes time and room.
+    /// Bytes on the wire, IP header included: they take transmission time and queue room.
     pub size: u32,
     /// The driver's name for the sender. A link does not look at it.
     pub source: u32,
@@ -27,7 +27,7 @@ pub struct Frame {
     pub colour: Colour,
     /// Whether it carries user data. Losses can be limited to such frames.
     pub data: bool,
-    /// Nobody on the way may fragment it (the DF bit of IPv4). A link does not look at it.
+    /// No router may fragment it (the DF bit of IPv4). A link does not look at it.
     pub dont_fragment: bool,
     /// Whether the frame is an ICMP message. A link does not look at it.
     pub icmp: bool,

@@ -52,7 +52,7 @@ pub enum LossAt {
 ///
 /// The calls, in the order in which a driver makes them:
 /// - [`Link::handle_frame`]: a frame comes in.
-/// - [`Link::poll_dropped`] until `None`: what was dropped since; also after `poll_delivery`.
+/// - [`Link::poll_dropped`] until `None`: the frames dropped since; also after `poll_delivery`.
 /// - [`Link::poll_timeout`]: when to call [`Link::poll_delivery`], until `None`. Every other call invalidates it.
 ///
 /// `now` never goes back, except that `poll_delivery` may be called with the time of an arrival that was announced. At one and the same nanosecond the transmitter becomes free before a new frame is looked at.
@@ -299,7 +299,7 @@ impl Link {
         self.count_between(now, now, Instant::FAR_FUTURE);
     }
 
-    /// Starts counting anew, but counts only what happens from `from`, which is not earlier than `now`, until `until`.
+    /// Starts counting anew, but counts only events from `from`, which is not earlier than `now`, until `until`.
     pub fn count_between(&mut self, now: Instant, from: Instant, until: Instant) {
         self.advance(now);
         let span = Span { from: from.as_nanos(), until: until.as_nanos() };
@@ -386,7 +386,7 @@ impl Link {
         }
     }
 
-    /// Counts what the queue has dropped beyond the first `before`.
+    /// Counts the drops of the queue beyond the first `before`.
     #[inline]
     fn count_drops(&mut self, before: usize) {
         if self.dropped.len() > before {

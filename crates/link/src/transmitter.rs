@@ -5,7 +5,7 @@ use crate::pattern::player::Schedule;
 /// The clock of a transmitter: the time when it will be free, in nanoseconds and a fraction.
 ///
 /// A frame of `size` bytes takes `size * 8 * 10^9 / rate` nanoseconds, which is seldom a whole number. The remainder is
-/// carried in units of `1 / rate` nanosecond from one frame to the next, so that a busy link never drifts, whatever its
+/// carried in units of `1 / rate` nanosecond from one frame to the next, so that a busy link never drifts at any
 /// rate. Times that leave this type are rounded down: off by less than a nanosecond, always.
 #[derive(Clone, Debug)]
 pub(crate) struct Transmitter {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Addresses of a peer beyond which an INIT's list is cut: nobody has more interfaces, an attacker may claim
+/// Addresses of a peer beyond which an INIT's list is cut: no real host has more interfaces, an attacker may claim
 /// them. So many keep a State Cookie within 512 bytes.
 pub(crate) const MAX_PEER_ADDRESSES: usize = 24;
 

@@ -1,4 +1,4 @@
-//! What both sides have agreed on and every packet asks for: the encoding of data, and the room that a packet has for it.
+//! The agreement of both sides, as every packet needs it: the encoding of data, and the room that a packet has for it.
 
 use anabranch_wire::{CommonHeader, padded};
 
@@ -24,7 +24,7 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// Nothing yet; a checksum of zero is taken as soon as it is offered.
+    /// No agreement yet; a checksum of zero is taken as soon as it is offered.
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             encoding: Encoding::Rfc9260,
@@ -35,7 +35,7 @@ impl Agreed {
         }
     }
 
-    /// Both sides speak this from now on.
+    /// Both sides use these extensions from now on.
     pub(crate) fn adopt(&mut self, agreed: &Extensions) {
         *self = Self {
             encoding: Encoding::of(agreed),
@@ -46,7 +46,7 @@ impl Agreed {
         };
     }
 
-    /// Back to RFC 9260: a peer that has restarted says anew what it can do.
+    /// Back to RFC 9260: a peer that has restarted announces its extensions anew.
     pub(crate) fn forget(&mut self) {
         let takes_zero_checksum = self.takes_zero_checksum;
         *self = Self {

@@ -17,7 +17,7 @@ impl Budget {
         Arc::new(Self { all: bytes, left: AtomicU64::new(bytes) })
     }
 
-    /// Bytes that nobody has.
+    /// Bytes that no association has.
     pub(crate) fn left(&self) -> u64 {
         self.left.load(Ordering::Relaxed)
     }

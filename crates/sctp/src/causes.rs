@@ -46,7 +46,7 @@ pub(crate) fn invalid_mandatory_parameter() -> Vec<u8> {
     encode(&Cause::InvalidMandatoryParameter(InvalidMandatoryParameter))
 }
 
-/// "Protocol Violation", with a sentence for people who read the capture.
+/// "Protocol Violation", with a sentence for readers of the capture.
 pub(crate) fn protocol_violation(what: &str) -> Vec<u8> {
     encode(&Cause::ProtocolViolation(ProtocolViolation { information: what.as_bytes() }))
 }

@@ -18,7 +18,7 @@ pub(crate) struct Context {
     pub(crate) env: Env,
     pub(crate) paths: Paths,
     pub(crate) report: Report,
-    /// One generator for all that is drawn in an association: the order of the draws is part of what a seed repeats.
+    /// One generator for all random draws of an association: a seed repeats the order of the draws, too.
     pub(crate) rng: SecretRng,
     /// Budget from which windows and send buffers grow, one for all associations of the endpoint.
     pub(crate) budget: Option<Arc<Budget>>,
@@ -35,7 +35,7 @@ impl Context {
         }
     }
 
-    /// Something that a trace has a record of, where one is kept.
+    /// Adds a record to the trace, where one is kept.
     #[inline]
     pub(crate) fn record(&mut self, subflow: SubflowId, path: PathId, event: TraceEvent) {
         self.report.record(self.env.now(), subflow, path, event);

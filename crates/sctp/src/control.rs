@@ -83,7 +83,7 @@ impl Control {
         self.due &= !kind.bit();
     }
 
-    /// True if a chunk of this kind must leave, on whatever path.
+    /// True if a chunk of this kind must leave, on any path.
     #[inline]
     pub(crate) fn is_due(&self, kind: Kind) -> bool {
         self.due & kind.bit() != 0

@@ -75,7 +75,7 @@ impl KeyNumber {
         Self((self.0 + 1) % Self::COUNT as u8)
     }
 
-    /// Key number in a cookie that is not verified: anybody may have written it.
+    /// Key number in a cookie that is not verified: any host may have written it.
     pub(crate) fn of(sealed: &[u8]) -> Option<Self> {
         sealed.get(COUNT_AT).map(|byte| Self((byte & KEY_NUMBER) >> KEY_NUMBER_SHIFT))
     }

@@ -1,4 +1,4 @@
-//! The circumstances under which the owners inside an association work: the time, the configuration, what is agreed, the state.
+//! The circumstances under which the owners inside an association work: the time, the configuration, the agreement, the state.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Env {
 }
 
 impl Env {
-    /// Those of an association that begins.
+    /// The circumstances of an association that begins.
     pub(crate) fn new(config: Arc<Config>) -> Self {
         Self {
             now: Instant::ZERO,
@@ -55,7 +55,7 @@ impl Env {
         Arc::make_mut(&mut self.config)
     }
 
-    /// What was agreed is adopted, forgotten, or partly taken back.
+    /// The agreement, to adopt it, to forget it or to take a part back.
     #[inline]
     pub(crate) fn agreed_mut(&mut self) -> &mut Agreed {
         &mut self.agreed
@@ -93,7 +93,7 @@ impl Env {
         &self.config
     }
 
-    /// What both sides have agreed on.
+    /// The agreement of both sides.
     #[inline]
     pub(crate) fn agreed(&self) -> Agreed {
         self.agreed

@@ -308,7 +308,7 @@ pub enum Timer {
     Pacer,
     /// Waiting for the answer to a RE-CONFIG request.
     Reconfiguration,
-    /// The cookie of somebody who waits for the user becomes stale.
+    /// The cookie of a peer that waits for the user becomes stale.
     Incoming,
     /// Waiting for the answer to a probe of a path's MTU, or a larger one is to be looked for.
     PathMtu,

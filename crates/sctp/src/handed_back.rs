@@ -1,4 +1,4 @@
-//! Messages that were not delivered: they are kept for the user, who is told and takes them back (RFC 9260, 11.1.14, 11.1.15, 11.2.2).
+//! Messages that were not delivered: they are kept until the user, told by an event, takes them back (RFC 9260, 11.1.14, 11.1.15, 11.2.2).
 
 use crate::context::Context;
 use crate::event::Event;
@@ -12,7 +12,7 @@ pub(crate) struct HandedBack {
 }
 
 impl HandedBack {
-    /// Keeps messages that cannot be delivered any more for the user, who gets an event (SEND FAILURE, 11.2.2).
+    /// Keeps messages that cannot be delivered any more for the user, which gets an event (SEND FAILURE, 11.2.2).
     /// Returns the numbers of new ones: those of which nothing was sent, and the others.
     pub(crate) fn take_undelivered(&mut self, cx: &mut Context, sender: &mut Sender) -> (usize, usize) {
         if sender.has_nothing_outstanding() {
@@ -22,7 +22,7 @@ impl HandedBack {
         let before = (returned.unsent.len(), returned.unacknowledged.len());
         sender.messages().take_undelivered(cx, returned);
         if returned.is_empty() {
-            // All there were had been given up and only waited for the peer to skip them.
+            // All outstanding messages had been given up and only waited for the peer to skip them.
             self.kept = None;
             return (0, 0);
         }

@@ -17,7 +17,7 @@ pub struct IcmpError<'a> {
     pub kind: IcmpKind,
     /// Destination of the packet that it quotes.
     pub destination: IpAddr,
-    /// That packet, from the common header of SCTP on, as much of it as came back.
+    /// The quoted packet, from the common header of SCTP on, as much of it as came back.
     pub quoted: &'a [u8],
     /// The UDP port that it was going to, if it was encapsulated (RFC 6951).
     pub udp_port: Option<u16>,
@@ -43,7 +43,7 @@ pub enum IcmpKind {
 }
 
 impl<'a> IcmpError<'a> {
-    /// Reads an ICMP message of IPv4, from its type on. `None` for what is no error that SCTP looks at: "MAY ignore all ICMPv4
+    /// Reads an ICMP message of IPv4, from its type on. `None` for messages that SCTP ignores: "MAY ignore all ICMPv4
     /// messages where the type field is not set to 'Destination Unreachable'" (10, ICMP1), and when it quotes no SCTP packet.
     #[must_use]
     pub fn parse_v4(message: &'a [u8]) -> Option<Self> {
@@ -67,7 +67,7 @@ impl<'a> IcmpError<'a> {
         Some(Self { kind, destination: Ipv4Addr::new(a, b, c, d).into(), quoted, udp_port })
     }
 
-    /// Reads an ICMP message of IPv6, from its type on. `None` for what is no error that SCTP looks at: "MAY ignore all ICMPv6
+    /// Reads an ICMP message of IPv6, from its type on. `None` for messages that SCTP ignores: "MAY ignore all ICMPv6
     /// messages where the type field is not 'Destination Unreachable', 'Parameter Problem', or 'Packet Too Big'" (10, ICMP2), "of type
     /// 'Parameter Problem' if the code is not 'Unrecognized Next Header Type Encountered'" (10, ICMP4), and when it quotes no SCTP packet.
     #[must_use]

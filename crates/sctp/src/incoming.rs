@@ -1,4 +1,4 @@
-//! Requests for an association, for a user who decides about each.
+//! Requests for an association, where the user decides about each.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -36,7 +36,7 @@ impl Default for AcceptConfig {
     }
 }
 
-/// Number of somebody who waits; no other has the same in the life of an endpoint.
+/// Number of a waiting peer; no other has the same in the life of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IncomingId(pub(crate) u64);
 
@@ -63,7 +63,7 @@ pub struct Incoming {
     /// Extensions that both sides support, by the peer's offer and the configuration of
     /// [`Endpoint::listen`](crate::Endpoint::listen).
     pub offers: Offered,
-    /// Time at which its cookie becomes stale: the request is gone then, if nobody has decided.
+    /// Time at which its cookie becomes stale: the request is gone then, if the user has not decided.
     pub until: Instant,
 }
 
@@ -134,16 +134,16 @@ pub enum Withdrawn {
 /// Event of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndpointEvent {
-    /// Somebody asks for an association, where [`AcceptConfig::ask`] is set.
+    /// A peer asks for an association, where [`AcceptConfig::ask`] is set.
     Incoming(Incoming),
-    /// Somebody does not wait any more, and cannot be accepted.
+    /// A peer does not wait any more, and cannot be accepted.
     IncomingWithdrawn {
         /// The request.
         id: IncomingId,
         /// The reason.
         why: Withdrawn,
     },
-    /// Messages that a closed association handed back, and nobody has taken, are gone with it: those of sixteen others that have
+    /// Messages that a closed association handed back, and the user has not taken, are gone with it: those of sixteen others that have
     /// closed since are kept.
     ClosedForgotten {
         /// The association.

@@ -5,8 +5,8 @@
 //!
 //! **In.** [`Endpoint::handle_datagram`] checks the CRC32c and finds the association by its verification tag, or
 //! answers without one (`endpoint`). `association::input` walks the chunks. DATA goes to the `receiver`: the receive map
-//! of its space, reassembly, its stream, and becomes an [`Event::Readable`]. A SACK goes to the `sender`: the flight says
-//! what is newly acknowledged, the lane takes its round-trip sample, its controller grows or shrinks the window,
+//! of its space, reassembly, its stream, and becomes an [`Event::Readable`]. A SACK goes to the `sender`: the flight finds
+//! the newly acknowledged chunks, the lane takes its round-trip sample, its controller grows or shrinks the window,
 //! `sender::lane::loss` marks missing chunks.
 //!
 //! **Out.** [`AssociationHandle::send`] puts a message into the queue of its stream (`stream::outbound`). When

@@ -190,7 +190,7 @@ impl Message {
         self
     }
 
-    /// The user's own mark, given back with whatever is told of the message.
+    /// The user's own mark, given back with every event about the message.
     #[must_use]
     pub fn context(mut self, context: u32) -> Self {
         self.options.get_or_insert_default().context = context;
@@ -357,8 +357,8 @@ impl Received {
         self.part.is_none_or(|part| !part.more)
     }
 
-    /// User data in order. More than one piece only when fragments arrived out of order or the message grew past
-    /// what its stream had sent before: pieces are never joined by copying.
+    /// User data in order. More than one piece only when fragments arrived out of order or the message outgrew
+    /// its buffer: pieces are never joined by copying.
     pub fn pieces(&self) -> impl Iterator<Item = &Bytes> + '_ {
         std::iter::once(&self.first).chain(self.rest.iter().flat_map(|rest| &rest.0))
     }

@@ -102,7 +102,7 @@ pub struct MessageOptions {
     /// True if the message is sent reliably where the peer does not skip messages that are given up; otherwise `send`
     /// refuses it there.
     pub or_reliable: bool,
-    /// The user's own mark, given back with whatever is told of the message (RFC 6458, 5.3.2: `sinfo_context`).
+    /// The user's own mark, given back with every event about the message (RFC 6458, 5.3.2: `sinfo_context`).
     pub context: u32,
     /// True if its fate is reported: exactly one of [`Event::Delivered`], [`Event::Abandoned`] and [`Event::Failed`].
     /// `None`: as [`AssociationHandle::tell_fates`] has it.

@@ -33,14 +33,14 @@ pub struct Sight {
     /// True if data waits, or is not acknowledged cumulatively.
     pub owes: bool,
     /// True if data waits with nothing before it, or not even a gap block acknowledges it. Gap blocks that cover all,
-    /// the first chunk included, are a lie: a peer that sends them may wait for ever.
+    /// the first chunk included, are false: a peer that sends them may wait for ever.
     pub waits: bool,
 }
 
 /// Longest allowed times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Longest time to the next timer of somebody who waits.
+    /// Longest time to the next timer of an end that waits.
     pub timer: Duration,
     /// The whole handshake: every attempt at its longest.
     pub handshake: Duration,
@@ -179,7 +179,7 @@ pub fn depends_on_peer(state: State) -> bool {
     matches!(state, State::ShutdownReceived | State::CookieEchoed)
 }
 
-/// Checks that the two ends of one association may have these states at the same time, if nobody but them knows their
+/// Checks that the two ends of one association may have these states at the same time, if no other host knows their
 /// tags. Ends of two associations may have any: an end that has aborted the first and begun a second one meets a peer
 /// that knows of the first only (RFC 9260, 5.2.2).
 ///

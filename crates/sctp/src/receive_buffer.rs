@@ -3,7 +3,7 @@
 //! There are two limits, as in QUIC: the outstanding data of all subflows together stays within a_rwnd, that of one
 //! within its a_fwnd. The second exists because of the first: a subflow that has stalled, with a hole
 //! that is not filled, holds everything it sent after it. If that could be the whole buffer, no other subflow could
-//! send a byte until the hole is filled. Therefore each open subflow has a floor that nobody else is given.
+//! send a byte until the hole is filled. Therefore each open subflow has a floor that no other subflow gets.
 
 /// The receive buffer of an association and its division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

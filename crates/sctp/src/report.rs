@@ -54,7 +54,7 @@ impl Report {
         self.events.pop_front()
     }
 
-    /// Something that a trace has a record of, where one is kept.
+    /// Adds a record to the trace, where one is kept.
     #[inline]
     pub(crate) fn record(&mut self, at: Instant, subflow: SubflowId, path: PathId, event: TraceEvent) {
         let association = self.association;

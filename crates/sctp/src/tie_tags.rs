@@ -3,7 +3,7 @@
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-/// The secret from which the Tie-Tags of every association of an endpoint follow. Anybody who sees the INIT ACK can
+/// The secret from which the Tie-Tags of every association of an endpoint follow. Any host that sees the INIT ACK can
 /// read the cookie, so Tie-Tags must reveal nothing of the verification tags; made of both tags and a secret, they
 /// need no memory in an association, and a restarted one has new ones.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::options::MessageId;
 use crate::stream::outbound::{Fragment, Queued};
 
-/// A message that was not delivered, as far as anybody knows.
+/// A message that was not delivered, as far as the sender knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undelivered {
     /// Stream id.

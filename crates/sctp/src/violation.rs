@@ -13,7 +13,7 @@ pub(crate) enum Violation {
     NoUserData(Tsn),
     /// Anything else: ABORT with a Protocol Violation cause.
     Protocol(&'static str),
-    /// Of the extension SF: ABORT with an SF-Violation cause.
+    /// A violation of the extension SF: ABORT with an SF-Violation cause.
     Subflow {
         /// The subflow identifier, and its incarnation.
         fid: u8,

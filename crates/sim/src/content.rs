@@ -1,5 +1,5 @@
 //! The content that applications send: bytes that depend on the place in the stream, so that a receiver can tell
-//! whether they came whole and in order, without anybody keeping a copy.
+//! whether they came whole and in order, without keeping a copy.
 
 use bytes::Bytes;
 
@@ -33,7 +33,7 @@ pub(crate) fn content(stream: u16, position: u64, len: usize) -> Bytes {
     }
 }
 
-/// Whether `bytes` are what [`content`] gives for that place.
+/// Whether `bytes` are the [`content`] of that place.
 pub(crate) fn is_content(stream: u16, position: u64, bytes: &[u8]) -> bool {
     let mut at = offset(stream, position);
     for part in bytes.chunks(LONGEST) {

@@ -1,6 +1,6 @@
 //! Errors of scenarios that cannot be run.
 
-/// Why a scenario cannot be run, in one sentence that says what and where.
+/// Why a scenario cannot be run: one sentence with the fault and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {

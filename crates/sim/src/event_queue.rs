@@ -1,7 +1,7 @@
 //! The queue of events: one place for each entity, because an entity has at most one thing to wait for.
 //!
 //! Two tournaments: the leaves are the entities with the time at which each wants to be woken, every inner node is the
-//! earlier of its two children, and the root is the next event. So the queue never grows with what is in flight, and
+//! earlier of its two children, and the root is the next event. So the queue never grows with the packets in flight, and
 //! moving one entity's time costs a walk from its leaf upwards until nothing changes. Links move their time with every
 //! packet and hosts seldom, so the links have a small tournament for themselves.
 //!
@@ -32,7 +32,7 @@ impl EventQueue {
         }
     }
 
-    /// Wakes `entity` at `at`, and no longer at whatever was set before; `None` for never.
+    /// Wakes `entity` at `at`, and no longer at the time set before; `None` for never.
     #[inline]
     pub(crate) fn set(&mut self, entity: Entity, at: Option<Instant>) {
         let at = at.map_or(u64::MAX, Instant::as_nanos);
@@ -43,7 +43,7 @@ impl EventQueue {
         }
     }
 
-    /// As [`EventQueue::set`] if that is earlier than what was set before; otherwise `entity` is woken at the earlier time, finds
+    /// As [`EventQueue::set`] if that is earlier than the time set before; otherwise `entity` is woken at the earlier time, finds
     /// nothing to do, and sets it again. For times that mostly move on.
     #[inline]
     pub(crate) fn set_if_earlier(&mut self, entity: Entity, at: Option<Instant>) {

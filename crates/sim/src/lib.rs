@@ -1,4 +1,4 @@
-//! Virtual time: a scenario says what a network and its hosts are, the world runs it.
+//! Virtual time: a scenario describes a network and its hosts, the world runs it.
 //!
 //! The way of a packet through the simulator:
 //!

@@ -119,14 +119,14 @@ impl Network {
         self.enter(now, self.hop(node, frame.destination, frame.dscp), frame);
     }
 
-    /// Takes the samples of a link that are due before it is told what happens at `now`.
+    /// Takes the samples of a link that are due before the events at `now` reach it.
     pub(crate) fn sample(&mut self, now: Instant, index: u32) {
         while let Some(Wire { link, series: Some(series), .. }) = self.wires.get_mut(index as usize) {
             if !series.is_due(now) {
                 return;
             }
             series.take(now, index as u16, link, &mut self.recorder);
-            // Looking at a link brings it up to date, and what it drops on the way has to be taken.
+            // Looking at a link brings it up to date, and frames dropped by that have to be taken.
             self.settle(index);
         }
     }
@@ -256,8 +256,8 @@ impl Network {
         }
     }
 
-    /// After a link was touched: takes back what it dropped, sends ahead what can be sent ahead, and notes when the link
-    /// wants to be woken.
+    /// After a link was touched: takes dropped frames back, sends ahead the frames that can be, and notes the time at which the
+    /// link wants to be woken.
     ///
     /// Sending ahead: a packet that a link has sent will arrive at a known time. If it goes on over a link that nothing
     /// else feeds, that link can be told at once: its packets come in the same order, at the same times, as if it were
@@ -275,7 +275,7 @@ impl Network {
         self.queue.set(FIRST_LINK + index, at);
     }
 
-    /// Takes back what a link dropped and sends ahead what can be sent ahead. When the link wants to be woken.
+    /// Takes dropped frames back from a link and sends ahead the frames that can be. Returns the time at which the link wants to be woken.
     #[inline]
     fn send_on(&mut self, index: u32) -> Option<Instant> {
         if self.wires.get(index as usize).is_some_and(|wire| wire.feeds_ahead) {
@@ -335,7 +335,7 @@ impl Network {
     }
 }
 
-/// Bytes of the IP header of what a node sends.
+/// Bytes of the IP header of a node's packets.
 fn ip_header(addresses: &[IpAddr], node: u32) -> u32 {
     if addresses.get(node as usize).is_some_and(IpAddr::is_ipv6) { 40 } else { 20 }
 }

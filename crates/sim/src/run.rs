@@ -1,4 +1,4 @@
-//! Runs a scenario and sums up what happened.
+//! Runs a scenario and sums up its results.
 
 use anabranch_base::Instant;
 use anabranch_sctp::SubflowStats;
@@ -33,7 +33,7 @@ pub struct RunOutput {
     pub pcapng: Option<Vec<u8>>,
 }
 
-/// Runs `scenario` once with `seed`, recording what `record` says (often `&scenario.record`). The same scenario and the
+/// Runs `scenario` once with `seed`, recording as `record` asks (often `&scenario.record`). The same scenario and the
 /// same seed give the same output, always.
 ///
 /// # Errors
@@ -53,7 +53,7 @@ pub struct Attached<'a> {
     pub snapshots: bool,
 }
 
-/// As [`run`], with a file for the capture, somebody who watches, or both.
+/// As [`run`], with a file for the capture, a watcher, or both.
 ///
 /// # Errors
 /// As [`run`]; [`RunError::Stopped`] when the watcher says so, [`RunError::Capture`] when the file cannot be written.
@@ -74,7 +74,7 @@ pub fn check(scenario: &Scenario) -> Result<(), RunError> {
     assemble::world(scenario, 0, &scenario.record, None, &assemble::engine).map(|_| ())
 }
 
-/// A run with engines of the caller's choice; gives back what is left of the world too.
+/// A run with engines of the caller's choice; gives back the rest of the world too.
 pub(crate) fn run_with(
     scenario: &Scenario,
     seed: u64,
@@ -307,8 +307,8 @@ fn measures(flow: &Flow, sender: &Side, receiver: &Side, spans: Spans) -> Measur
     }
 }
 
-/// Each subflow. Of a single one everything is known; of several, what the sender knows: goodput counts what it sent for
-/// the first time.
+/// Each subflow. Of a single one everything is known; of several, only the sender's counts: goodput is then the data that it sent
+/// for the first time.
 fn subflows(flow: &Flow, sender: &Side, whole: &Measures, spans: Spans) -> Vec<SubflowSummary> {
     let now = sender.engine.subflows();
     if now.len() <= 1 {

@@ -23,7 +23,7 @@ pub(crate) struct Side {
     pub(crate) peer: u32,
     pub(crate) engine: Engine,
     pub(crate) app: App,
-    /// Addresses of what arrives.
+    /// Addresses of arriving packets.
     pub(crate) meta: Meta,
     /// Bytes of the IP header.
     pub(crate) ip_header: u32,

@@ -35,7 +35,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Version of the keys and of what they mean (`docs/reference/results.md`). It grows when a key gets another meaning or goes, not when one
+    /// Version of the keys and their meaning (`docs/reference/results.md`). It grows when a key gets another meaning or goes, not when one
     /// is added. 1: goodput over the whole window only.
     pub const SCHEMA: u32 = 2;
 }
@@ -134,7 +134,7 @@ pub struct FlowSummary {
     /// when that did not happen, and for other traffic.
     pub completion_s: Option<f64>,
     /// Seconds from its start until the receiving application had everything and was told that no more comes (FIN,
-    /// SHUTDOWN): what a program measures that reads to the end of a connection.
+    /// SHUTDOWN): the time measured by a program that reads to the end of a connection.
     pub end_s: Option<f64>,
     /// For a transfer and for objects: seconds from its start until the sender knew that the association or connection had ended in
     /// good order.
@@ -363,7 +363,7 @@ pub struct ShareSummary {
     pub drops_policed: u64,
     /// Of these, taken by the loss model.
     pub drops_error: u64,
-    /// Packets dropped for whatever reason / packets offered; 0 when none was offered.
+    /// Packets dropped for any reason / packets offered; 0 when none was offered.
     pub drop_rate: f64,
     /// Rate at which the queue took the flow's packets, as a share of the link's capacity, 0 to 1; `None` for a link of
     /// infinite rate.

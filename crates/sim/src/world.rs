@@ -13,8 +13,8 @@ use crate::record::EndSeries;
 use crate::scenario::TimeDraw;
 use crate::side::Side;
 
-/// The world's own clock: end of the warm-up, samples of the queues. It comes first at its time, so that what happens at
-/// the very end of the warm-up counts.
+/// The world's own clock: end of the warm-up, samples of the queues. It comes first at its time, so that events at
+/// the very end of the warm-up count.
 pub(crate) const CLOCK: Entity = 0;
 
 /// Events at one nanosecond beyond which something runs in circles. A burst of a whole window counts once a packet.
@@ -169,7 +169,7 @@ impl World {
         }
     }
 
-    /// Takes what has arrived at the far end of a link.
+    /// Takes the packets that have arrived at the far end of a link.
     fn deliver(&mut self, now: Instant, index: u32) {
         while let Some(wire) = self.net.wires.get_mut(index as usize) {
             let Some(frame) = wire.link.poll_delivery(now) else { break };
@@ -273,7 +273,7 @@ impl World {
             }
         }
         self.sample(now);
-        // Looking at a link brings it up to date, and what it drops on the way has to be taken.
+        // Looking at a link brings it up to date, and frames dropped by that have to be taken.
         for index in 0..self.net.wires.len() {
             self.net.settle(index as u32);
         }

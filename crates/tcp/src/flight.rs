@@ -1,5 +1,5 @@
 //! Data in flight, sent and not acknowledged: a ring of segments, the SACK scoreboard, and the sums that loss
-//! recovery needs, kept up to date so that nobody walks the window.
+//! recovery needs, kept up to date so that no acknowledgement walks the window.
 
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::ranges::RangeSet;
@@ -122,7 +122,7 @@ impl Flight {
         under_way.map(|s| s.sent_at).min()
     }
 
-    /// Something lost has not been sent again. A segment that was sent again without being lost, by a probe, may hide one.
+    /// A lost segment has not been sent again. A segment that was sent again without being lost, by a probe, may hide one.
     pub(crate) fn owes(&self) -> bool {
         self.lost > self.resent
     }
@@ -142,7 +142,7 @@ impl Flight {
         self.news.clear();
     }
 
-    /// All of it has been taken.
+    /// Sorts the news, once the acknowledgement has been read.
     pub(crate) fn sort_news(&mut self) {
         self.news.sort_unstable_by_key(|d| d.end);
     }
@@ -355,8 +355,8 @@ impl Flight {
         }
     }
 
-    /// RFC 8985, section 6.2, step 5: what was sent before `newest` (when, and its end), `span` or more ago, is lost. Answers
-    /// whether anything is, and how long until the last of those within `span` would be.
+    /// RFC 8985, section 6.2, step 5: segments sent before `newest` (time, and end), `span` or more ago, are lost. Returns
+    /// whether any are, and the time until the last of those within `span` would be.
     pub(crate) fn lose_older(
         &mut self,
         newest: (Instant, u64),
@@ -488,7 +488,7 @@ impl Flight {
         self.get(self.cursor).map(|s| s.seq)
     }
 
-    /// Index of the segment at the cursor, in whatever state it is.
+    /// Index of the segment at the cursor, in any state.
     pub(crate) fn at_cursor(&self) -> Option<u64> {
         (self.cursor < self.end_index()).then_some(self.cursor)
     }
@@ -551,7 +551,7 @@ impl Flight {
     }
 }
 
-/// The last sending of a segment is lost: said once, whatever holds it for lost again before it leaves again.
+/// The last transmission of a segment is lost: reported once, even if it is marked lost again before it leaves again.
 fn note_lost(segment: &mut Segment, keeps: bool, losses: &mut Vec<Lost>) {
     if keeps && !std::mem::replace(&mut segment.told, true) {
         losses.push(Lost { sent_at: segment.sent_at, size: segment.size() });

@@ -4,10 +4,10 @@
 //!
 //! **In.** [`Stack::handle_datagram`] parses the [`header`], verifies the checksum and finds the connection, or a
 //! listener, or answers with RST. `connection/input.rs` then follows RFC 9293, section 3.10.7, check by check:
-//! sequence number, RST, SYN, ACK, data, FIN. The acknowledgement goes to the [sender](#modules), which takes what
-//! is acknowledged out of the flight, measures the round trip, and lets loss recovery and the congestion
-//! controller speak. The data goes to the receiver, which keeps what is out of order, and the `acks` decide when
-//! the peer must hear of it.
+//! sequence number, RST, SYN, ACK, data, FIN. The acknowledgement goes to the [sender](#modules), which takes
+//! acknowledged segments out of the flight, measures the round trip, and lets loss recovery and the congestion
+//! controller speak. The data goes to the receiver, which keeps segments out of order, and the `acks` decide when
+//! to acknowledge.
 //!
 //! **Out.** [`Stack::send`] puts `Bytes` into a rope. [`Stack::poll_transmit`] asks each connection that may have
 //! something: a RST, a SYN, data (`sender/choose.rs` says which segment), or a pure acknowledgement. The payload

@@ -16,7 +16,7 @@ pub(crate) struct Arrival {
     pub(crate) out_of_order: bool,
     /// True if the segment filled a hole or a part of one.
     pub(crate) filled: bool,
-    /// All of it had arrived before.
+    /// The whole segment had arrived before.
     pub(crate) duplicate: bool,
 }
 

@@ -3,10 +3,10 @@
 //! Sequence numbers in here are unwrapped: the SYN has 0, the first byte of data 1.
 //!
 //! [`Sender`] (`state`) asks its owners in order: when an acknowledgement comes (`ack`), something is lost (`loss`), the timer is armed
-//! (`arming`) or expires (`timeout`), and when something may leave (`choose`). Each owner has one matter, and nobody else writes its
+//! (`arming`) or expires (`timeout`), and when something may leave (`choose`). Each owner has one matter, and no other writes its
 //! fields: the bytes that wait (`buffer`), round trips (`round_trips`), the window and the pace (`window`), the peer's window
 //! (`peer_window`), where loss recovery stands (`recovery`), reductions that may prove needless (`spurious`), losses by time (`rack`), the
-//! tail loss probe (`tail_probe`), the timer (`timer`), and what holds for all of them (`terms`).
+//! tail loss probe (`tail_probe`), the timer (`timer`), and the values common to all of them (`terms`).
 
 mod ack;
 mod ack_info;

@@ -13,7 +13,7 @@ pub struct Stats {
     pub payload_bytes_sent: u64,
     /// Payload bytes sent for the first time.
     pub payload_bytes_unique: u64,
-    /// Data segments sent again, for whatever reason.
+    /// Data segments retransmitted, for any reason.
     pub retransmissions: u64,
     /// Fast retransmit episodes: one loss indication each.
     pub fast_retransmits: u64,
@@ -70,7 +70,7 @@ pub struct Stats {
 /// Limit on a sender besides congestion control, at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeldBack {
-    /// Nothing: the congestion window, if anything.
+    /// No other limit than the congestion window, if any.
     #[default]
     No,
     /// The congestion window would let a segment out, the peer's window does not.

@@ -1,4 +1,4 @@
-//! A receive buffer that grows with what the user reads in a round trip: Linux's way (`tcp_rcv_space_adjust` of Linux 6.1).
+//! A receive buffer that grows with the data that the user reads in a round trip: Linux's way (`tcp_rcv_space_adjust` of Linux 6.1).
 //!
 //! Numbers grow with every byte that arrives in order: sequence numbers, or bytes that were handed over. The first is 1.
 
@@ -103,7 +103,7 @@ impl Autotune {
         if copied <= self.space {
             return buffer;
         }
-        // Twice what was read, so that a loss does not close the window, and as much again as the rate has grown by, twice: in
+        // Twice the bytes read, so that a loss does not close the window, and as much again as the rate has grown by, twice: in
         // slow start the sender doubles its window.
         let steady = 2 * copied + CUSHION * self.mss;
         let growth = u128::from(steady) * u128::from(copied - self.space) / u128::from(self.space);

@@ -137,12 +137,12 @@ impl Delivery {
         }
     }
 
-    /// Nothing more waits to be sent, and the window would allow it: samples are too low until what is in flight has arrived.
+    /// Nothing more waits to be sent, and the window would allow it: samples are too low until the data in flight has arrived.
     pub fn limited_by_application(&mut self, in_flight: u64) {
         self.app_limited = self.delivered.saturating_add(in_flight).max(1);
     }
 
-    /// Right after a departure nothing more waits to be sent: samples are too low until what is in flight has arrived.
+    /// Right after a departure nothing more waits to be sent: samples are too low until the data in flight has arrived.
     pub fn ran_dry(&mut self, now: Instant, in_flight: u64) {
         if self.app_limited == 0 {
             self.bubble_at = Some(now);

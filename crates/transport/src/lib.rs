@@ -15,7 +15,7 @@
 //! | [`rack`] | how late may something be before it is lost? | RFC 8985 |
 //! | [`reduction`] | how does the window come down in recovery? | RFC 9937 |
 //! | [`autotune`] | how large must a receive window be? | Linux |
-//! | [`marking`] | how much of what is sent do routers mark? | RFC 8257, 9331 |
+//! | [`marking`] | how much of the sent data do routers mark? | RFC 8257, 9331 |
 //! | [`pacer`] | when may the next packet leave? | RFC 9002, 7.7 |
 //!
 //! ```

@@ -1,11 +1,11 @@
-//! How much of what a flow sends is marked: the average that a scalable response goes by (RFC 8257, 3.3; RFC 9331, 4.3).
+//! The marked part of a flow's data: the average that a scalable response goes by (RFC 8257, 3.3; RFC 9331, 4.3).
 
 use anabranch_base::{Duration, Instant};
 
 /// Weight of the newest round trip (g of RFC 8257, 4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// An exponentially weighted average of the marked part of what was delivered, a round trip a step. Round trips without
+/// An exponentially weighted average of the marked part of the delivered data, a round trip a step. Round trips without
 /// a mark are counted when the next mark comes: connections without marks cost nothing.
 #[derive(Clone, Debug)]
 pub struct Alpha {

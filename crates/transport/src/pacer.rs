@@ -1,15 +1,15 @@
 //! When the next packet may leave: a token bucket in virtual time.
 //!
-//! The bucket fills at rate = gain * cwnd / SRTT (RFC 9002, 7.7) and holds a few packets, so that what comes after a pause
-//! leaves at once. Nothing is counted up as time goes by: what has flowed in since the last packet is worked out when it is
+//! The bucket fills at rate = gain * cwnd / SRTT (RFC 9002, 7.7) and holds a few packets, so that data after a pause
+//! leaves at once. Nothing is counted up as time goes by: the inflow since the last packet is worked out when it is
 //! asked for, from the window and the round trip of that moment.
 
 use anabranch_base::{Duration, Instant};
 
-/// Parts of a byte that the bucket knows: what rounding loses with a packet is less than one.
+/// Parts of a byte that the bucket counts: rounding loses less than one with a packet.
 const PARTS: u64 = 1 << 16;
 
-/// Most bytes in a batch: what UDP segmentation offload takes.
+/// Most bytes in a batch: the limit of UDP segmentation offload.
 const MOST_BATCH: u64 = 65_535;
 
 /// How fast the bucket fills: `bytes` in `time` nanoseconds, both above zero.
@@ -70,7 +70,7 @@ pub struct Pacer {
     /// Percent of cwnd / SRTT, in slow start and later.
     gain_slow_start: u16,
     gain: u16,
-    /// Parts of a byte: a full packet, a full bucket, and what was in it after the last packet.
+    /// Parts of a byte: a full packet, a full bucket, and its level after the last packet.
     packet: u64,
     full: u64,
     level: u64,
@@ -120,7 +120,7 @@ impl Pacer {
         (rate.bytes > 0 && rate.time > 0).then_some(rate)
     }
 
-    /// The bucket holds so many bytes from now on, but no less than a packet: what a controller lets leave at once.
+    /// The bucket holds so many bytes from now on, but no less than a packet: the burst that a controller allows.
     pub fn set_bucket(&mut self, bytes: u64) {
         self.full = bytes.saturating_mul(PARTS).max(self.packet);
         self.level = self.level.min(self.full);
@@ -156,7 +156,7 @@ impl Pacer {
         level.min(self.full.max(2 * self.batch(rate)))
     }
 
-    /// Whether the bucket held a full packet after the last one: then the next may leave whatever has flowed in since.
+    /// Whether the bucket held a full packet after the last one: then the next may leave at once.
     #[inline]
     #[must_use]
     pub fn has_packet(&self) -> bool {
@@ -170,7 +170,7 @@ impl Pacer {
         self.lets_keeping(now, rate, longest, false)
     }
 
-    /// [`Pacer::lets`] where the packet leaves at once, if it may, and the bucket is the same by then: what it holds is kept, so that
+    /// [`Pacer::lets`] where the packet leaves at once, if it may, and the bucket is the same by then: its level is kept, so that
     /// [`Pacer::sent_now`] need not work it out again.
     #[inline]
     pub fn lets_next(&mut self, now: Instant, rate: Rate, longest: Duration) -> bool {
@@ -195,7 +195,7 @@ impl Pacer {
         false
     }
 
-    /// [`Pacer::sent`] where what the bucket holds now was worked out already, so that no rate is needed; otherwise false, and nothing has
+    /// [`Pacer::sent`] where the present level of the bucket is known already, so that no rate is needed; otherwise false, and nothing has
     /// changed.
     #[inline]
     pub fn sent_now(&mut self, now: Instant, bytes: u64) -> bool {
@@ -207,7 +207,7 @@ impl Pacer {
         known
     }
 
-    /// A packet left with so many bytes, as the window counts them. One that did not ask takes no more than there is.
+    /// A packet of `bytes` bytes left, as the window counts them. A packet that did not ask takes no more than the bucket has.
     pub fn sent(&mut self, now: Instant, rate: Rate, bytes: u64) {
         self.level = self.level(now, rate).saturating_sub(bytes.saturating_mul(PARTS));
         self.since = now;
@@ -317,7 +317,7 @@ mod tests {
         assert!(!pacer.lets(at(1_000_005), rate, LONGEST) && pacer.lets(at(2_000_005), rate, LONGEST));
     }
 
-    /// At 100 Mbit/s what comes due in a millisecond leaves together, at 1 Mbit/s two packets do, and at 10 Gbit/s 64 KiB: never more than
+    /// At 100 Mbit/s the packets due in a millisecond leave together, at 1 Mbit/s two packets do, and at 10 Gbit/s 64 KiB: never more than
     /// two batches at once, and the rate is kept.
     #[test]
     fn what_comes_due_in_a_quantum_leaves_together() {

@@ -1,7 +1,7 @@
 //! The state of RACK-TLP (RFC 8985) beside the flight: the newest delivery, the reordering window, an open probe.
 //!
 //! The flight is walked by the protocol, which keeps it in an order of its own. Something sent is named by a number
-//! that grows with the order of sending among what left at the same time: for TCP the end of a segment, for SCTP the
+//! that grows with the order of sending among packets of the same time: for TCP the end of a segment, for SCTP the
 //! TSN.
 
 use anabranch_base::{Duration, Instant};
@@ -54,14 +54,14 @@ impl<P: Copy + Ord> Rack<P> {
         self.newest
     }
 
-    /// Whether it is the answer to the original and not to what was sent again at `sent`: "If the RTT is less than the minimum"
+    /// Whether it is the answer to the original and not to the retransmission at `sent`: "If the RTT is less than the minimum"
     /// (RFC 8985, 6.2, step 2). Such an answer says nothing of the retransmission.
     #[must_use]
     pub fn is_of_original(sent: Instant, now: Instant, min_rtt: Option<Duration>) -> bool {
         min_rtt.is_some_and(|least| now - sent < least)
     }
 
-    /// An acknowledgement told of what was sent at `sent`, the newest of its news (RFC 8985, 6.2, step 2).
+    /// An acknowledgement covered a packet sent at `sent`, its newest (RFC 8985, 6.2, step 2).
     pub fn delivered(&mut self, sent: Instant, number: P, now: Instant) {
         let newer = self.newest.is_none_or(|known| (sent, number) > known);
         if newer || !self.rtt_of_newest {
@@ -72,7 +72,7 @@ impl<P: Copy + Ord> Rack<P> {
         }
     }
 
-    /// Something arrived after what had been sent later (RFC 8985, 6.2, step 3).
+    /// A packet arrived after one that had been sent later (RFC 8985, 6.2, step 3).
     pub fn note_reordering(&mut self) {
         self.reordering_seen = true;
     }
@@ -173,7 +173,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// RACK_update: what was sent last, ties broken by the number.
+    /// RACK_update: the packet sent last, ties broken by the number.
     #[test]
     fn the_newest_is_the_one_sent_last() {
         for (of_newest, later) in [(false, ms(26)), (true, ms(20))] {

@@ -1,4 +1,4 @@
-//! Sets of numbers as sorted, disjoint ranges that do not touch: what arrived out of order, what gap blocks or SACK blocks
+//! Sets of numbers as sorted, disjoint ranges that do not touch: packets that arrived out of order, or that gap blocks or SACK blocks
 //! acknowledged.
 
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ positions!(u32, u64, i64);
 
 /// Half-open ranges `start..end`, ascending.
 ///
-/// Appending at the end and filling at the front, what a network does almost always, cost O(1); anything else
+/// Appending at the end and filling at the front, almost the only cases in a network, cost O(1); anything else
 /// O(log n) to find and O(n) to shift, n being the number of gaps, not of packets.
 #[derive(Clone, Debug)]
 pub struct RangeSet<P = u64> {
@@ -216,7 +216,7 @@ impl<P: Position> RangeSet<P> {
         self.ranges.extend(ranges);
     }
 
-    /// Removes `start..end`; what of it is no member does not matter.
+    /// Removes `start..end`; numbers that are not members may be among them.
     pub fn remove_range(&mut self, start: P, end: P) {
         if start >= end {
             return;

@@ -1,4 +1,4 @@
-//! How the window comes down during fast recovery, when not at once: proportional rate reduction (RFC 9937), and what Linux had
+//! How the window comes down during fast recovery, when not at once: proportional rate reduction (RFC 9937), and the rule of Linux
 //! before it.
 
 /// A reduction under way.
@@ -17,7 +17,7 @@ pub struct Reducing {
     prior: u64,
     /// The largest window that recovery allows, bytes: that at its beginning.
     most: u64,
-    /// Bytes that the peer has reported since, and of what he had reported at any time has taken back (prr_delivered is the difference).
+    /// Bytes that the peer has reported since, and reported bytes that it has taken back (prr_delivered is the difference).
     delivered: u64,
     taken_back: u64,
     /// Bytes sent since (prr_out).
@@ -27,8 +27,8 @@ pub struct Reducing {
 }
 
 impl Reducing {
-    /// Proportional rate reduction; recovery begins with `prior` bytes in flight and a window of `most`, a full packet has `mss`, and what is
-    /// sent and reported is counted in whole `unit` bytes.
+    /// Proportional rate reduction; recovery begins with `prior` bytes in flight and a window of `most`, a full packet has `mss`, and bytes
+    /// sent and reported are counted in whole `unit` bytes.
     #[must_use]
     pub fn proportional(prior: u64, most: u64, mss: u64, unit: u64) -> Self {
         let mss = mss.max(1);
@@ -98,12 +98,12 @@ impl Reducing {
         // currently reach cwnd" (RFC 9260, 6.1 B) holds for that, too.
         self.window = pipe.saturating_add(count).min(self.most.max(ssthresh));
         if self.out == 0 {
-            // The fast retransmission itself leaves whatever is in flight (RFC 9260, 7.2.4, step 3).
+            // The fast retransmission itself leaves in any case (RFC 9260, 7.2.4, step 3).
             self.window = self.window.max(pipe.saturating_add(self.mss));
         }
     }
 
-    /// Linux before 3.2: a segment less for every second acknowledgement, never above what is in flight plus one.
+    /// Linux before 3.2: a segment less for every second acknowledgement, never above the segments in flight plus one.
     fn halve(&mut self, pipe: u64, ssthresh: u64) {
         self.acks += 1;
         if self.acks % 2 == 0 && self.window > ssthresh {
@@ -138,7 +138,7 @@ mod tests {
         assert!((69 * MSS..=71 * MSS).contains(&pipe), "{pipe}");
     }
 
-    /// More was lost than the window comes down by: what arrives may be followed by as much, and by one packet more.
+    /// More was lost than the window comes down by: each arrival may be followed by as much, and by one packet more.
     #[test]
     fn no_burst_where_many_were_lost() {
         let mut prr = Reducing::proportional(100 * MSS, 100 * MSS, MSS, 1);
@@ -200,7 +200,7 @@ mod tests {
             prr.on_ack(MSS, 0, true, pipe * MSS, 50 * MSS);
             assert!(prr.window() <= 100 * MSS, "{}", prr.window());
         }
-        // A threshold above that window is what slow start comes back to.
+        // Slow start comes back to a threshold above that window.
         let mut prr = Reducing::proportional(2 * MSS, 2 * MSS, MSS, 1);
         for _ in 0..9 {
             prr.on_ack(MSS, 0, true, MSS, 4 * MSS);

@@ -47,7 +47,7 @@ impl<'b> PacketBuilder<'b> {
         self.len() <= CommonHeader::LEN
     }
 
-    /// Where chunks are appended. Only append: what stands there belongs to this packet or to earlier ones.
+    /// Where chunks are appended. Only append: bytes there belong to this packet or to earlier ones.
     #[inline]
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         self.buf

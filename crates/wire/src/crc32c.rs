@@ -19,7 +19,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     }
 }
 
-/// CRC32c of what `crc` is the CRC32c of, followed by `bytes`.
+/// Extends `crc`, the CRC32c of earlier bytes, by `bytes`.
 #[inline]
 fn append(crc: u32, bytes: &[u8]) -> u32 {
     if !is_wide(bytes) {
@@ -54,7 +54,7 @@ fn has_wide_vectors() -> bool {
     }
 }
 
-/// The first words of a packet without its checksum: whole words at their own alignment, so that neither these bytes nor what follows them
+/// The first words of a packet without its checksum: whole words at their own alignment, so that neither these bytes nor the next ones
 /// (in a buffer that is aligned) are summed byte by byte. They are put together as numbers: bytes that were written one way and are
 /// read another at once make a processor wait.
 #[repr(align(8))]
@@ -93,7 +93,7 @@ const HEAD: usize = 16;
 /// Bytes of a packet that holds nothing but a SACK without gap blocks.
 const SACK: usize = CommonHeader::LEN + 16;
 
-/// CRC32c of an SCTP packet with its checksum field taken as zero, whatever stands there: "Replace the 32
+/// CRC32c of an SCTP packet with its checksum field taken as zero: "Replace the 32
 /// bits of the checksum field in the received SCTP packet with 0" (section 6.8). Bytes too short for a common header are summed
 /// as they are.
 #[must_use]

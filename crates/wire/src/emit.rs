@@ -25,10 +25,10 @@ pub(crate) fn begin_tlv(out: &mut Vec<u8>, kind: u16) -> usize {
     start
 }
 
-/// Fills in the length of what begins at `start`, and pads it. The last `uncounted` bytes are padding of the last
+/// Fills in the length of the chunk or parameter that begins at `start`, and pads it. The last `uncounted` bytes are padding of the last
 /// parameter, which "the Chunk Length field does not count" (section 3.2).
 ///
-/// A value too long for a length field is cut: what leaves is always well-formed. No packet holds such a value,
+/// A value too long for a length field is cut: the output is always well-formed. No packet holds such a value,
 /// so callers that keep to a packet size never see this. Returns how much padding was added.
 // rfc9260:3.2-1 rfc9260:3.2-2 rfc9260:3.2-3 rfc9260:3.3.1-8 rfc9260:3.3.1-9 rfc9260:3.3.1-10
 #[inline]

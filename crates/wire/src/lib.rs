@@ -3,9 +3,9 @@
 //! # Parsing
 //!
 //! [`Packet::parse`] looks at the common header and the checksum. [`Packet::chunks`] then cuts the packet into
-//! [`RawChunk`]s: type, flags, value. A caller that knows what to do with a type reads it with that chunk's
+//! [`RawChunk`]s: type, flags, value. A caller that handles a type reads it with that chunk's
 //! `parse` ([`chunk::Data`], [`chunk::Sack`]...), or any with [`chunk::Chunk::parse`]. Parameters and causes stay raw
-//! regions ([`param::Params`], [`cause::Causes`]) until somebody iterates over them.
+//! regions ([`param::Params`], [`cause::Causes`]) until a caller iterates over them.
 //!
 //! # Writing
 //!
@@ -16,15 +16,15 @@
 //!
 //! * Parsing borrows from the received bytes and allocates nothing.
 //! * No bytes make it panic, read past their end, or loop longer than they are.
-//! * What is malformed is told apart from what is merely wrong. A chunk whose lengths contradict each other is an
+//! * Malformed chunks are told apart from merely wrong ones. A chunk whose lengths contradict each other is an
 //!   error here. A chunk whose values the RFC forbids (an Initiate Tag of 0, a DATA chunk without data, gap blocks
 //!   that overlap) is parsed: each has its own answer in the RFC, and giving it is the core's business.
-//! * Iteration ends after the first malformed chunk, parameter or cause: what follows has no known beginning.
+//! * Iteration ends after the first malformed chunk, parameter or cause: the next has no known beginning.
 //! * Reserved bits and padding are ignored on the way in and zero on the way out; the padding of the last chunk, and
 //!   of the last parameter in a chunk, may be missing or counted in the length ("a robust implementation is
 //!   expected to accept the chunk whether or not the final padding has been included in the Chunk Length",
 //!   section 3.2).
-//! * What is unknown is kept as it came; [`UnknownAction`] says what its type asks for.
+//! * Unknown types are kept as they came; [`UnknownAction`] is the handling that the type asks for.
 //! * `emit` appends, always a multiple of four bytes, and never fails. A value too long for a 16-bit length, which
 //!   no packet can hold, is cut.
 //!

@@ -44,7 +44,7 @@ impl<'a> Packet<'a> {
     /// Reads the common header, and checks ports and checksum.
     ///
     /// A length that is no multiple of four is not an error here. Section 3.2 tells the sender to pad every
-    /// chunk, and says that a receiver ignores what stands in the padding; a last chunk that came without its
+    /// chunk, and says that a receiver ignores the bytes of the padding; a last chunk that came without its
     /// padding is complete all the same.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl<'a> Packet<'a> {
         self.header
     }
 
-    /// The checksum field as received. 0 is what a sender that leaves checksums out sends (RFC 9653).
+    /// The checksum field as received. 0 from a sender that leaves checksums out (RFC 9653).
     #[inline]
     #[must_use]
     pub fn checksum(&self) -> u32 {
@@ -104,7 +104,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The chunks of a packet. After the first malformed one there are no more: what follows it has no known
+/// The chunks of a packet. After the first malformed one there are no more: the next has no known
 /// beginning.
 #[derive(Clone, Debug)]
 pub struct Chunks<'a> {

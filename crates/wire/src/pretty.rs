@@ -131,7 +131,7 @@ fn packet_dropped(f: &mut Formatter<'_>, chunk: &PacketDropped<'_>) -> fmt::Resu
         " packet=[{} > {} tag={:#010x}",
         header.source_port, header.destination_port, header.verification_tag
     )?;
-    // Only names: what is inside may be another report of this kind, and so on. A chunk that was truncated has its name as well.
+    // Only names: a chunk inside may be another report of this kind, and so on. A chunk that was truncated has its name as well.
     let mut rest = chunk.packet.get(CommonHeader::LEN..).unwrap_or_default();
     while let &[kind, _, hi, lo, ..] = rest {
         match kind::name(kind) {
@@ -187,7 +187,7 @@ fn other_param(f: &mut Formatter<'_>, raw: &RawParam<'_>) -> fmt::Result {
     if raw.kind == param::kind::ERROR_CAUSE_INDICATION {
         return causes(f, Causes::new(param.rest));
     }
-    // An address and nothing else: what is nested deeper stays unread.
+    // An address and nothing else: deeper nesting is not read.
     match Params::new(param.rest).iter().next() {
         Some(Ok(inner)) => match Param::parse(inner) {
             Ok(Param::Ipv4Address(inner)) => write!(f, " {}", inner.address),

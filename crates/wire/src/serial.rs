@@ -108,7 +108,7 @@ serial!(
     Ssn, u16, i16
 );
 serial!(
-    /// Message Identifier: what I-DATA has instead of the SSN (RFC 8260 section 2.1).
+    /// Message Identifier: in I-DATA, in place of the SSN (RFC 8260 section 2.1).
     Mid, u32, i32
 );
 

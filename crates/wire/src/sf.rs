@@ -7,7 +7,7 @@
 
 use crate::unknown::{self, UnknownAction};
 
-/// Numbers by which both sides know what belongs to the extension.
+/// Numbers of the chunks, parameters and causes of the extension; both sides need the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodePoints {
     /// Chunk SF-DATA. Action bits 01: data must never be lost silently, so a peer that does not know it says so.
@@ -85,7 +85,7 @@ impl CodePoints {
         violation: 0x5F01,
     };
 
-    /// Whether peers that do not know these numbers would treat them as they must, and nobody else uses them.
+    /// Whether peers that do not know these numbers would treat them as they must, and no other extension uses them.
     ///
     /// # Errors
     /// The first entry with the wrong action bits or a number that is taken, also by another entry.

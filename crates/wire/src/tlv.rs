@@ -33,7 +33,7 @@ impl<'a> RawTlv<'a> {
     /// Bytes of the header.
     pub const HEADER: usize = 4;
 
-    /// Reads one from the start of `bytes`; returns what follows it. The padding of the last one may be missing:
+    /// Reads one from the start of `bytes`; also returns the rest. The padding of the last one may be missing:
     /// the length of a chunk does not count it.
     // rfc9260:3.2.1-3
     fn split(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), TlvError> {

@@ -1,6 +1,6 @@
 //! The treatment of chunks and parameters of unknown type.
 
-/// The two highest bits of a chunk or parameter type say what a receiver does that does not know it
+/// The two highest bits of a chunk or parameter type: the action of a receiver that does not know it
 /// (RFC 9260 sections 3.2 and 3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnknownAction {
@@ -24,7 +24,7 @@ impl UnknownAction {
         }
     }
 
-    /// Whether what follows is looked at.
+    /// Whether the following chunks or parameters are processed.
     #[must_use]
     pub const fn goes_on(self) -> bool {
         matches!(self, Self::Skip | Self::SkipReport)

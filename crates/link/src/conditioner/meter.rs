@@ -39,8 +39,8 @@ pub enum MeterConfig {
         /// Colour-aware.
         aware: bool,
     },
-    /// Time sliding window, three colours (RFC 2859): the rate is estimated, and what exceeds `cir` becomes yellow, what
-    /// exceeds `pir` red, by chance and in proportion to the excess. With `pir` equal to `cir` there is no yellow: the two
+    /// Time sliding window, three colours (RFC 2859): the rate is estimated, and traffic above `cir` becomes yellow, traffic
+    /// above `pir` red, by chance and in proportion to the excess. With `pir` equal to `cir` there is no yellow: the two
     /// colours of Clark and Fang (1998).
     TimeSlidingWindow {
         /// Committed target rate.
@@ -127,7 +127,7 @@ impl Meter {
                 if rate <= *cir {
                     return Colour::Green;
                 }
-                // Red takes what exceeds the peak rate, yellow what lies between the two.
+                // Red is the part above the peak rate, yellow the part between the two.
                 let red = ((rate - *pir) / rate).max(0.0);
                 let yellow = (rate.min(*pir) - *cir) / rate;
                 let drawn = rng.f64();

@@ -224,7 +224,7 @@ fn random_arrivals_wait_as_long_as_the_md1_formula_says() {
     assert!((stats.queue_mean / expected - 1.0).abs() < 0.03, "{} against {expected}", stats.queue_mean);
 }
 
-/// A frame that passes at once does what it does when the link keeps it until it arrives; where it cannot, nothing happens.
+/// A frame that passes at once has the effect of one that the link keeps until it arrives; where it cannot pass, nothing happens.
 #[test]
 fn a_frame_that_passes_leaves_the_link_as_one_that_is_kept() {
     let mut rng = Rng::stream(1, "test", "pass");

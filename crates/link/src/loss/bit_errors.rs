@@ -8,7 +8,7 @@ use crate::Frame;
 /// Every bit is wrong with the same probability, on its own, and a frame with a wrong bit is lost: the link has a checksum.
 /// Patterns of kind bit-error damage frames and deliver them.
 ///
-/// One uniform number in [0, 1) is drawn for each frame, so whatever is lost at one rate is lost at every larger one too.
+/// One uniform number in [0, 1) is drawn for each frame, so a frame lost at one rate is lost at every larger one too.
 #[derive(Clone, Debug)]
 pub struct BitErrors {
     /// The logarithm of the probability that a bit is right.

@@ -50,10 +50,10 @@ impl LossModel for Loss {
     }
 }
 
-/// Every frame is lost with the same probability, whatever happened to the others.
+/// Every frame is lost with the same probability, independent of the others.
 ///
 /// One uniform number in [0, 1) is drawn for each frame and the frame is lost when it is below `p`. So with the same
-/// stream, whatever is lost at one `p` is lost at every larger one too: sweeps over `p` have common random numbers.
+/// stream, a frame lost at one `p` is lost at every larger one too: sweeps over `p` have common random numbers.
 #[derive(Clone, Debug)]
 pub struct Bernoulli {
     p: f64,

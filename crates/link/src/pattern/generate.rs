@@ -34,9 +34,9 @@ pub enum Places {
         to_bad: f64,
         /// From bad to good.
         to_good: f64,
-        /// Of a mark in the good state.
+        /// Probability of a mark in the good state.
         good: f64,
-        /// Of a mark in the bad state.
+        /// Probability of a mark in the bad state.
         bad: f64,
     },
 }

@@ -1,4 +1,4 @@
-//! Patterns: what happens to the packets of a link, position by position.
+//! Patterns: effects on the packets of a link, position by position.
 //!
 //! A pattern has one kind (loss, bit errors, delay, bandwidth, order, copies, signals) and is driven by data (a position
 //! is a packet) or by time (a position is a millisecond). The semantics are those of KauNet: the same pattern does the
@@ -150,7 +150,7 @@ pub struct Pattern {
     entries: Vec<Entry>,
 }
 
-/// A pattern that makes no sense: one sentence that says what, where and what is allowed.
+/// A pattern that makes no sense: one sentence with the fault, its place and the allowed values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternError(pub(crate) String);
 

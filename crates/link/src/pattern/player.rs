@@ -17,7 +17,7 @@ pub(crate) struct Player {
     cursor: usize,
     /// How often the pattern has begun anew.
     cycle: u64,
-    /// Of a state: the entry that holds now.
+    /// For a pattern of states: the entry that holds now.
     holds: Option<usize>,
 }
 

@@ -107,7 +107,7 @@ fn delays_hold_until_the_next_entry_and_nobody_overtakes() {
     // The fourth would arrive at 9 ms: it stays behind the third.
     assert_eq!(arrived, [(1, 11_000), (2, 22_000), (3, 23_000), (4, 23_000), (5, 23_000), (6, 23_000)]);
     let again = run(link(vec![read("kind delay\nlength 2\nrepeat\n2: 20 ms\n")]), 4);
-    // In the second cycle what the first ended with still holds.
+    // In the second cycle the last value of the first still holds.
     assert_eq!(again, [(1, 11_000), (2, 22_000), (3, 23_000), (4, 24_000)]);
 }
 
@@ -136,7 +136,7 @@ fn a_rate_that_changes_by_packet_or_by_millisecond() {
 fn packets_are_passed_by_as_many_as_the_pattern_says() {
     let arrived = run(link(vec![read("kind reorder\n2: 2\n")]), 5);
     assert_eq!(arrived, [(1, 11_000), (3, 13_000), (4, 14_000), (2, 14_000), (5, 15_000)]);
-    // Nobody comes: it waits as long as the pattern says.
+    // No packet passes it: it waits as long as the pattern says.
     let alone = run(link(vec![read("kind reorder\nhold 30 ms\n2: 2\n")]), 2);
     assert_eq!(alone, [(1, 11_000), (2, 42_000)]);
     // Both are held; the third passes them in turn.

@@ -8,7 +8,7 @@ use crate::stats::Span;
 use crate::tally::Tally;
 use crate::{ClassStats, Colour, Dropped, DscpSet, Frame};
 
-/// Class queues. `C` says what the queue of a class is, such as [`QueueConfig`](crate::QueueConfig).
+/// Class queues. `C` is the configuration of a class's queue, such as [`QueueConfig`](crate::QueueConfig).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassesConfig<C> {
     /// The rule by which the next class to send is chosen.
@@ -22,8 +22,8 @@ pub struct ClassesConfig<C> {
 pub enum Scheduler {
     /// The first class that has something to send.
     Priority,
-    /// Deficit round robin: in a round each class may send `quantum` bytes times its weight. A frame that is larger than what
-    /// is left is sent, and the class pays for it in its next round.
+    /// Deficit round robin: in a round each class may send `quantum` bytes times its weight. A frame that is larger than the
+    /// rest is sent, and the class pays for it in its next round.
     Drr {
         /// Bytes for a weight of 1.
         quantum: u32,
@@ -113,7 +113,7 @@ impl<Q: QueueDiscipline> Classes<Q> {
         let table: Vec<_> = classes.iter().map(|class| (class.dscp, class.colour)).collect();
         let mut class = |class: &ClassConfig<C>| Class {
             name: class.name.clone(),
-            // A stream of its own for each, so that one class does not change what another draws.
+            // A stream of its own for each, so that one class does not change the draws of another.
             queue: build(&class.queue, link, Rng::stream(rng.u64(), &class.name, "queue")),
             weight: class.weight.max(1),
             deficit: 0,
@@ -198,7 +198,7 @@ impl<Q: QueueDiscipline> Classes<Q> {
         }
     }
 
-    /// After a call to the queue of a class: what it dropped, and how long it is.
+    /// After a call to the queue of a class: its drops, and its length.
     fn settle(&mut self, now: Instant, index: usize, before: (usize, u64), dropped: &[Dropped]) {
         let Some(class) = self.classes.get_mut(index) else { return };
         for drop in dropped {

@@ -25,7 +25,7 @@ pub struct CoDelConfig {
 }
 
 impl Default for CoDelConfig {
-    /// 1000 packets, 5 ms and 100 ms, without ECN: RFC 8289, section 4.4, and what Linux has.
+    /// 1000 packets, 5 ms and 100 ms, without ECN: RFC 8289, section 4.4, and the defaults of Linux.
     fn default() -> Self {
         Self {
             packets: Some(1000),
@@ -72,7 +72,7 @@ pub(super) struct State {
     first_above: u64,
     /// In the dropping state: when the next one goes.
     drop_next: u64,
-    /// Drops since the dropping state was entered, and what that number started from.
+    /// Drops since the dropping state was entered, and the start of that number.
     count: u32,
     last_count: u32,
     dropping: bool,
@@ -106,7 +106,7 @@ impl State {
         time.saturating_add((interval / f64::from(self.count.max(1)).sqrt()) as u64)
     }
 
-    /// Takes the next frame to send out of `line` and drops what has to be dropped before it (RFC 8289, section 5.5).
+    /// Takes the next frame to send out of `line` and drops frames before it as the law asks (RFC 8289, section 5.5).
     pub(super) fn dequeue(
         &mut self,
         config: &CoDelConfig,

@@ -11,7 +11,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum QueueConfig {
-    /// First in, first out; what does not fit is dropped. Limits count as those of ns-2 do ([`Counts::Ns2`]). Without a limit
+    /// First in, first out; a frame that does not fit is dropped. Limits count as those of ns-2 do ([`Counts::Ns2`]). Without a limit
     /// nothing is dropped; with both, both hold.
     DropTail {
         /// At most so many packets, the one being sent included.

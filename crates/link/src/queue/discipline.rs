@@ -6,7 +6,7 @@ use crate::stats::Span;
 use crate::{AverageStats, ClassStats, Dropped, Frame};
 
 /// A queue discipline. `now` is the exact virtual time of the step, which may lie before the time of the call that
-/// caused it: a link catches up with what has happened since the last call.
+/// caused it: a link catches up with events since the last call.
 pub trait QueueDiscipline {
     /// Takes a frame, or drops it, or drops another. `free_at`: when the transmitter has sent the frame that left the queue
     /// last. Until then it is busy; afterwards, and with nothing waiting, the link has been idle since then.

@@ -1,4 +1,4 @@
-//! First in, first out; what does not fit is dropped.
+//! First in, first out; a frame that does not fit is dropped.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ pub enum Counts {
     /// frame at a limit of 1 frame, which would be of no use.
     #[default]
     Ns2,
-    /// Only what waits: n frames or bytes besides the frame being sent.
+    /// Only the waiting frames: n frames or bytes besides the one being sent.
     Waiting,
 }
 

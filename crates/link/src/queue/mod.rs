@@ -45,7 +45,7 @@ pub enum Queue {
     Classes(Box<Classes<Queue>>),
 }
 
-/// Makes the same call whatever discipline the queue has.
+/// Makes the same call on any discipline.
 macro_rules! each {
     ($queue:ident, $inner:ident => $call:expr) => {
         match $queue {
@@ -98,7 +98,7 @@ impl Counted for Queue {
     }
 }
 
-/// Drop-tail is looked at first and alone: it is what nearly every link has, and its calls are small enough to be inlined.
+/// Drop-tail is looked at first and alone: nearly every link has it, and its calls are small enough to be inlined.
 /// The others cost a call.
 impl QueueDiscipline for Queue {
     #[inline]
@@ -121,7 +121,7 @@ impl QueueDiscipline for Queue {
     fn lets_pass(&self, size: u32) -> bool {
         match self {
             Self::DropTail(queue) => queue.lets_pass(size),
-            // All others measure, or share out, what passes.
+            // All others measure or share out the passing frames.
             _ => false,
         }
     }

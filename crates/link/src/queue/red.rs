@@ -18,7 +18,7 @@ pub struct RedConfig {
     /// From so many waiting bytes on, one frame is dropped for each that arrives.
     pub bytes: Option<u64>,
     /// Average from which frames are dropped at random. Packets; where bytes are counted, packets of `mean_packet`. `None`
-    /// is what is sent within half of `target_delay`, at least 5.
+    /// is the number sent within half of `target_delay`, at least 5.
     pub min: Option<f64>,
     /// Average at which the probability is `max_p`. `None` is three times `min`.
     pub max: Option<f64>,

@@ -33,7 +33,7 @@ pub(super) fn adopt(scope: &mut Scope<'_>, agreed: &Extensions) -> Option<Box<Re
     reconfig
 }
 
-/// The peer, or somebody before it, does not know SF-DATA although the extension was agreed: it is off from now on. False where it was
+/// The peer, or a middlebox before it, does not know SF-DATA although the extension was agreed: it is off from now on. False where it was
 /// off.
 pub(super) fn downgrade(scope: &mut Scope<'_>, reconfig: Option<&mut Reconfig>) -> bool {
     if scope.cx.env.agreed().encoding() != Encoding::Sf {

@@ -38,7 +38,7 @@ pub(super) fn wants_control(
     control: &Control,
     reconfig: Option<&Reconfig>,
 ) -> bool {
-    // Bit by bit: one branch for what is seldom there.
+    // Without short circuit: one branch for the rare chunks.
     let rare = sender.special().is_any() | reconfig.is_some();
     control.any()
         || any_of(cx.paths.rows(), Path::wants_heartbeat)
@@ -258,7 +258,7 @@ fn write_init(from: &Sources<'_>, local_tag: u32, out: &mut Vec<u8>) {
         initial_tsn: from.scope.sender.tables().base(),
         preservative: from.phase.handshake().and_then(Handshake::preservative),
         address_types: config.extensions.address_types.then_some(types),
-        // The endpoint has refused what must not be offered.
+        // The endpoint has refused configurations whose offer is not allowed.
         offer: Offer::of(config, true),
     };
     ours.write_init(out, config.emulation.init_size);

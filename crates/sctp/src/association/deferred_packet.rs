@@ -10,7 +10,7 @@ pub(super) struct Route {
     pub(super) path: PathId,
     pub(super) dscp: Dscp,
     pub(super) ecn: Ecn,
-    /// Nobody on the way may fragment it.
+    /// No router may fragment it.
     pub(super) dont_fragment: bool,
 }
 

@@ -46,7 +46,7 @@ impl Association {
         reading.outcome
     }
 
-    /// A chunk is the association's own business. False when the rest of the packet must not be read.
+    /// Handles a chunk that the packet reader leaves to the association. False when the rest of the packet must not be read.
     #[inline(never)]
     fn on_interrupt(&mut self, reading: &mut Reading, interrupt: Interrupt<'_>) -> bool {
         match interrupt {

@@ -12,11 +12,11 @@ use crate::violation::Violation;
 /// The peer's part in an end.
 #[derive(Debug)]
 pub(super) enum Notice {
-    /// The peer knows, or is not there.
+    /// The peer knows of the end, or does not answer.
     None,
     /// The peer gets an ABORT with encoded causes.
     Abort(Vec<u8>),
-    /// The same, unless the peer has only had our INIT: then it has no side to end.
+    /// As `Abort`, unless the peer has only had our INIT: then it has no association to end.
     AbortIfKnown(Vec<u8>),
     /// The peer has aborted, and gets no answer.
     ByPeer,
@@ -36,7 +36,7 @@ impl End {
         Self { reason, notice: Notice::None }
     }
 
-    /// The peer is told with encoded causes, whatever it knows of us.
+    /// The peer gets an ABORT with encoded causes, whether or not it knows the association.
     // rfc9260:9.1-1
     pub(super) fn aborting(reason: CloseReason, causes: Vec<u8>) -> Self {
         Self { reason, notice: Notice::Abort(causes) }
@@ -54,7 +54,7 @@ impl End {
         Self::aborting(CloseReason::ProtocolViolation { what }, cause)
     }
 
-    /// The peer has not answered for too long. The RFC only says that nothing more is sent but for what ends the association (8.1); an
+    /// The peer has not answered for too long. The RFC only says that nothing more is sent except to end the association (8.1); an
     /// ABORT lets a peer that can still hear us end its side now instead of keeping it until its own timers run out.
     #[cold]
     pub(super) fn unreachable(limit: &'static str) -> Self {

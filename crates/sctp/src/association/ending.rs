@@ -1,4 +1,4 @@
-//! The end of an association: SHUTDOWN of either side, errors that are counted, ABORT of either side, and what closes with it
+//! The end of an association: SHUTDOWN of either side, counted errors, ABORT of either side, and closing
 //! (RFC 9260, 8.1 and 9).
 
 use anabranch_base::Instant;
@@ -92,9 +92,9 @@ impl Association {
             return;
         }
         if self.cx.env.agreed().encoding() != Encoding::Sf2007 {
-            // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. There are stacks that put a
-            // number of their own there: it acknowledges nothing that was never sent, and that they close is true all the same.
-            // SACKs tell of what is outstanding.
+            // In the encoding of 2007 it is an association sequence number, which acknowledges nothing. Some stacks put a
+            // number of their own there: a number that was never sent acknowledges nothing, and their shutdown is valid all the same.
+            // Outstanding data is acknowledged by SACKs.
             let (windows, no_gaps) = (Windows::default(), GapList::all(std::iter::empty()));
             let mut reader = self.packet_reader();
             let _not_believed: Result<(), Violation> =

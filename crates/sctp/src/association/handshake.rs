@@ -59,7 +59,7 @@ impl Handshake {
     ) -> Self {
         let mut next = Self {
             stale: self.stale,
-            // That of the INIT that was answered.
+            // The code point of the INIT that was answered.
             code_point: self.code_point,
             shutdown_wanted: self.shutdown_wanted,
             answered: Some(cx.env.now()),

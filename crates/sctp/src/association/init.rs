@@ -108,7 +108,7 @@ impl PeerInit {
                     peer.offer.adaptation.get_or_insert(indication.code_point);
                 }
                 Param::SupportedAddressTypes(_) | Param::Unrecognized(_) | Param::HeartbeatInfo(_) => {}
-                // Recognized where it is not offered, too: who does not say the same in turn does not agree (RFC 3758, 3.3.2).
+                // Recognized where it is not offered, too: an endpoint that does not send it in turn does not agree (RFC 3758, 3.3.2).
                 // rfc3758:3.3.2-1 rfc3758:3.3.2-2
                 Param::ForwardTsnSupported(_) => peer.offer.forward_tsn = true,
                 // Recognized where it is not offered, too: it changes nothing then.

@@ -23,7 +23,7 @@ struct SeldomSet {
 }
 
 /// The phase of an association, with the handshake or the shutdown that is under way. Nothing else changes the state. Where a
-/// transition ends the association the [`End`] is given back: what else that takes is not known here.
+/// transition ends the association the [`End`] is given back, and the caller carries it out.
 #[derive(Debug)]
 pub(super) struct Life {
     phase: Phase,
@@ -58,7 +58,7 @@ impl Life {
         self.phase.shutdown()
     }
 
-    /// The shutdown, for what does not change its stage.
+    /// The shutdown, to change its fields but not its stage.
     pub(super) fn shutdown_mut(&mut self) -> Option<&mut Shutdown> {
         self.phase.shutdown_mut()
     }
@@ -91,7 +91,7 @@ impl Life {
         &self.watch
     }
 
-    /// The same, to look or to change the bounds.
+    /// The states that it has had, to check them or to change the bounds.
     pub(super) fn watch_mut(&mut self) -> &mut Watch {
         &mut self.watch
     }
@@ -198,7 +198,7 @@ impl Life {
                 scope.sender.note_shutdown(scope.cx);
                 self.advance_shutdown(scope);
             }
-            // The peer knows nothing of us yet, and nothing was promised to anybody.
+            // The peer knows nothing of us yet, and no message was accepted for it.
             Phase::CookieWait(_) if scope.sender.has_nothing_outstanding() => {
                 return Some(End::silent(CloseReason::AbortedLocally));
             }

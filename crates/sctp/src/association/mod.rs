@@ -191,7 +191,7 @@ impl Association {
     /// with its bound: for tests, after every step of a life.
     ///
     /// # Errors
-    /// The first number that differs from what a count gives, in words.
+    /// The first number that differs from its recount, in words.
     pub fn audit(&self) -> Result<(), String> {
         self.sender.audit(&self.cx)?;
         // An association that was aborted because of a chunk keeps nothing in order any more.
@@ -200,9 +200,9 @@ impl Association {
 
     /// Memory that it holds for messages (waiting, sent and not acknowledged cumulatively, received and not read), bookkeeping included, and the
     /// bound on that, 2 x (`send_buffer` of each subflow + `receive_window`), in bytes, each as large as it may grow. Beyond the bound there may be one message
-    /// that waits in each subflow, a packet for each sequence space, and what a receive window below 32 KiB has as its least room
-    /// ("Bounds on memory", docs/explanation/engines.md). Where messages were handed back their payload counts, and so does what of them is kept at most: as
-    /// much as could be undelivered at a time, of the subflows that there were then.
+    /// that waits in each subflow, a packet for each sequence space, and the least room of a receive window below 32 KiB
+    /// ("Bounds on memory", docs/explanation/engines.md). Payload of messages handed back counts, and the bound
+    /// then has the most that may be kept of it: the payload that could be undelivered at a time on the subflows of that time.
     #[must_use]
     pub fn holdings(&self) -> (u64, u64) {
         let window = u64::from(self.receiver.window().largest(&self.cx.env.config().limits));
@@ -225,7 +225,7 @@ impl Association {
     }
 
     /// The verification tag that the peer's packets must have, and the one that ours have; that is 0 before the INIT ACK. Two ends
-    /// belong together if each has the tags of the other. They protect the association: who knows them can end it.
+    /// belong together if each has the tags of the other. They protect the association: a host that knows them can end it.
     // rfc9260:5.3.1-2
     #[must_use]
     pub fn tags(&self) -> (u32, u32) {
@@ -278,7 +278,7 @@ impl Association {
     }
 
     /// Those of `addresses` that the peer would add to the association: it never listed them. The `source` of its packet is one
-    /// as long as nothing but its list speaks for it.
+    /// as long as it is not confirmed.
     // rfc9260:5.2.2-2
     pub(crate) fn added_addresses(&self, source: IpAddr, addresses: &[IpAddr]) -> Vec<IpAddr> {
         let mut added: Vec<IpAddr> = Vec::new();
@@ -419,7 +419,7 @@ impl Association {
         SubflowManager::new(&mut self.cx, &mut self.sender, self.reconfig.as_deref_mut())
     }
 
-    /// RE-CONFIG, where it was agreed, with what it works on.
+    /// RE-CONFIG, where it was agreed, with the owners that it works on.
     #[inline]
     fn reconfiguring(&mut self) -> Option<(&mut Reconfig, Scope<'_>)> {
         let scope = scope_of!(self);

@@ -1,5 +1,5 @@
-//! Packets on their way out: the chunks that are bundled, and their order. The sender says which data may leave, and the receiver
-//! what is acknowledged.
+//! Packets on their way out: the chunks that are bundled, and their order. The sender chooses the data, and the receiver
+//! the acknowledgements.
 
 use anabranch_base::{Dscp, Ecn, Transmit, cold_path};
 use anabranch_wire::{ChecksumOut, CommonHeader, PacketBuilder};
@@ -75,7 +75,7 @@ impl PacketWriter {
     }
 
     /// A peer that does not answer may have forgotten the association, and then takes no packet without a checksum (RFC 9653, 5.3): it
-    /// could never say that all is delivered, or that it knows of nothing. So what is sent until it answers has one.
+    /// could never answer that all is delivered, or that it has no such association. So every packet until it answers has one.
     fn checksum_now(&self, scope: &Scope<'_>) -> ChecksumOut {
         if scope.cx.paths.errors() > 0 { checksum_of(scope.cx.env.config()) } else { self.checksum }
     }
@@ -110,7 +110,7 @@ impl PacketWriter {
             let Some(next) = self.next_packet(from, buf) else { break };
             let size = buf.len() - before;
             if next != route || size > segment_size {
-                // It was built, so its chunks count as sent.
+                // The packet was built, so its chunks count as sent.
                 let bytes = buf.split_off(before);
                 self.deferred = Some(Box::new(DeferredPacket { bytes, route: next }));
                 break;
@@ -132,7 +132,7 @@ impl PacketWriter {
         })
     }
 
-    /// Its room goes with it: an association that is idle afterwards, as most are behind their first probe of the path, keeps none.
+    /// Takes the deferred packet and frees its memory: an association that is idle after its first probe of the path keeps none.
     #[cold]
     fn take_deferred(&mut self, buf: &mut Vec<u8>) -> Option<Route> {
         let deferred = self.deferred.take()?;
@@ -197,14 +197,14 @@ impl PacketWriter {
         }
         if packet.has_no_chunks() {
             cold_path();
-            // Nobody else would be asked: a subflow that is chosen must have something to send.
+            // No other subflow is asked: a chosen subflow must have something to send.
             debug_assert!(chosen.is_none(), "{chosen:?} was chosen and wrote nothing");
             packet.abandon();
             return None;
         }
         let len = packet.finish(self.checksum_now(&from.scope));
-        // "if the PMTU has been reduced, then IP fragmentation MUST be used" (6.9): what is longer than the path carries whole
-        // could not be made shorter.
+        // "if the PMTU has been reduced, then IP fragmentation MUST be used" (6.9): a packet that is longer than the path
+        // MTU could not be made shorter.
         let dont_fragment =
             len <= limit && !fixed && from.scope.cx.env.config().path_mtu.discovery != MtuDiscovery::Off;
         // A packet without data goes like one of the subflow that it acknowledges, or of the first.
@@ -235,7 +235,7 @@ fn dscp_without_data(from: &Sources<'_>, acknowledged: Option<SpaceId>) -> Dscp 
     }
 }
 
-/// The path of the next packet: that of the control chunk that goes first, of the data, or of what it acknowledges.
+/// The path of the next packet: that of its first control chunk, of its data, or of the data that it acknowledges.
 #[inline]
 fn path_of_packet(from: &Sources<'_>, control: bool, chosen: Option<&Next>) -> PathId {
     if from.scope.cx.paths.len() == 1 {
@@ -284,7 +284,7 @@ fn write_sack_and_data(
     }
 }
 
-/// The field of a packet whose data begins with `chosen`, if it has any. Control chunks alone are Not-ECT, as what is sent again ("TCP
+/// The ECN field of a packet whose data begins with `next`. Control chunks alone are Not-ECT, as are retransmissions ("TCP
 /// senders MUST NOT set either an ECT(0) or ECT(1) codepoint in the IP header for retransmitted data packets", RFC 3168, 6.1.5) and window
 /// probes (RFC 3168, 6.1.6). So is the data that rides with COOKIE ECHO: whether ECT gets through at all is to be found out by data
 /// that nothing else depends on.

@@ -62,7 +62,7 @@ impl Phase {
         }
     }
 
-    /// The same, to go on with it.
+    /// The shutdown that is under way, to go on with it.
     pub(super) fn shutdown_mut(&mut self) -> Option<&mut Shutdown> {
         match self {
             Self::Ending(shutdown) => Some(shutdown),

@@ -153,7 +153,7 @@ impl Association {
     /// INIT ACK chunk (5.1 C). The outcome of the packet, if none of it is to be read any more.
     // rfc9260:3.2.2-2 rfc9260:3.3.3-19 rfc9260:5.1.1-2 rfc9260:5.1.4-1 rfc9260:5.1.4-2
     pub(super) fn on_init_ack(&mut self, init: &Init<'_>) -> Result<(), PacketOutcome> {
-        // The endpoint has checked the packet's tag, so it is the peer's own fault: nobody else can end the association so.
+        // The endpoint has checked the packet's tag, so it is the peer's own fault: no other host can end the association so.
         let waits = self.cx.env.state() == State::CookieWait;
         let init = match read_init_ack(init, &self.cx.env.config().subflows.codes, waits) {
             Ok(init) => init,
@@ -197,7 +197,7 @@ impl Association {
         self.control.ask(Kind::CookieEcho, self.cx.paths.for_control());
         let handshake = before.echo(&self.cx, &self.receiver, cookie, &agreed);
         self.life.echo(&mut self.cx, handshake);
-        // Data that rode with a COOKIE ECHO that was stale was marked before it was known what the peer agrees to now.
+        // Data bundled with a stale COOKIE ECHO was marked for retransmission before this agreement with the peer.
         self.sender.messages().after_marking(&mut self.cx);
         Ok(())
     }

@@ -32,7 +32,7 @@ pub(super) struct Shutdown {
     t5: Option<Instant>,
     /// Time at which SHUTDOWN or SHUTDOWN ACK is sent once more.
     probe: Option<Instant>,
-    /// It has been sent once more, or T2-shutdown has expired.
+    /// The chunk has been sent once more, or T2-shutdown has expired.
     probed: bool,
     /// Progress of the cumulative points when T5-shutdown-guard was started.
     progress: u64,

@@ -11,8 +11,8 @@ use crate::state::State;
 use crate::stats::{Negotiated, PathStats, Snapshot, Stats, SubflowStats};
 
 impl Association {
-    /// Counters and gauges of the association, its paths, its subflows and, with `stream_statistics`, its streams; and what was
-    /// agreed on. It looks at each subflow once and at no chunk. Times are those of the stack's clock; sizes are bytes of payload
+    /// Counters and gauges of the association, its paths, its subflows and, with `stream_statistics`, its streams; and the
+    /// negotiated values. It looks at each subflow once and at no chunk. Times are those of the stack's clock; sizes are bytes of payload
     /// unless a name says more. `Stats::named` and the like give the same numbers by name, as JSON and traces have them.
     ///
     /// ```

@@ -29,7 +29,7 @@ pub(super) enum Expired {
 }
 
 impl Association {
-    /// `visit` is told of each timer: when it expires, as what the user knows it, and which it is.
+    /// Calls `visit` for each timer with its time, its name for the user, and its internal kind.
     #[inline]
     pub(super) fn timers(&self, mut visit: impl FnMut(Option<Instant>, Timer, Expired)) {
         match self.life.phase() {
@@ -141,7 +141,7 @@ impl Association {
         (first < Instant::FAR_FUTURE).then_some((first.max(self.cx.env.now()), which))
     }
 
-    /// Runs whatever is due at `now`, each timer once.
+    /// Runs the timers that are due at `now`, each once.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.cx.env.set_now(now);
         // One timer may stop or start another: those that follow are looked at when it is their turn.

@@ -26,14 +26,14 @@ pub(super) struct Watch {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     state: State,
-    /// Time at which it was entered, and as much later as nobody looked in between: a clock that is set forward, or a driver that slept, is no
-    /// waiting of the association's.
+    /// Time at which it was entered, plus the excess of long gaps between two checks: a clock that is set forward, or a driver that slept,
+    /// does not count as waiting.
     since: Instant,
-    /// Time at which somebody looked last.
+    /// Time of the last check.
     looked: Instant,
 }
 
-/// Bounds of before a change: a timer that was set by then keeps to them until it has expired.
+/// The bounds before a change: timers set before it keep to them until they have expired.
 #[cfg(any(debug_assertions, feature = "watched"))]
 #[derive(Clone, Copy, Debug)]
 struct Before {
@@ -105,7 +105,7 @@ impl Watch {
     }
 
     /// Nothing more is to be sent now: the properties must hold. A state that waits for an answer has a timer within the bounds, at which
-    /// somebody looks: longer times in which nobody has looked do not count as waiting.
+    /// it is checked: the rest of a longer gap between two checks does not count as waiting.
     #[cfg(any(debug_assertions, feature = "watched"))]
     #[cold]
     pub(super) fn look_at_rest(&mut self, now: Instant, mut sight: Sight, bounds: &Bounds) {
@@ -118,7 +118,7 @@ impl Watch {
         assert!(said.is_ok(), "{said:?} at {now}: {sight:?}, {bounds:?}");
     }
 
-    /// Since when the association has its state; where nobody watches it is not known.
+    /// Since when the association has its state; not known in a build without the watch.
     #[inline]
     pub(super) fn since(&self) -> Option<Instant> {
         #[cfg(any(debug_assertions, feature = "watched"))]

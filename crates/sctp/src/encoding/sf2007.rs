@@ -11,7 +11,7 @@ use super::DataChunk;
 pub(crate) enum Incoming<'a> {
     Data(Data<'a>),
     Sack(Sack<'a>),
-    /// COOKIE ACK, with what the peer says of its subflows.
+    /// COOKIE ACK, with the parameters of the peer's subflows.
     CookieAck(SetupParams<'a>),
 }
 

@@ -1,4 +1,4 @@
-//! Peers are let in or not (RFC 9260, 5.1): cookies that nobody has forged, limits, and the user's word.
+//! Peers are let in or not (RFC 9260, 5.1): cookies that are not forged, limits, and the user's decision.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::event::AssociationId;
 use crate::incoming::{AcceptError, EndpointEvent, IncomingId};
 use crate::tie_tags::TieSecret;
 
-/// A packet that asks for an association, and the owners that have a say in it.
+/// A packet that asks for an association, and the parts of the endpoint that its answer depends on.
 #[derive(Debug)]
 pub(super) struct Asking<'a, 'p> {
     pub(super) now: Instant,
@@ -117,8 +117,8 @@ impl Admission {
     /// Takes a peer that waits and that the user lets in with `config`.
     ///
     /// # Errors
-    /// When nobody waits with that number, there is an association with that peer meanwhile, or the configuration differs in what
-    /// the peer was told.
+    /// When no peer waits with that number, there is an association with that peer meanwhile, or the configuration differs in a
+    /// value that the peer was told.
     pub(super) fn take_accepted(
         &mut self,
         now: Instant,
@@ -127,7 +127,7 @@ impl Admission {
         registry: &Registry,
     ) -> Result<Held, AcceptError> {
         let told = self.waiting.as_ref().and_then(|waiting| waiting.told(id)).ok_or(AcceptError::Gone)?;
-        // As a rule it is the very one; else each value is compared as text.
+        // As a rule it is the same object; else each value is compared as text.
         if !std::ptr::eq(config, told) {
             if let Some((key, value, told)) = config.first_promised_otherwise(told) {
                 return Err(AcceptError::Promised { key, value, told });
@@ -151,7 +151,7 @@ impl Admission {
         self.waiting.as_ref().map_or(0, |waiting| waiting.len())
     }
 
-    /// The user turns a peer away that waits, with the causes of an ABORT or without an answer. False when nobody waits with that number.
+    /// The user turns a peer away that waits, with the causes of an ABORT or without an answer. False when no peer waits with that number.
     pub(super) fn decide(
         &mut self,
         stateless: &mut Stateless,
@@ -168,14 +168,14 @@ impl Admission {
         true
     }
 
-    /// Nobody is let in any more: a peer that waits gets an ABORT.
+    /// No peer is let in any more: a peer that waits gets an ABORT.
     pub(super) fn turn_all_away(&mut self, stateless: &mut Stateless) {
         while let Some(held) = self.waiting.as_mut().and_then(|waiting| waiting.take_first()) {
             turn_away(stateless, &held, &[]);
         }
     }
 
-    /// The next that the user is to be told of peers that wait, or do not any more.
+    /// The next event about a peer that waits, or does not wait any more.
     pub(super) fn pop_event(&mut self) -> Option<EndpointEvent> {
         let waiting = self.waiting.as_mut()?;
         if let Some((id, why)) = waiting.pop_gone() {

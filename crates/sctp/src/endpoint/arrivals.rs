@@ -1,4 +1,4 @@
-//! A packet finds its association, or those who answer where there is none.
+//! A packet finds its association, or is answered without one.
 
 use std::net::IpAddr;
 
@@ -157,7 +157,7 @@ impl Endpoint {
         self.settle(now, index);
     }
 
-    /// Answers a packet that is no business of its association.
+    /// Answers a packet that its association leaves to the endpoint.
     #[cold]
     fn answer_for(&mut self, index: u32, reply: Reply, meta: &Meta, packet: &Packet<'_>) {
         match reply {
@@ -206,7 +206,7 @@ impl Endpoint {
                     return;
                 }
                 // "If the receiver is in COOKIE-ECHOED or COOKIE-WAIT state, the procedures in Section 8.4 SHOULD be
-                // followed" (8.5.1 E), at whatever place in the packet the chunk stands: an end that refuses the
+                // followed" (8.5.1 E), wherever in the packet the chunk stands: an end that refuses the
                 // cookie of a restart sends an ERROR, too.
                 Some(_)
                     if matches!(assoc.state(), State::CookieWait | State::CookieEchoed)

@@ -24,7 +24,7 @@ pub(super) struct Held {
     pub(super) meta: Meta,
     /// The SCTP packet, or as much of it as is kept.
     pub(super) packet: Vec<u8>,
-    /// The user has been told of it.
+    /// The user has been told of the request.
     announced: bool,
     until: Instant,
     peer: Peer,
@@ -103,7 +103,7 @@ impl Backlog {
         if let Some(id) = self.peers.get(&peer).copied() {
             let Some(held) = self.held.get_mut(&id) else { return Place::Known };
             if held.cookie.local_tag == cookie.local_tag {
-                // The same again: answers go to where the last one came from.
+                // The same cookie again: answers go to the source of the last one.
                 held.meta = meta;
                 return Place::Known;
             }
@@ -129,7 +129,7 @@ impl Backlog {
         Place::Held
     }
 
-    /// The configuration that `listen` had been given when a peer came that waits: the INIT ACK has told of it, whatever it is given later.
+    /// The configuration of `listen` when a waiting peer came: the INIT ACK has announced it, even if `listen` has another by now.
     pub(super) fn told(&self, id: IncomingId) -> Option<&Config> {
         self.held.get(&id.0).map(|held| &*held.told)
     }
@@ -153,7 +153,7 @@ impl Backlog {
         self.held.len()
     }
 
-    /// The next that the user was not told of.
+    /// The next request that the user was not told of.
     pub(super) fn announce(&mut self) -> Option<Incoming> {
         let (id, held) = self.held.range_mut(self.next..).find(|(_, held)| !held.announced)?;
         held.announced = true;
@@ -161,7 +161,7 @@ impl Backlog {
         Some(Incoming::new(IncomingId(*id), &held.cookie, &held.meta, held.until))
     }
 
-    /// The next that the user was told of and that is there no more.
+    /// The next request that the user was told of and that is gone.
     pub(super) fn pop_gone(&mut self) -> Option<(IncomingId, Withdrawn)> {
         self.gone.pop_front()
     }

@@ -8,8 +8,8 @@ use crate::event::AssociationId;
 use crate::incoming::EndpointEvent;
 use crate::state::State;
 
-/// Number of closed associations that keep messages to be taken back, besides the one that closed last: a user who
-/// asks for all events first, and acts then, finds the messages.
+/// Number of closed associations that keep messages to be taken back, besides the one that closed last: a user that
+/// polls all events first, and acts then, finds the messages.
 const HANDING_BACK: usize = 16;
 
 /// The state of an endpoint that drains.
@@ -27,14 +27,14 @@ enum Drain {
 /// Closed associations: the rules by which they are freed, and the events about them.
 #[derive(Debug)]
 pub(super) struct Closing {
-    /// They stay until the user releases them.
+    /// Closed associations stay until the user releases them.
     keeps: bool,
     drain: Drain,
     /// Associations whose end the user was told of, to be freed.
     ended: Vec<AssociationId>,
     /// Closed, and with something to take back; the oldest first.
     handing_back: Vec<AssociationId>,
-    /// The user is to be told of those whose messages nobody took.
+    /// Events for the user: associations freed before it took their messages back.
     forgotten: VecDeque<EndpointEvent>,
 }
 
@@ -99,7 +99,7 @@ impl Closing {
             if registry.get(id).is_some_and(|association| !association.handed_back().is_empty()) {
                 if !self.handing_back.contains(&id) {
                     self.handing_back.push(id);
-                    // Nobody is refused for what its user does not look at.
+                    // It takes no place of a new peer while its messages wait to be taken back.
                     registry.give_place_up(id);
                 }
                 if self.handing_back.len() <= HANDING_BACK {
@@ -123,7 +123,7 @@ impl Closing {
         }
     }
 
-    /// The next association whose messages nobody took, and that is gone.
+    /// The next association that was freed before the user took its messages back.
     pub(super) fn pop_forgotten(&mut self) -> Option<EndpointEvent> {
         self.forgotten.pop_front()
     }

@@ -66,7 +66,7 @@ impl Endpoint {
         self.connect_from(now, self.config.port, remote, remote_port, config)
     }
 
-    /// As [`Endpoint::connect`], from another SCTP port of ours: there may be one association for each pair of ports. Nobody is let in
+    /// As [`Endpoint::connect`], from another SCTP port of ours: there may be one association for each pair of ports. No peer is let in
     /// at that port because of it.
     ///
     /// # Errors

@@ -114,7 +114,7 @@ impl Admission {
     /// the cookie has no Tie-Tags, or those of an association that is gone. "For any case not shown in Table 12, the
     /// cookie SHOULD be silently discarded": the peer would repeat it in vain until it is stale, and get a Stale
     /// Cookie error then. It gets that error at once, sends another INIT, and restarts. If the sender is the
-    /// incarnation that is gone, the error finds nobody, as it has the tag of that one. False while our own handshake
+    /// incarnation that is gone, the error finds no association, as it has the tag of that one. False while our own handshake
     /// runs, which decides then.
     fn is_of_another_time(&self, asks: &Asking<'_, '_>, index: u32, cookie: &Cookie) -> bool {
         asks.registry.at(index).is_some_and(|a| {

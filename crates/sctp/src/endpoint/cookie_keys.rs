@@ -72,7 +72,7 @@ impl CookieKeys {
         }
         let key = std::mem::replace(&mut self.current, CookieKey::new(rng.key()));
         self.older.push(Older { key, number: self.number, good_until: self.good_until });
-        // There are more numbers than keys so far, so some number is nobody's.
+        // There are more numbers than keys so far, so some number is free.
         while self.older.iter().any(|older| older.number == self.number) {
             self.number = self.number.next();
         }
@@ -80,7 +80,7 @@ impl CookieKeys {
         self.good_until = now;
     }
 
-    /// Forgets keys that nobody comes back with.
+    /// Forgets keys whose cookies are all stale.
     fn prune(&mut self, now: Instant) {
         self.older.retain(|older| older.good_until >= now);
     }
@@ -148,7 +148,7 @@ mod tests {
         for sealed in [&first, &last, &next] {
             assert!(keys.open(at(699 + 60 + 243), sealed).is_some());
         }
-        // Nobody repeats the last cookie of the first key any more: the key is gone.
+        // The last cookie of the first key cannot be repeated any more: the key is gone.
         assert_eq!(keys.open(at(700 + 60 + 243), &last), None);
         assert!(keys.older.is_empty());
         assert!(keys.open(at(700 + 60 + 243), &next).is_some());
@@ -211,7 +211,7 @@ mod tests {
         let mut keys = CookieKeys::new(&mut rng);
         let mut seal = |keys: &mut CookieKeys, s| keys.seal(at(s), LIFE, PATIENCE, &mut rng, &made(s), 0);
         let next = seal(&mut keys, 700);
-        // Nobody asked for a day: the next INIT makes a new key.
+        // No INIT came for a day: the next one makes a new key.
         let late = seal(&mut keys, 90_000);
         assert!(keys.open(at(90_000), &late).is_some());
         assert_eq!(keys.open(at(90_000), &next), None);

@@ -1,4 +1,4 @@
-//! One association, to be commanded.
+//! The handle of an association: its commands.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
@@ -54,7 +54,7 @@ impl Drop for AssociationHandle<'_> {
 }
 
 impl Endpoint {
-    /// One association, to be commanded.
+    /// The handle of an association, for commands.
     #[inline]
     pub fn association(&mut self, id: AssociationId) -> Option<AssociationHandle<'_>> {
         self.view(id)?;
@@ -208,7 +208,7 @@ impl AssociationHandle<'_> {
     /// A closed association stays, and takes a place of `max_associations`, until all of its streams are read. After
     /// reading only some of them, read the rest after [`Event::Closed`], or call
     /// [`Endpoint::release`](crate::Endpoint::release); else a peer fills the places with messages on a stream that
-    /// nobody reads.
+    /// is not read.
     ///
     /// [`Event::Closed`]: crate::Event::Closed
     ///
@@ -375,8 +375,8 @@ impl AssociationHandle<'_> {
     }
 
     /// Asks for a reset of streams (RFC 6525): ours, the peer's or both; all of them where none is listed. Messages given
-    /// before leave with their old numbers first; those given later wait for the answer. [`Event::StreamsReset`] tells what
-    /// became of it.
+    /// before leave with their old numbers first; those given later wait for the answer. [`Event::StreamsReset`] tells
+    /// the outcome.
     ///
     /// # Errors
     /// When the association is not up, RE-CONFIG was not agreed on, or a stream does not exist.
@@ -418,7 +418,7 @@ impl AssociationHandle<'_> {
     }
 
     /// SETPRIMARY (RFC 9260, 11.1.6): data shall go to an address from now on, while that answers. At first it goes to that of the
-    /// handshake. What is in flight stays where it is.
+    /// handshake. Data in flight stays on its path.
     ///
     /// # Errors
     /// When the peer has no such address, or it is not confirmed.

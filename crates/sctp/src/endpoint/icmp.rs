@@ -15,7 +15,7 @@ const QUOTED: usize = 8;
 const INITIATE_TAG: usize = 16;
 
 impl Endpoint {
-    /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows a value that nobody but the peer and the
+    /// Hands in an ICMP error that quotes a packet of ours. It is believed only where it shows a value that only the peer and the
     /// routers between us can have seen: the verification tag of the packet, or of an INIT its Initiate Tag (10, ICMP6).
     // rfc9260:10-1 rfc9260:10-4 rfc6951:5.5-1
     pub fn handle_icmp(&mut self, now: Instant, error: &IcmpError<'_>) {
@@ -53,7 +53,7 @@ impl Endpoint {
         }
         // "MUST use the payload of the ICMP message (v4 or v6) to locate the association" (10, ICMP5).
         let index = self.registry.by_peer(error.destination, (destination, source))?;
-        // The last packets of an association that has ended say nothing to anybody any more.
+        // The last packets of an association that has ended do not matter any more.
         let assoc = self.registry.at(index).filter(|assoc| assoc.state() != State::Closed)?;
         let (ours, peers) = assoc.tags();
         if tag != 0 {
@@ -69,7 +69,7 @@ impl Endpoint {
     }
 }
 
-/// Whether packets in UDP find nobody any more. Of such packets "Port Unreachable" says that nobody takes them, and it "SHOULD be treated as
+/// Whether the peer's UDP port is closed. Of packets in UDP "Port Unreachable" says that no socket takes them, and it "SHOULD be treated as
 /// ... 'Protocol Unreachable'" (RFC 6951, 5.5), if they were going to the port that is still in use. Otherwise "SHOULD ignore any ICMP
 /// messages where the code indicates 'Port Unreachable'" (10, ICMP3): a host that knows SCTP answers with an ABORT.
 // rfc6951:5.5-4 rfc6951:5.5-5

@@ -41,8 +41,8 @@ impl Endpoint {
     /// ```
     ///
     /// # Errors
-    /// When nobody waits with that number, there is an association with that peer meanwhile, or the configuration differs in what
-    /// the peer was told.
+    /// When no peer waits with that number, there is an association with that peer meanwhile, or the configuration differs in a
+    /// value that the peer was told.
     pub fn accept(
         &mut self,
         now: Instant,
@@ -88,7 +88,7 @@ impl Endpoint {
         self.admission.turn_all_away(&mut self.stateless);
     }
 
-    /// The packet asks for an association: who decides that, and the others who have a say in it.
+    /// For a packet that asks for an association: the admission, which decides, and the parts that it consults.
     fn asked<'a, 'p>(
         &'a mut self,
         now: Instant,

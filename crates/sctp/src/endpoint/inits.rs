@@ -55,7 +55,7 @@ impl Admission {
             return None;
         }
         if let Err(cause) = peer.check(false) {
-            // The tag of the ABORT is the INIT's own: it can harm nobody else.
+            // The tag of the ABORT is the INIT's own: it can harm no other association.
             asks.stateless.reply(meta, peer.tag, packet, |out| causes::write_abort(out, false, &cause));
             return None;
         }
@@ -93,7 +93,7 @@ impl Admission {
     }
 
     /// An INIT that lists the address of a peer of ours but does not come from it, or from another UDP port of it:
-    /// behind a NAT, that may be another host with the same address (draft-ietf-tsvwg-rfc6951-bis). Anybody can write
+    /// behind a NAT, that may be another host with the same address (draft-ietf-tsvwg-rfc6951-bis). Any host can write
     /// that, so it touches no association, and its sender is not told our tag.
     // rfc9260:5.2.1-3 rfc9260:5.2.1-4
     fn on_init_of_a_stranger(
@@ -109,8 +109,8 @@ impl Admission {
         match (state, assoc.remote()) {
             // "The packet containing the INIT ACK chunk MUST only be sent to an address passed by the upper layer in the
             // request to initialize the association", and "reported in the incoming INIT chunk" (5.2.1). A peer that asks
-            // from another of its addresses gets it there; nobody else does. An address that the association in its handshake does
-            // not have is none of the peer's, and an ABORT could only harm a peer who is about to answer us.
+            // from another of its addresses gets it there; no other host does. An address that the association in its handshake does
+            // not have is none of the peer's, and an ABORT could only harm a peer that is about to answer us.
             (State::CookieWait | State::CookieEchoed, Some(passed))
                 if state == State::CookieWait
                     || peer.addresses.iter().chain([&source]).all(|a| assoc.knows_address(*a)) =>
@@ -257,8 +257,8 @@ impl Admission {
     }
 }
 
-/// The numbers of the extension SF for an INIT from that address: those of the association with it, or of whoever
-/// listens.
+/// The numbers of the extension SF for an INIT from that address: those of the association with it, or of the
+/// configuration of `listen`.
 fn codes_for(asks: &Asking<'_, '_>, address: IpAddr, ports: (u16, u16)) -> CodePoints {
     let existing = asks.registry.by_peer(address, ports).and_then(|index| asks.registry.at(index));
     existing

@@ -24,7 +24,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// The state of an endpoint with this first port that accepts nobody yet.
+    /// The state of an endpoint with this first port that accepts no association yet.
     pub(super) fn new(first: u16, allows_private: bool) -> Self {
         Self { config: None, first, ports: None, allows_private, validated: None, takes_zero_checksum: false }
     }
@@ -76,7 +76,7 @@ impl Listening {
         self.config = Some(config);
     }
 
-    /// Nobody is let in any more.
+    /// No peer is let in any more.
     pub(super) fn stop(&mut self) {
         self.config = None;
     }
@@ -93,7 +93,7 @@ impl Listening {
         }
     }
 
-    /// An association with this configuration begins at a port of ours. Nobody is let in there because of it.
+    /// An association with this configuration begins at a port of ours. No peer is let in there because of it.
     pub(super) fn note_caller(&mut self, port: u16, config: &Config) {
         if port != self.first {
             self.ports.get_or_insert_default();

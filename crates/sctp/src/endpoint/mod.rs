@@ -1,5 +1,5 @@
-//! The endpoint: finds the association for a packet, answers INIT without keeping state, and deals with what
-//! belongs to nobody (RFC 9260, 5.1, 5.2, 8.4, 8.5).
+//! The endpoint: finds the association for a packet, answers INIT without keeping state, and deals with packets
+//! that belong to no association (RFC 9260, 5.1, 5.2, 8.4, 8.5).
 //!
 //! Methods come in four kinds: `handle_*` take input from outside, commands take the wishes of the user
 //! ([`Endpoint::association`] has those of one association), `poll_*` give output, and the rest only look. After any `handle_*` or command, poll until nothing comes:
@@ -91,7 +91,7 @@ impl Endpoint {
     }
 
     /// Forgets a closed association, its unread messages and its counters. False while it is not closed or its last
-    /// packet has not left. It is needed with [`EndpointConfig::keep_closed`], and for associations whose messages nobody reads.
+    /// packet has not left. It is needed with [`EndpointConfig::keep_closed`], and for associations whose messages are not read.
     pub fn release(&mut self, id: AssociationId) -> bool {
         self.registry.release(id)
     }

@@ -81,8 +81,9 @@ impl Endpoint {
         Some((id, event))
     }
 
-    /// The next event of the endpoint itself: a peer asks for an association where [`AcceptConfig::ask`] is set, and what became of
-    /// it; that all has ended after [`Endpoint::drain`]. To be asked like [`Endpoint::poll_event`].
+    /// The next event of the endpoint itself: a peer asks for an association where [`AcceptConfig::ask`] is set, or does not wait
+    /// any more; messages handed back were dropped; all associations have ended after [`Endpoint::drain`]. To be polled like
+    /// [`Endpoint::poll_event`].
     ///
     /// [`AcceptConfig::ask`]: crate::AcceptConfig::ask
     pub fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {

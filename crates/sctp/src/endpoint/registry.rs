@@ -76,8 +76,8 @@ pub(super) struct Registry {
     /// Associations that have events, each once.
     eventful: VecDeque<u32>,
     open: usize,
-    /// Associations that have closed and are not freed yet, where they are freed once they were read: what they hold counts as if they were
-    /// open, or a peer that comes and goes could fill our memory behind a user who reads slowly. By source.
+    /// Associations that have closed and are not freed yet, where they are freed once they were read: they count as if they were
+    /// open, or a peer that comes and goes could fill our memory behind a slow reader. By source.
     lingering: BTreeSet<(IpAddr, u32)>,
     /// Entries pushed into the heap so far, for the test that timers cost O(1) a packet.
     #[cfg(test)]

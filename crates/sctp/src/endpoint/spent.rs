@@ -15,9 +15,9 @@ const MOST: usize = 1 << 16;
 pub(super) enum Worth {
     /// An association.
     Association,
-    /// Nothing: it made one, which has ended.
+    /// Nothing: the cookie made an association, which has ended.
     Nothing,
-    /// Nothing: an association with its peer has ended since it was made. A peer that echoes it in good faith may ask
+    /// Nothing: an association with its peer has ended since the cookie was made. A peer that echoes it in good faith may ask
     /// again.
     Outlived,
 }
@@ -95,7 +95,7 @@ impl SpentCookies {
             _ => Worth::Association,
         };
         for end in ends {
-            // Our tag alone is that of any INIT of the peer while we asked (5.2.1), whatever became of it.
+            // Both tags are compared: in COOKIE-WAIT every INIT ACK to the peer had the same tag of ours (5.2.1).
             if end.tags == (cookie.local_tag, cookie.peer_tag) {
                 return Worth::Nothing;
             }
@@ -185,7 +185,7 @@ mod tests {
         let later = spent.made(at(10), LIFE);
         assert!(later > at(10));
         assert_eq!(spent.worth(at(20), &cookie(later, 6, peer(1))), Worth::Association);
-        // A stale cookie needs no entry: nobody accepts it any more.
+        // A stale cookie needs no entry: it is not accepted any more.
         assert_eq!(spent.worth(at(70), &cookie(at(10), 6, peer(1))), Worth::Outlived);
         spent.prune(at(71));
         assert!(spent.ends.is_empty() && spent.order.is_empty());
@@ -209,7 +209,7 @@ mod tests {
         let count = 3 * MOST as u32;
         for n in 0..count {
             spent.ended(moment(n), (n, 1), std::iter::once(peer(n)));
-            // One peer that comes and goes all the time takes nobody's place for good.
+            // One peer that comes and goes all the time takes no other peer's place for good.
             spent.ended(moment(n), (n, 1), std::iter::once(peer(count)));
         }
         assert!(spent.order.len() <= MOST && spent.ends.len() <= MOST);

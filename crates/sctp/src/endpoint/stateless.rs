@@ -102,7 +102,7 @@ impl Stateless {
         }
     }
 
-    /// Rule 3, where nobody is at the port: "the Verification Tag of the packet containing the ABORT chunk MUST be
+    /// Rule 3, where no association is accepted at the port: "the Verification Tag of the packet containing the ABORT chunk MUST be
     /// the Initiate Tag of the received INIT chunk", so that the caller need not wait for its timers.
     // rfc9260:8.4-4
     pub(super) fn refuse_init(&mut self, meta: &Meta, packet: &Packet<'_>) {
@@ -122,7 +122,7 @@ impl Stateless {
         self.reply(meta, tag, packet, |out| ShutdownComplete { reflected_tag: true }.emit(out));
     }
 
-    /// ABORT with the INIT's own tag, which can harm nobody else.
+    /// ABORT with the INIT's own tag, which can harm no other association.
     // rfc9260:5.2.1-8 rfc9260:5.2.1-9 rfc9260:5.2.2-3 rfc9260:5.2.2-4
     pub(super) fn refuse_addresses(
         &mut self,
@@ -195,8 +195,8 @@ impl Stateless {
         }
     }
 
-    /// Answers a cookie that makes no association. The answer goes to where the INIT ACK went: the source may be anybody
-    /// whom the INIT listed (5.4).
+    /// Answers a cookie that makes no association. The answer goes to where the INIT ACK went: the source may be any
+    /// address that the INIT listed (5.4).
     pub(super) fn answer_cookie(
         &mut self,
         meta: &Meta,

@@ -1,6 +1,6 @@
-//! The table of subflows and paths: an association with two of each. A path has a delay of its own, and what happens on one
-//! path, or to one subflow, is no business of the others. What times out leaves again on the other path, and while a path is down all data
-//! does.
+//! The table of subflows and paths: an association with two of each. A path has a delay of its own, and events on one
+//! path, or of one subflow, do not concern the others. Data that times out leaves again on the other path, and while a path is down all
+//! data does.
 
 mod detours;
 mod golden;
@@ -75,7 +75,7 @@ struct World {
     silent: [bool; 2],
     /// So many ECN-capable packets to the far address are marked.
     mark: u64,
-    /// Those to the near address are, too.
+    /// ECN-capable packets to the near address are marked, too.
     mark_near: bool,
     delivered: [u64; 2],
     /// The peer's user does not read.
@@ -471,8 +471,8 @@ fn re_config_has_a_path() {
     assert_eq!((world.begun_with(NEAR, RE_CONFIG), world.begun_with(FAR, RE_CONFIG)), (1, 4));
 }
 
-/// "An endpoint MUST maintain separate PMTU estimates for each destination address of its peer" (RFC 9260, 7.3): what ICMP says of one path
-/// changes nothing of the other, and the packets of each have its size.
+/// "An endpoint MUST maintain separate PMTU estimates for each destination address of its peer" (RFC 9260, 7.3): an ICMP message of one
+/// path changes nothing of the other, and the packets of each have its size.
 // rfc9260:7.3-2
 #[test]
 fn each_path_has_an_mtu_of_its_own() {
@@ -535,7 +535,7 @@ fn a_fast_retransmission_leaves_on_the_path_of_the_original() {
     let far = world.ours().add_path(FAR.into());
     world.send_on(0, 20);
     world.run(Duration::from_secs(2));
-    // The first of a burst is lost, and what follows the burst goes to the far address.
+    // The first packet of a burst is lost, and the data behind the burst goes to the far address.
     let before = world.data_to(NEAR, 46);
     world.lose[0] = 1;
     world.send_on(0, 10);

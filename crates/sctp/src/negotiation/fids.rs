@@ -148,7 +148,7 @@ impl Fids {
             Stand::Closed { epoch: was } if was == epoch => Answer::Nothing,
             Stand::Open { epoch: now } if now == epoch => {
                 if received.is_after(last) {
-                    // More was received than was ever to be sent.
+                    // More was received than the peer says it has sent.
                     return Answer::Denied;
                 }
                 if received != last {

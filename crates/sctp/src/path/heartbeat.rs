@@ -119,8 +119,8 @@ impl Heartbeat {
         self.measures_only = false;
     }
 
-    /// One shall measure the round trip of a path that is known to work: no error counts where no answer comes. Not while another is under
-    /// way, which does the same.
+    /// A HEARTBEAT shall measure the round trip of a path that is known to work: no error counts without an answer. Not while another
+    /// is under way, which measures it, too.
     pub(crate) fn measure(&mut self) {
         if !self.wanted && (self.awaiting.is_none() || self.missed) {
             self.wanted = true;
@@ -158,7 +158,7 @@ impl Heartbeat {
         Some(sent_at)
     }
 
-    /// Those of before the peer restarted: the old peer will not answer, and the new one must not be charged for it.
+    /// Forgets HEARTBEATs from before the peer restarted: the old peer will not answer, and the new one must not be charged for it.
     pub(crate) fn forget(&mut self) {
         self.awaiting = None;
         self.wanted = false;

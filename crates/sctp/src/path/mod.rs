@@ -61,7 +61,7 @@ impl Path {
         self.remote
     }
 
-    /// True if this is the path to that address, on whatever UDP port.
+    /// True if this is the path to that address, on any UDP port.
     #[inline]
     pub(crate) fn has_address(&self, address: IpAddr) -> bool {
         self.remote.ip() == address
@@ -102,7 +102,7 @@ impl Path {
         &mut self.rtt
     }
 
-    /// Nothing is known of its round trip any more.
+    /// Forgets the round trip of the path.
     pub(crate) fn measure_anew(&mut self, config: &Config) {
         self.rtt = RttEstimator::new(&config.rtt_rules());
     }

@@ -236,8 +236,8 @@ impl PathMtu {
         answers.then_some(changed)
     }
 
-    /// Data was acknowledged: the longest packets that it was sent in, of one chunk each, bytes; of what was sent once, and of what was
-    /// sent again. One that fills a packet shows that the size in use arrives, whether or not the peer answers probes.
+    /// Data was acknowledged: the longest packets of one chunk that carried it, bytes: of data sent `once`, and of data that was
+    /// retransmitted. One that fills a packet shows that the size in use arrives, whether or not the peer answers probes.
     #[cold]
     pub(crate) fn packets_arrived(&mut self, now: Instant, config: &Config, once: usize, resent: usize) {
         let most = self.max_packet();

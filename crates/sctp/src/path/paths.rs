@@ -1,4 +1,4 @@
-//! The addresses of the peer, and which of them is used for what.
+//! The addresses of the peer, and the use of each.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -96,7 +96,7 @@ impl Paths {
         at
     }
 
-    /// Another path is the primary one from now on. The one before.
+    /// Another path is the primary one from now on. Returns the one before.
     pub(crate) fn set_primary(&mut self, id: PathId) -> PathId {
         std::mem::replace(&mut self.primary, id)
     }
@@ -201,7 +201,7 @@ impl Paths {
     }
 
     /// Addresses that are CONFIRMED (5.4): our user named them, the handshake went there, or a HEARTBEAT came back.
-    /// Addresses that an INIT only claims are left out: with them anybody could occupy the address of another (RFC
+    /// Addresses that an INIT only claims are left out: with them a host could occupy the address of another (RFC
     /// 5062, address camping).
     pub(crate) fn confirmed_addresses(&self) -> impl Iterator<Item = IpAddr> + '_ {
         self.rows().iter().filter(|path| path.is_confirmed()).map(|path| path.remote().ip())
@@ -241,7 +241,7 @@ impl Paths {
     }
 
     /// A COOKIE ECHO came from `source`. Where the INIT ACK went elsewhere, that proves nothing: the holder of a
-    /// cookie may send it with the address of anybody it listed. So a HEARTBEAT asks that address once the
+    /// cookie may send it from any address that its INIT listed. So a HEARTBEAT asks that address once the
     /// association is up (5.4).
     // rfc9260:5.1.2-5 rfc9260:5.4-1
     pub(crate) fn probe_unconfirmed(&mut self, config: &Config, source: SocketAddr) {
@@ -255,7 +255,7 @@ impl Paths {
         self.table.push(path)
     }
 
-    /// Nothing is known of any path but that of the handshake any more.
+    /// Forgets all paths but that of the handshake.
     pub(crate) fn forget_others(&mut self) {
         self.table.split_off_first();
         self.primary = PathId::new(0);
@@ -297,7 +297,7 @@ impl Paths {
         self.errors = 0;
     }
 
-    /// A packet that last left on a path was not answered in time: both counters rise, that of the association (8.1) and that of the path
+    /// A chunk that last left on a path was not answered in time: both counters rise, that of the association (8.1) and that of the path
     /// (8.2). An event for the user, where the path goes down with it.
     pub(crate) fn on_error(&mut self, config: &Config, id: PathId) -> Option<Event> {
         self.errors += 1;

@@ -56,8 +56,8 @@ impl Reachability {
     }
 
     /// A probe of an address that is not confirmed was not answered: "When probing UNCONFIRMED addresses ... the association
-    /// overall error count is not incremented" (5.4). False when the path has been silent long enough to be left alone: whoever
-    /// is there has nothing to do with us (RFC 5062, 6).
+    /// overall error count is not incremented" (5.4). False when the path has been silent long enough to be left alone: the host
+    /// there has nothing to do with us (RFC 5062, 6).
     pub(super) fn probe_unanswered(&mut self, limit: u32) -> bool {
         self.errors += 1;
         self.errors <= limit

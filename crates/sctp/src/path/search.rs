@@ -86,7 +86,7 @@ impl Search {
         new
     }
 
-    /// ICMP has lowered the MTU, where nobody probes.
+    /// ICMP has lowered the MTU of a path that is not probed.
     pub(crate) fn lowered(sizes: Sizes, mtu: u16, now: Instant, raise: Duration) -> Self {
         Self { state: SearchState::Lowered, mtu, probed: 0, timer: Some(now + raise), ..Self::new(sizes) }
     }
@@ -219,7 +219,7 @@ impl Search {
 
     /// A packet of `len` bytes was lost again; 0: none longer than every path carries. If no packet of its size has
     /// arrived since the last such report, the path is suspected not to carry it. Packets that are smaller, on
-    /// whatever lane, do not refute that.
+    /// any lane, do not refute that.
     pub(crate) fn lost_again(&mut self, len: usize) {
         if !matches!(self.state, SearchState::Searching | SearchState::Complete) {
             return;
@@ -262,7 +262,7 @@ impl Search {
         }
         self.most = size;
         if self.state == SearchState::Base {
-            // "PTB: PL_PTB_SIZE < BASE_PLPMTU" leads to Error (figure 5); before the probe has left, the message speaks of data.
+            // "PTB: PL_PTB_SIZE < BASE_PLPMTU" leads to Error (figure 5); before the probe has left, the message is about a data packet.
             match self.awaiting {
                 Some(_) => self.begin_error(Some(size)),
                 None => self.first = Some(size),
@@ -300,7 +300,7 @@ impl Search {
         self.mtu = self.sizes.min;
         self.probed = named.unwrap_or(self.sizes.min);
         if named.is_none() {
-            // Nobody has said that the base is too large: it may have been an outage, and is tried first when something arrives.
+            // No ICMP message has said that the base is too large: it may have been an outage, and is tried first when something arrives.
             self.most = self.sizes.max;
         }
         self.first = named.or(Some(self.sizes.base));
@@ -487,7 +487,7 @@ mod tests {
         assert!(!search.answered(now, 1, now, &RULES), "the answer to the probe of the base comes late");
         assert_eq!(find(&mut search, &mut now, 0).0, 1200, "no probe is answered");
         assert_eq!(search.state(), SearchState::Complete);
-        // Nor does it say anything of other sizes.
+        // A base that arrives says nothing of other sizes.
         search.base_arrived(now, &RULES);
         assert_eq!(search.state(), SearchState::Complete);
     }
@@ -506,12 +506,12 @@ mod tests {
         assert_eq!((search.mtu(), search.due()), (1200, Some(1492)));
         let mut now = Instant::ZERO;
         assert_eq!(find(&mut search, &mut now, 1492), (1492, 1), "nothing lies between");
-        // Of data: "MUST NOT be used directly to set the PLPMTU".
+        // A message about a data packet: "MUST NOT be used directly to set the PLPMTU".
         assert!(!search.too_big(now, 1492, &RULES) && !search.too_big(now, 1496, &RULES));
         assert!(search.too_big(now, 1400, &RULES));
         assert_eq!((search.state(), search.mtu(), search.due()), (SearchState::Base, 1200, Some(1200)));
         assert_eq!(find(&mut search, &mut now, 1400), (1400, 2));
-        // Below the base: first the base is asked, then, when that is too big, what was named.
+        // Below the base: first the base is asked, then, when that is too big, the size in the ICMP message.
         assert!(search.too_big(now, 1000, &RULES));
         assert_eq!((search.state(), search.mtu()), (SearchState::Base, 1200), "never below the base at once");
         search.sent(now, 9, Duration::from_secs(1));

@@ -11,7 +11,7 @@ const IPV6_MORE: u16 = 20;
 const UDP_HEADER: u16 = 8;
 /// The smallest SCTP packet that any path must carry, bytes.
 const SMALLEST_PACKET: u32 = 512;
-/// Nobody makes us use less, bytes of IP packet: the size that every host takes (RFC 1122, 3.3.2), and every link of IPv6 (RFC 8200, 5).
+/// Least MTU that we use, bytes of IP packet: the size that every host takes (RFC 1122, 3.3.2), and every link of IPv6 (RFC 8200, 5).
 const LEAST_IPV4: u16 = 576;
 const LEAST_IPV6: u16 = 1280;
 

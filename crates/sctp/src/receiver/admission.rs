@@ -1,5 +1,5 @@
-//! Admission of new chunks: it bounds the memory that a peer can make us hold, and refuses no chunk that a user who
-//! reads would wait for in vain.
+//! Admission of new chunks: it bounds the memory that a peer can make us hold, and refuses no chunk without which
+//! a reading user would wait in vain.
 //!
 //! Memory is payload, 128 bytes for each piece and for each message in the making, and 32 bytes for each gap. With
 //! W the receive window, it stays within 2 W, or 64 KiB where that is more; a single chunk that opens no gap is taken

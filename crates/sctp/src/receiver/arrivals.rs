@@ -119,7 +119,7 @@ impl Arrivals {
             return None;
         }
         if arrival == Arrival::BeyondHole && seq >= space.reach(window) {
-            // Of another incarnation of the association, or of a sender without regard for the window, which has no room for it.
+            // A chunk of another incarnation of the association, or of a sender that ignores the window.
             cx.report.stats.dropped_no_buffer = cx.report.stats.dropped_no_buffer.saturating_add(1);
             read.summary.immediate = true;
             return None;
@@ -384,7 +384,7 @@ impl Arrivals {
     }
 
     /// The peer has sent everything and knows that it has come. It may be gone as soon as it has our SHUTDOWN ACK: a SACK would find
-    /// nobody, and the ABORT in answer would take the place of a SHUTDOWN COMPLETE that was lost.
+    /// no association, and the ABORT in answer would take the place of a SHUTDOWN COMPLETE that was lost.
     pub(crate) fn acknowledge_no_more(&mut self) {
         for space in self.spaces.rows_mut() {
             space.timing = AckTiming::default();

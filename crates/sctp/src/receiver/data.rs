@@ -26,9 +26,9 @@ pub(crate) enum DataOutcome {
 
 /// The outcome of a closer look at a chunk for which there is not plenty of room.
 enum Entrance {
-    /// It is taken.
+    /// The chunk is taken.
     Open,
-    /// There is no room for it.
+    /// There is no room for the chunk.
     Shut,
     /// Nothing that the peer can send would be of use any more: the association must be aborted.
     Deadlock,

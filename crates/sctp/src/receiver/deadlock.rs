@@ -1,10 +1,10 @@
 //! Detection of a deadlock: a buffer full of data that waits for chunks which cannot come any more, because the peer,
-//! or somebody who speaks for it, has given a TSN to another message than it belongs to. Nobody would ever read that
+//! or a host that forges its packets, has given a TSN to another message than it belongs to. The user could never read that
 //! data, every probe of the closed window would be answered, and the association would live for ever without moving.
 //! It ends with an ABORT instead ("Protocol Violation", RFC 9260, 3.3.10.13).
 //!
 //! It must never end the association of an honest peer, so there is a proof. It is asked for where a chunk found no
-//! room, or the last there is, and the user has read all that can be read (a user who sleeps may yet make room). Then
+//! room, or the last there is, and the user has read all that can be read (an idle user may yet make room). Then
 //! nothing can make room but the peer, and the chunks that an honest peer could still send depend on the encoding of
 //! data:
 //!

@@ -219,7 +219,7 @@ impl Inbound {
     }
 
     /// True if data that the user leaves unread on some streams may take the room that a message needs to become
-    /// whole: a user who reads other streams alone must not have to wait for that.
+    /// whole: a reader of the other streams must not have to wait for that.
     fn is_crowded(&self, limits: &Limits<'_>) -> bool {
         self.ready.is_by_stream() && self.memory() > limits.point()
     }
@@ -441,7 +441,7 @@ impl Inbound {
         let was_quiet = self.ready.is_quiet(chunk.stream);
         let joined = reassembly.add(chunk, true, limits.message())?;
         self.charge(space, chunk.payload.len());
-        // Nobody gives up anything in this encoding: a message that is not whole waits.
+        // No message is given up in this encoding: one that is not whole waits.
         let Joined::Whole(mut whole) = joined else {
             self.count_pieces(space, 1 + usize::from(chunk.beginning), 0);
             let of_space = || self.numbered.as_ref().and_then(|numbered| numbered.by_space.get(index));

@@ -1,5 +1,5 @@
 //! The receiving half of an association: chunks that have arrived, when they are acknowledged, messages in the making and in
-//! order, and what all that takes of the receive buffer.
+//! order, and the part of the receive buffer that all this takes.
 
 mod admission;
 mod advertise;
@@ -105,7 +105,7 @@ impl Receiver {
     }
 
     /// The peer has restarted: sequence spaces begin anew, messages that are ready stay readable.
-    /// Gives how many bytes that had arrived nobody will read.
+    /// Returns the number of received bytes that are lost to the user.
     pub(crate) fn restart(&mut self, cx: &mut Context, initial_tsn: Tsn) -> u64 {
         self.forget_extensions();
         self.futile = 0;
@@ -145,7 +145,7 @@ impl Receiver {
         }
     }
 
-    /// Nothing that has begun will end. Gives how many bytes that is.
+    /// Drops unfinished messages. Returns their bytes.
     fn forget_unfinished(&mut self, cx: &mut Context) -> u64 {
         let mut aborted = Vec::new();
         let lost = self.inbound.restart(&mut aborted);

@@ -39,7 +39,7 @@ impl Receiver {
     /// The user has taken a message.
     #[inline]
     fn has_read(&mut self, cx: &mut Context, message: &Received) {
-        // There is room now, and a search that was in vain may find something.
+        // There is room now, and a search that found nothing may find something.
         self.futile = 0;
         cx.report.stats.messages_delivered += u64::from(message.is_end());
         cx.report.stats.payload_bytes_delivered += message.len() as u64;

@@ -65,7 +65,7 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// None was given; `path` is any, as nobody has asked.
+    /// No answer was given; `path` is any, as no request has come.
     pub(super) fn new(path: PathId) -> Self {
         Self { due: VecDeque::new(), path, last: [None; 2] }
     }

@@ -69,7 +69,7 @@ impl Reconfig {
     }
 
     /// RE-CONFIG chunks that are due on a path, or that must ride with data: one of answers, one with a request. False when no data
-    /// may follow, as what must ride with it did not fit.
+    /// may follow, as a chunk that must ride with it did not fit.
     // rfc6525:4.1-2 rfc6525:5.1.1-6 rfc6525:5.1.1-7 rfc6525:5.1.2-9 rfc6525:5.1.2-10 rfc6525:5.1.3-5
     // rfc6525:5.1.4-4 rfc6525:5.2.1-2
     pub(crate) fn write(
@@ -314,7 +314,7 @@ impl Reconfig {
             let Some(outstanding) = self.outstanding.as_mut().filter(|o| o.number == response.request) else {
                 return Ok(());
             };
-            // It answers for good by itself; asking again is for the case that this is lost, and "MUST use exponential backoff"
+            // The peer sends its final answer by itself; the request is repeated in case that is lost, and "MUST use exponential backoff"
             // (RFC 6525, 5.1.1).
             let wait = (outstanding.waited * 2)
                 .min(most)
@@ -323,7 +323,7 @@ impl Reconfig {
             outstanding.in_progress = true;
             outstanding.due = false;
             outstanding.timer = Some(now + wait);
-            // It is no answer to a SHUTDOWN ACK, and could be said for ever.
+            // This response is no answer to a SHUTDOWN ACK, and a peer could repeat it for ever.
             if scope.cx.env.state() != State::ShutdownAckSent {
                 scope.cx.paths.clear_errors();
             }

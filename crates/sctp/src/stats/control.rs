@@ -53,7 +53,7 @@ const OTHER: usize = RARE - 1;
 
 /// Place of the counter of a type.
 enum Place {
-    /// Few, whatever the peer does.
+    /// Types that only few chunks of an association have, whatever the peer does.
     Few(usize),
     /// Types of an idle association.
     Idle(usize),

@@ -239,7 +239,7 @@ impl Reasons {
     }
 }
 
-/// The counters of an association, without values that are looked up when somebody asks. Counters of rare events stop
+/// The counters of an association, without values that are looked up when a snapshot is made. Counters of rare events stop
 /// at 2^32 - 1.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
@@ -321,7 +321,7 @@ impl Counters {
     }
 }
 
-/// The counters of a subflow, without values that are looked up when somebody asks.
+/// The counters of a subflow, without values that are looked up when a snapshot is made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SubflowCounters {
     pub(crate) packets_sent: u64,

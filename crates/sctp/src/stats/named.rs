@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::stats::streams::StreamCounters;
 
-    /// A field that somebody adds is in the list, too: the debug output has all of them.
+    /// A new field must be in the list, too: the debug output has all of them.
     #[test]
     fn every_field_has_its_name() {
         let fields = |text: String| {

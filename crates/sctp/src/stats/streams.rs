@@ -1,4 +1,4 @@
-//! Counters of streams, for users who ask for them.
+//! Counters of streams, kept on request of the user.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -129,7 +129,7 @@ impl StreamTable {
     }
 }
 
-/// A chunk of a stream was taken for lost; it counts where somebody asks for it.
+/// A chunk of a stream was taken for lost; counted where stream statistics are on.
 #[inline]
 pub(crate) fn count_lost(table: &mut Option<Box<StreamTable>>, stream: u16) {
     if let Some(table) = table {

@@ -111,7 +111,7 @@ impl Client {
                     self.take(now, engine);
                     self.received.ended_at.get_or_insert(now);
                     match self.closed_by {
-                        // It has done so.
+                        // The client has closed already.
                         Closer::Client if self.missing == 0 => {}
                         Closer::ServerFirst => self.half_closed = true,
                         _ => engine.close(now),

@@ -12,7 +12,7 @@ use crate::scenario::{Flow, MessageSource, Traffic};
 /// Counts of the messages delivered from one source.
 #[derive(Debug)]
 pub(crate) struct Deliveries {
-    /// Of the messages made since the counting began: from making to taking, nanoseconds, in the order of their arrival.
+    /// Latencies of the messages made since the counting began: from making to taking, nanoseconds, in the order of their arrival.
     pub(crate) latencies_ns: Vec<u64>,
     /// Bytes of these.
     pub(crate) bytes: u64,

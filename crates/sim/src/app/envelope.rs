@@ -55,7 +55,7 @@ impl Envelope {
 /// The state of a message after its next bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opened {
-    /// More of it must come.
+    /// More of the message must come.
     Waits,
     /// The message is whole; were all of its bytes right?
     Whole(Envelope, bool),

@@ -10,7 +10,7 @@ use super::sending::Sending;
 use crate::engine::Engine;
 use crate::scenario::{Flow, MessageSource, Reliability, Traffic};
 
-/// One source and what it has made.
+/// One source and its messages.
 #[derive(Debug)]
 struct Maker {
     source: MessageSource,

@@ -74,20 +74,20 @@ impl App {
         }
     }
 
-    /// Whether it does nothing but answer what the engine tells it.
+    /// Whether it only reacts to the engine.
     #[inline]
     pub(crate) fn only_receives(&self) -> bool {
         matches!(self, Self::Sink(_) | Self::Collector(_))
     }
 
-    /// Whether it has more to do at one time once what it has done has left, though the engine has told it nothing: a server closes
-    /// when its last object is on its way. A source hands over all that is taken, and then waits to be told.
+    /// Whether it has more to do at one time once its data has left, though the engine has reported nothing: a server closes
+    /// when its last object is on its way. A source hands over all that is taken, and then waits for a report.
     #[inline]
     pub(crate) fn works_in_steps(&self) -> bool {
         !matches!(self, Self::Source(_) | Self::Sink(_) | Self::Collector(_))
     }
 
-    /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
+    /// Does its work after the engine has changed. False when the engine had reported nothing.
     #[inline]
     pub(crate) fn run(&mut self, now: Instant, engine: &mut Engine) -> bool {
         match self {

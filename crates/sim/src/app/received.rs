@@ -24,10 +24,10 @@ pub(super) trait Receiving {
     /// The record of its notices, and of the reason for its failure.
     fn notes(&mut self) -> (&mut Received, &mut Option<String>);
 
-    /// Takes what has arrived.
+    /// Takes the received data.
     fn take(&mut self, now: Instant, engine: &mut Engine);
 
-    /// Does what there is to do after the engine has changed. False when the engine had told it nothing.
+    /// Does its work after the engine has changed. False when the engine had reported nothing.
     #[inline]
     fn listen(&mut self, now: Instant, engine: &mut Engine) -> bool {
         let mut told = false;

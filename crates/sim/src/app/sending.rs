@@ -53,7 +53,7 @@ impl Sending {
         self.open = true;
     }
 
-    /// Reads what the engine has told, and makes the changes whose time has come.
+    /// Reads the reports of the engine, and makes the changes whose time has come.
     #[inline]
     pub(super) fn hear(&mut self, now: Instant, engine: &mut Engine) -> Told {
         let mut told = Told::default();

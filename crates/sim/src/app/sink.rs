@@ -1,4 +1,4 @@
-//! The application that takes what a source sends.
+//! The application that takes the data of a source.
 
 use anabranch_base::Instant;
 
@@ -12,7 +12,7 @@ use crate::scenario::{Flow, Traffic};
 pub(crate) struct Sink {
     /// Bytes of a transfer.
     expected: Option<u64>,
-    /// Whether what arrives is compared with what was sent: only for a transfer in order.
+    /// Whether received data is compared with the data sent: only for a transfer in order.
     check: bool,
     /// Bytes taken so far, for each stream.
     streams: Vec<u64>,

@@ -24,7 +24,7 @@ pub(crate) struct EndPlan<'a> {
     pub(crate) mtu: u32,
     pub(crate) checksums: Checksums,
     pub(crate) rng: Rng,
-    /// Of the application: the same whatever the transport is, with common random numbers.
+    /// Random numbers of the application: the same for any transport, where random numbers are common.
     pub(crate) traffic_rng: Rng,
 }
 

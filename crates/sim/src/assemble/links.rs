@@ -12,7 +12,7 @@ use crate::network::Wire;
 use crate::record::{LinkSeries, Share, Shares, Ticks};
 use crate::scenario::{self, Record, Scenario};
 
-/// The links, and whether some loss model looks at what packets carry.
+/// The links, and whether some loss model depends on the contents of packets.
 pub(super) fn wires(scenario: &Scenario, seed: u64, record: &Record) -> Result<(Vec<Wire>, bool), RunError> {
     let mut wires = Vec::with_capacity(scenario.links.len());
     let mut marks_data = false;

@@ -33,8 +33,8 @@ pub(super) fn next_hops(scenario: &Scenario) -> (Vec<u32>, [u32; 64]) {
     (table, classes.map(|class| u32::from(class) * (nodes * nodes) as u32))
 }
 
-/// Finds the links that alone lead packets to a node that takes no time for them: what the ends there see before the next
-/// timer is known. Not where a link may answer a packet at once with an ICMP message.
+/// Finds the links that alone lead packets to a node that takes no time for them: the arrivals of the ends there before the next
+/// timer are known. Not where a link may answer a packet at once with an ICMP message.
 pub(super) fn allow_running_ahead(wires: &mut [Wire], scenario: &Scenario) {
     if wires.iter().any(|wire| wire.mtu.is_some()) {
         return;

@@ -39,7 +39,7 @@ pub(crate) struct Format {
 }
 
 impl Format {
-    /// Bytes of user data in a packet, and what it is: the flags of a TCP segment, the type of the first chunk of an SCTP
+    /// Bytes of user data in a packet, and its kind: the flags of a TCP segment, the type of the first chunk of an SCTP
     /// packet, 0 for others.
     pub(crate) fn describe(self, frame: &anabranch_link::Frame) -> (u64, u8) {
         match self.protocol {
@@ -99,7 +99,7 @@ impl Transport for Engine {
 }
 
 impl Engine {
-    /// An ICMP message has come. TCP and datagrams let IP fragment what they send, and do not listen.
+    /// An ICMP message has come. TCP and datagram senders let IP fragment their packets, and ignore it.
     #[cold]
     pub(crate) fn handle_icmp(&mut self, now: Instant, message: &[u8]) {
         if let Self::Sctp(end) = self {
@@ -231,7 +231,7 @@ impl Engine {
         }
     }
 
-    /// How the two ends know of subflows; `None` before the handshake, and for what has no subflows.
+    /// How the two ends know of subflows; `None` before the handshake, and for engines without subflows.
     pub(crate) fn negotiated_level(&self) -> Option<&'static str> {
         match self {
             Self::Sctp(end) => end.negotiated_level(),

@@ -37,7 +37,7 @@ pub(crate) struct Counts {
 /// The limit on a sender besides congestion control, at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HeldBack {
-    /// Nothing: the congestion window, if anything.
+    /// No other limit than the congestion window, if any.
     #[default]
     No,
     /// The congestion window would let new data out, the peer's window does not.

@@ -3,7 +3,7 @@
 use crate::scenario::EventKind;
 
 /// Events of a run in the order of time, column by column: the n-th event is the n-th value of every column.
-/// `docs/reference/trace.md` says what the columns hold for each kind of event.
+/// `docs/reference/trace.md` explains the columns for each kind of event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// Nanoseconds since the start of the run.
@@ -153,8 +153,8 @@ impl Columns {
         self.c.push(c);
     }
 
-    /// Puts the events into the order of time; what happened at one time stays in the order in which it was recorded.
-    /// Links catch up with the past, so they record what is over by then.
+    /// Puts the events into the order of time; events at one time stay in the order in which they were recorded.
+    /// Links catch up with the past, so they record past events.
     pub(crate) fn sort(&mut self) {
         if self.time_ns.is_sorted() {
             return;

@@ -1,4 +1,4 @@
-//! Samples of the ends of flows: what each did since the last sample, and where it stands.
+//! Samples of the ends of flows: counts since the last sample, and the state of each.
 
 use anabranch_base::Instant;
 

@@ -1,4 +1,4 @@
-//! Samples of a link: what it did since the last sample, and how long its queue is.
+//! Samples of a link: counts since the last sample, and the length of its queue.
 
 use anabranch_base::Instant;
 use anabranch_link::Link;

@@ -1,4 +1,4 @@
-//! Takes what engines and links report and sorts it into columns. Off, it holds nothing and costs a branch.
+//! Sorts the reports of engines and links into columns. Off, it holds nothing and costs a branch.
 
 use anabranch_base::{Instant, RetransmitReason, TraceEvent, TraceRecord};
 use anabranch_link::{DropReason, Dropped, Frame};

@@ -1,4 +1,4 @@
-//! Results of the sources of messages: what was delivered, and how late.
+//! Results of the sources of messages: messages delivered, and their delays.
 
 use crate::app::{App, Deliveries};
 use crate::scenario::{Flow, MessageSource, Scenario, Traffic};

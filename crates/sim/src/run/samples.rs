@@ -5,7 +5,7 @@ use super::*;
 use crate::scenario::{Applies, EventKind, Loss, PacketSource, Protocol, Rate, Rhythm, Selection, TimeDraw};
 use anabranch_base::Duration;
 
-/// 1000 bytes every 2 ms, which is half of what the links take; the start in milliseconds.
+/// 1000 bytes every 2 ms, which is half the rate of the links; the start in milliseconds.
 fn source(name: &str, start: u64) -> Flow {
     let packets = PacketSource { rate: 4_000_000, packet: 1000, jitter: 0.0, rhythm: Rhythm::Steady };
     Flow {
@@ -53,7 +53,7 @@ fn samples_hold_what_happened_in_each_interval() {
 
 #[test]
 fn samples_have_the_queue_and_the_drops_of_their_moment() {
-    // Three times what the link takes: of three packets in 1 ms one is sent, up to five wait or are sent.
+    // Three times the rate of the link: of three packets in 1 ms one is sent, up to five wait or are sent.
     let fast = (0..3).flat_map(|i| [source(&format!("x{i}"), 0), source(&format!("y{i}"), 0)]).collect();
     let mut scenario = line(Loss::None, fast);
     scenario.duration = Duration::from_millis(100);
@@ -97,7 +97,7 @@ fn what_is_sampled_changes_nothing_else() {
     assert!(plain.trace.is_none());
     scenario.record.sample = Some(Duration::from_millis(7));
     assert_eq!(run(&scenario, 1, &scenario.record).unwrap().summary, plain.summary);
-    // The warm-up counts for shares: only what comes after it.
+    // The shares leave the warm-up out: only packets after it count.
     scenario.warmup = Duration::from_millis(500);
     scenario.record.by_flow = Selection::All;
     let summary = run(&scenario, 1, &scenario.record).unwrap().summary;
@@ -136,7 +136,7 @@ fn packets_that_are_told_ahead_are_in_the_samples_of_their_time() {
     let loss =
         Loss::Bernoulli { p: 0.1, applies: Applies::All, dscp: anabranch_link::DscpSet::ALL, stream: None };
     let mut scenario = line(loss, vec![source("x", 0), source("y", 1), source("z", 2)]);
-    // The second link is the bottleneck, and the first one tells it what comes.
+    // The second link is the bottleneck, and the first one announces its packets.
     scenario.links[0].rate = Rate::BitsPerSecond(100_000_000);
     scenario.record.sample = Some(Duration::from_millis(7));
     let (ahead, summary) = sampled(&scenario);

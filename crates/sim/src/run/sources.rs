@@ -7,7 +7,7 @@ use crate::scenario::{
 };
 use anabranch_base::Duration;
 
-/// 1000 bytes every 2 ms: half of what the link takes.
+/// 1000 bytes every 2 ms: half the rate of the link.
 fn source(name: &str, rhythm: Rhythm) -> Flow {
     let protocol = match rhythm {
         Rhythm::Steady => Protocol::Cbr,
@@ -28,7 +28,7 @@ fn a_constant_rate_arrives_as_it_was_sent() {
     scenario.warmup = Duration::from_millis(100);
     let summary = measured(&scenario).summary;
     let flow = &summary.flows[0];
-    // 100, 102, ... 998 ms; what arrives took 22 ms.
+    // 100, 102, ... 998 ms; a packet arrives after 22 ms.
     assert_eq!(flow.measures.packets_sent, 450);
     assert_eq!(flow.measures.packets_received, Some(450));
     assert_eq!(flow.measures.goodput_wire_run_bps, 4e6);

@@ -41,7 +41,7 @@ pub struct Scenario {
 /// Whether the things that are compared see the same random numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RandomNumbers {
-    /// Links with the same `stream` of losses see one sequence, whatever protocol crosses them; so does one link in
+    /// Links with the same `stream` of losses see one sequence, with any protocol; so does one link in
     /// two runs with the same seed and different engines. It narrows the interval of a difference.
     #[default]
     Common,
@@ -55,7 +55,7 @@ pub enum Checksums {
     /// The sender computes them, the receiver verifies them.
     #[default]
     Verify,
-    /// Neither does: for speed, where nothing damages packets.
+    /// No checksum is computed or verified: for speed, where nothing damages packets.
     Elide,
 }
 

@@ -169,7 +169,7 @@ impl AnyConfig {
         }
     }
 
-    /// Sets every option. Some bound each other (`rto_min`, `rto_max`): what does not fit yet waits for the others, so that their
+    /// Sets every option. Some bound each other (`rto_min`, `rto_max`): an option that does not fit yet waits for the others, so that their
     /// order in the file does not matter. The order in which they fitted.
     fn set_all(&mut self, options: Vec<SetOption>) -> Result<Vec<(String, String)>, Problem> {
         let mut done = Vec::new();

@@ -4,7 +4,7 @@ use std::fmt;
 
 pub(super) use anabranch_base::units::{escape, quote};
 
-/// The first thing that is wrong with a scenario. It prints as one line: `FILE:LINE:COLUMN: what, and what is allowed`.
+/// The first thing that is wrong with a scenario. It prints as one line: `FILE:LINE:COLUMN: the fault, and the allowed values`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The name of the file, as the caller gave it.

@@ -24,7 +24,7 @@ use super::{route, seeds, units};
 
 impl Scenario {
     /// Reads a scenario file. `origin` is the name of the file for errors. `overrides` are paths and values that are
-    /// set over what the file says, before it is checked, such as `("link.bottleneck.rate", "3 Mbit/s")`.
+    /// set over those of the file, before it is checked, such as `("link.bottleneck.rate", "3 Mbit/s")`.
     ///
     /// # Errors
     /// The first thing that is wrong, in one line.
@@ -55,7 +55,7 @@ impl Scenario {
     }
 }
 
-/// The file with its overrides, and with what the files it names hold.
+/// The file with its overrides, and with the contents of the files it names.
 pub(super) fn tree(
     text: &str,
     overrides: &[(String, String)],

@@ -244,7 +244,7 @@ fn stop(keys: &Keys<'_>, traffic: &Traffic, start: TimeDraw) -> Result<Option<Du
     }
 }
 
-/// How many streams: what the file says, or as many as the subflows and the objects need.
+/// The number of streams: that of the file, or as many as the subflows and the objects need.
 fn streams(
     keys: &Keys<'_>,
     protocol: Protocol,

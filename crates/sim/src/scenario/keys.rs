@@ -10,7 +10,7 @@ pub(super) struct Keys<'t> {
 }
 
 impl<'t> Keys<'t> {
-    /// `what` is how an error names the table, such as `[[link]]`; `allowed` are its keys.
+    /// `what` is the name of the table in errors, such as `[[link]]`; `allowed` are its keys.
     pub(super) fn of(table: &'t Table, what: &'static str, allowed: &[&str]) -> Result<Self, Problem> {
         for entry in &table.entries {
             if !allowed.contains(&entry.key.as_str()) {

@@ -46,7 +46,7 @@ pub struct Link {
 /// A link's treatment of packets that are larger than its MTU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MtuAnswer {
-    /// There are no such packets: the ends know the MTU.
+    /// No packet is larger: the ends know the MTU.
     #[default]
     Known,
     /// The link drops packets that must not be fragmented and says so (ICMP); others it fragments.

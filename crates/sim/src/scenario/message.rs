@@ -1,4 +1,4 @@
-//! The size of what an application sends in one piece.
+//! The size of an application's message.
 
 use super::error::Problem;
 use super::keys::Field;

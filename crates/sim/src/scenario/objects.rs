@@ -40,11 +40,11 @@ pub struct Objects {
 /// When connections are opened, one after the other or several at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// So many at once. The next so many follow when all of these are established (or have failed).
+    /// Number of connections opened at once. The next ones follow when all of these are established (or have failed).
     pub burst: u32,
     /// Time from then until the next ones are opened.
     pub gap: Duration,
-    /// No more than so many that have not delivered all of their objects yet.
+    /// Limit on the connections that have not delivered all of their objects yet.
     pub at_once: u32,
 }
 

@@ -6,7 +6,7 @@ use super::keys::Field;
 /// The ports of the ends of flows. They have no influence on a run; only readers of captures depend on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ports {
-    /// Of the sender and the receiver of the first flow; each further flow has the next ones.
+    /// Ports of the sender and the receiver of the first flow; each further flow has the next ones.
     pub first: Option<(u16, u16)>,
 }
 

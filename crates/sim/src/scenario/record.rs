@@ -19,7 +19,7 @@ pub struct Record {
     pub snaplen: Option<u32>,
     /// Record the length of every queue at this interval.
     pub queue_interval: Option<Duration>,
-    /// Record what every end and every link did, and where it stands, at this interval.
+    /// Record the counts and the state of every end and every link at this interval.
     pub sample: Option<Duration>,
     /// The beginning of the first interval, after the start of the run.
     pub sample_from: Duration,

@@ -17,8 +17,8 @@ use super::tree::{Entry, Node, Table, Value};
 use super::{file, write};
 
 impl Scenario {
-    /// The scenario of a file with every default written out, as TOML: the options of both engines too, and what
-    /// pattern files hold. [`Scenario::from_toml`] reads it back to the same run. The arguments are those of
+    /// The scenario of a file with every default written out, as TOML: the options of both engines too, and the
+    /// contents of pattern files. [`Scenario::from_toml`] reads it back to the same run. The arguments are those of
     /// [`Scenario::from_toml_with`].
     ///
     /// # Errors
@@ -350,7 +350,7 @@ fn complete_traffic(traffic: &mut Table, flow: &Flow) {
 }
 
 impl Table {
-    /// Writes a value under a key, over what is there.
+    /// Writes a value under a key, over an earlier one.
     fn set(&mut self, key: &str, value: Value) {
         let node = Node { place: self.place.clone(), value };
         match self.entries.iter_mut().find(|entry| entry.key == key) {

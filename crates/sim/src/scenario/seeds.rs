@@ -10,7 +10,7 @@ const MOST: usize = 1_000_000;
 /// A list of seeds written as text: numbers and ranges with both ends included, separated by commas.
 ///
 /// # Errors
-/// One sentence that says what is wrong and what is allowed.
+/// One sentence with the fault and the allowed form.
 pub fn parse_seeds(text: &str) -> Result<Vec<u64>, String> {
     let wrong = || format!("{} is no list of seeds; write \"1..30\", \"7\" or \"1..5, 9\"", quote(text));
     let number = |text: &str| {

@@ -1,4 +1,4 @@
-//! Traffic that no transport regulates: packets at a rate, always or in bursts, whatever becomes of them.
+//! Traffic that no transport regulates: packets at a rate, always or in bursts, even if they are lost.
 
 use anabranch_base::{Duration, Rng};
 
@@ -89,7 +89,7 @@ impl PacketSource {
     }
 }
 
-/// Of IPv4 and UDP together: less is no packet.
+/// Headers of IPv4 and UDP together, bytes: no packet is smaller.
 const SMALLEST_PACKET: u64 = 28;
 /// The length field of an IP packet.
 const LARGEST_PACKET: u64 = 65_535;

@@ -1,4 +1,4 @@
-//! Subflows of a flow, and what changes while it runs.
+//! Subflows of a flow, and changes while it runs.
 
 use anabranch_base::{Dscp, Duration};
 use anabranch_sctp::SubflowSpec;

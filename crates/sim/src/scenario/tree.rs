@@ -170,8 +170,8 @@ fn outside_node(value: &Spanned<DeValue<'_>>, place: &Place) -> Node {
 /// The lists whose elements have names; a path reaches an element as `link.NAME`, several as `link.access-*`.
 const NAMED: [&str; 3] = ["host", "link", "flow"];
 
-/// Sets the value at a path such as `duration`, `link.bottleneck.rate` or `flow.*.options.sack_delay`, over what the
-/// file says. Whether the key exists is for the reader to say.
+/// Sets the value at a path such as `duration`, `link.bottleneck.rate` or `flow.*.options.sack_delay`, over that of the
+/// file. The reader of the tree checks that the key exists.
 pub(super) fn set(root: &mut Table, path: &str, text: &str) -> Result<(), Problem> {
     let place = Place::Override(path.to_owned());
     let steps: Vec<&str> = path.split('.').map(str::trim).collect();

@@ -72,7 +72,7 @@ macro_rules! config {
             /// Sets one value by name, as a scenario file writes it.
             ///
             /// # Errors
-            /// When the key does not exist or the value does not fit it; the text names what is allowed.
+            /// When the key does not exist or the value does not fit it; the text names the allowed values.
             pub fn set(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
                 match key {
                     $( stringify!($name) => {

@@ -56,7 +56,7 @@ impl Agreed {
     }
 }
 
-/// The shift that our receive buffer needs. Linux takes what a buffer of twice the largest window would need, half of which it
+/// The shift that our receive buffer needs. Linux takes the shift for a buffer of twice the largest window, half of which it
 /// gives to its own bookkeeping.
 pub(super) fn own_scale(config: &Config) -> u8 {
     if config.receive_buffer_limit > config.receive_buffer {

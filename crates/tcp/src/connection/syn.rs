@@ -63,7 +63,7 @@ impl Syn {
         std::mem::take(&mut self.due)
     }
 
-    /// It leaves, and is repeated after `rto`.
+    /// The SYN leaves, and is repeated after `rto`.
     pub(super) fn leaves(&mut self, now: Instant, rto: Duration) {
         if std::mem::take(&mut self.beside) {
             return;
@@ -73,7 +73,7 @@ impl Syn {
         self.timer = Some(self.clock.after(now, rto));
     }
 
-    /// Nothing came for the whole of the timeout: it leaves again. Answers false when it has been sent again `most` times.
+    /// Nothing came for the whole of the timeout: the SYN leaves again. Returns false when it has been sent again `most` times.
     pub(super) fn expired(&mut self, most: u32) -> bool {
         let goes_on = self.sends <= most;
         if goes_on {

@@ -64,8 +64,8 @@ impl Timestamps {
         }
     }
 
-    /// A segment arrived that begins at what `start` answers near Last.ACK.sent. RFC 7323, section 4.3, step 2: "If SEG.TSval >= TS.Recent
-    /// and SEG.SEQ <= Last.ACK.sent".
+    /// A segment arrived; `start` gives its sequence number, unwrapped near Last.ACK.sent. RFC 7323, section 4.3, step 2:
+    /// "If SEG.TSval >= TS.Recent and SEG.SEQ <= Last.ACK.sent".
     #[inline]
     pub(super) fn note(&mut self, header: &Header, start: impl FnOnce(u64) -> i64) {
         if let (Some(recent), Some((value, _))) = (&mut self.recent, header.options.timestamps) {

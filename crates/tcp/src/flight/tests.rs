@@ -153,7 +153,7 @@ fn work_per_segment_does_not_depend_on_the_window() {
     }
 }
 
-/// A sending that is lost is said once, whatever holds it for lost again, and again only when it has left again.
+/// A lost transmission is reported once, even if it is marked lost again, and again only when the segment has left again.
 #[test]
 fn each_sending_is_lost_once() {
     let at = |n| Instant::ZERO + Duration::from_millis(n);
@@ -181,7 +181,7 @@ fn each_sending_is_lost_once() {
     f.clear_sacks();
     f.mark_all_lost();
     assert_eq!(f.take_losses(), first(1));
-    // Nobody listens.
+    // Losses are not tracked.
     let mut f = filled(2);
     f.mark_all_lost();
     assert_eq!(f.take_losses(), first(0));

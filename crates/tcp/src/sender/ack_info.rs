@@ -17,6 +17,6 @@ pub(crate) struct AckInfo<'a> {
     pub(crate) duplicate: Option<(u64, u64)>,
     /// Age of the timestamp that it echoes, when it acknowledges something new.
     pub(crate) echo_age: Option<Duration>,
-    /// Age of the timestamp that it echoes, whatever it acknowledges.
+    /// Age of the timestamp that it echoes, even if it acknowledges nothing new.
     pub(crate) echo_any: Option<Duration>,
 }

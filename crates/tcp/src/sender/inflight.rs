@@ -1,4 +1,4 @@
-//! FreeBSD's inflight limiting: the window is held at what the path seems to carry, so that no queue builds up. Near
+//! FreeBSD's inflight limiting: the window is held at the estimated bandwidth-delay product, so that no queue builds up. Near
 //! to Vegas, and no standard.
 
 use anabranch_base::{Duration, Instant};

@@ -62,7 +62,7 @@ impl Sender {
         cx.record(|| TraceEvent::FastRetransmit { seq });
     }
 
-    /// All that was outstanding when it began is acknowledged, or with Reno anything new.
+    /// Fast recovery ends: all data outstanding at its beginning is acknowledged, or with Reno any new data.
     pub(super) fn leave_fast_recovery(&mut self) {
         self.window.recovered();
         self.recovered();
@@ -78,7 +78,7 @@ impl Sender {
         }
     }
 
-    /// Recovery ended, from whatever began it.
+    /// Recovery ended, whether a timeout or fast retransmit began it.
     pub(super) fn recovered(&mut self) {
         self.spurious.settle(self.terms.config().dsack);
         if let Some(rack) = &mut self.rack {

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct WindowUpdate {
     pub(super) changed: bool,
-    /// It was shut, and was being probed.
+    /// The window was shut, and was being probed.
     pub(super) reopened: bool,
 }
 

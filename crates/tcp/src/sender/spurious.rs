@@ -16,15 +16,15 @@ struct Doubt {
 
 /// An acknowledgement after a timeout, as F-RTO judges it.
 pub(super) struct AfterTimeout {
-    /// It moved the cumulative point.
+    /// The acknowledgement moved the cumulative point.
     pub(super) advanced: bool,
-    /// It reported something above that.
+    /// The acknowledgement has SACK news above that point.
     pub(super) sacked: bool,
     /// A segment that was outstanding at the timeout and never sent again has arrived.
     pub(super) original_arrived: bool,
     /// New data has left since the timeout.
     pub(super) sent_new: bool,
-    /// Something that was outstanding at the timeout is not acknowledged.
+    /// A segment that was outstanding at the timeout is not acknowledged.
     pub(super) incomplete: bool,
     /// There is new data, and the peer's window lets it out.
     pub(super) may_send: bool,

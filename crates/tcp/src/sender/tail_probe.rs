@@ -8,7 +8,7 @@ use anabranch_transport::rack::{Probe, ProbeAnswer};
 pub(super) struct TailProbe {
     /// A probe is out.
     out: Option<Probe>,
-    /// One with new data leaves next, whatever cwnd says.
+    /// A probe with new data leaves next, even beyond cwnd.
     new_data_due: bool,
     /// Number of round-trip samples at the last probe.
     at_sample: Option<u32>,
@@ -20,7 +20,7 @@ impl TailProbe {
         self.out.is_some()
     }
 
-    /// One with new data leaves next, whatever cwnd says.
+    /// A probe with new data leaves next, even beyond cwnd.
     #[inline]
     pub(super) fn wants_new_data(&self) -> bool {
         self.new_data_due
@@ -32,7 +32,7 @@ impl TailProbe {
         self.out.is_none() && self.at_sample != Some(samples)
     }
 
-    /// One is due, after so many samples. With `resent` the last segment is sent again, which ends at that number; else new data leaves.
+    /// A probe is due, after `samples` measured round trips. With `resent` the last segment, which ends there, is resent; else new data.
     pub(super) fn begin(&mut self, samples: u32, resent: Option<u64>) {
         self.at_sample = Some(samples);
         match resent {

@@ -1,4 +1,4 @@
-//! The timer of the sender expired, for whatever it was armed.
+//! The timer of the sender expired, in each of its uses.
 
 use super::context::Context;
 use super::state::Sender;
@@ -50,7 +50,7 @@ impl Sender {
         self.tail.on_timeout();
         // RFC 5682, section 3.1, step 1: not for a timeout within recovery from another loss.
         self.spurious.on_timeout(self.terms.config().frto && scoreboard && !within);
-        // The first unacknowledged segment goes out whatever else is true (RFC 6298, 5.4).
+        // The first unacknowledged segment goes out in any case (RFC 6298, 5.4).
         if scoreboard {
             self.forced = Some((self.flight.front_index(), RetransmitReason::Timeout));
         }

@@ -13,7 +13,7 @@ pub(super) enum Alarm {
     Reordering,
 }
 
-/// When the sender is to be woken, for what, and how often that was in vain.
+/// The sender's timer, its purpose, and its expiries in a row without success.
 #[derive(Debug)]
 pub(super) struct SendTimer {
     clock: Clock,
@@ -66,7 +66,7 @@ impl SendTimer {
         self.timeout_at = now + rto;
     }
 
-    /// It expired as a timeout. Answers how often in a row by now.
+    /// The timer expired as a timeout. Returns the number of timeouts in a row.
     pub(super) fn failed(&mut self) -> u32 {
         self.failures += 1;
         self.failures

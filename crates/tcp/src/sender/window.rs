@@ -35,7 +35,7 @@ pub(super) struct Window {
     reducing: Option<Reducing>,
     inflight: Option<Inflight>,
     last_sent: Option<Instant>,
-    /// cwnd was what held us back for everything sent before this sequence number.
+    /// cwnd was the limit for everything sent before this sequence number.
     limited_to: u64,
     /// As the timeout, the pacer waits no longer for a round trip than the largest timeout.
     longest: Duration,
@@ -87,7 +87,7 @@ impl Window {
         self.inflight.as_ref().and_then(Inflight::window).map_or(window, |limit| window.min(limit))
     }
 
-    /// It was the window that held back the data from `max` on.
+    /// The window held back the data from `max` on.
     #[inline]
     pub(super) fn held_back(&mut self, max: u64) {
         self.limited_to = max;
@@ -132,7 +132,7 @@ impl Window {
     /// So many bytes were acknowledged in order, outside of fast recovery.
     pub(super) fn grow(&mut self, terms: &Terms, bytes: u64, timing: Timing) {
         if self.is_model() {
-            // It hears of every acknowledgement that reports something, in recovery as well.
+            // A model takes every acknowledgement with news, in recovery as well.
             return;
         }
         if !terms.config().growth_needs_full_window || timing.una <= self.limited_to {

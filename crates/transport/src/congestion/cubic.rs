@@ -40,7 +40,7 @@ struct Epoch {
     /// K: time from the start to W_max, seconds.
     k: f64,
     maximum: f64,
-    /// W_est: what Reno would have.
+    /// W_est: the window that Reno would have.
     estimate: f64,
 }
 

@@ -23,7 +23,7 @@ pub struct Acked {
     pub in_recovery: bool,
     /// Nothing is left in flight.
     pub all_acked: bool,
-    /// A round trip has ended: what was sent after the end of the last one is acknowledged.
+    /// A round trip has ended: data sent after the end of the last one is acknowledged.
     pub round_trip: bool,
 }
 
@@ -60,7 +60,7 @@ impl Acked {
     }
 }
 
-/// Why the window must shrink, and what is reduced.
+/// Why the window must shrink, and the value that is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
     /// A loss was found by acknowledgements.
@@ -75,7 +75,7 @@ pub enum Congestion {
     EcnKeep(u32),
     /// The retransmission timer expired; `None` where ssthresh must stay as it is.
     Timeout(Option<Base>),
-    /// Another lane, which shares a full bottleneck with this one, saw a loss: all lanes do what one flow would do.
+    /// Another lane, which shares a full bottleneck with this one, saw a loss: all lanes react as one flow would.
     OtherLane,
 }
 
@@ -89,6 +89,6 @@ pub enum Base {
 }
 
 impl Base {
-    /// The window, whatever it is (RFC 9260, 7.2.3 and 7.2.4).
+    /// The window, without another limit (RFC 9260, 7.2.3 and 7.2.4).
     pub const CWND: Self = Self::Window(u64::MAX);
 }

@@ -41,7 +41,7 @@ pub enum FccClock {
     /// A window of bytes acknowledged (`partial_bytes_acked`).
     #[default]
     Bytes,
-    /// The acknowledgement of what was sent after the last round trip had ended.
+    /// The acknowledgement of data sent after the last round trip had ended.
     RoundTrips,
 }
 

@@ -33,7 +33,7 @@ impl HyStart {
         self.ends = 0;
     }
 
-    /// An acknowledgement of so many bytes in slow start. Answers how many it counts for.
+    /// An acknowledgement of `bytes` bytes in slow start. Returns the bytes that it counts for.
     pub(super) fn on_ack(&mut self, base: &mut Reno, timing: &Timing, bytes: u64) -> u64 {
         if timing.una >= self.ends {
             self.ends = timing.max;

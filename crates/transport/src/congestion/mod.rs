@@ -58,7 +58,7 @@ impl Controller {
         Self { window, rules: Rules::Chunks(Chunks::new(rules)) }
     }
 
-    /// One of TCP's.
+    /// A controller of TCP.
     #[must_use]
     pub fn segments(rules: &SegmentRules) -> Self {
         let Some(segments) = Segments::new(rules) else {
@@ -248,7 +248,7 @@ impl Controller {
         }
     }
 
-    /// The last reduction was needless: window and threshold are at least what they were (RFC 4015, section 3.2, with the
+    /// The last reduction was needless: window and threshold get at least their old values (RFC 4015, section 3.2, with the
     /// whole window at once). Only the controllers of TCP remember, where they are told to.
     pub fn undo(&mut self) {
         match &mut self.rules {

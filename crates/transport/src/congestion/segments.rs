@@ -100,9 +100,9 @@ pub struct Segments {
     base: Reno,
     law: Law,
     hystart: Option<HyStart>,
-    /// As it was before the last reduction, for one that proves needless.
+    /// The window before the last reduction, in case that proves needless.
     before: Option<Box<Before>>,
-    /// Whether anybody will ever ask for it.
+    /// Whether the values before a reduction are kept.
     keeps: bool,
     needs_full_window: bool,
     needs_advance: bool,

@@ -3,7 +3,7 @@
 use super::event::Acked;
 use anabranch_base::{Duration, Instant};
 
-/// How long a window is kept that nobody fills (RFC 7661, 4.4.2: five minutes).
+/// How long an unused window is kept (RFC 7661, 4.4.2: five minutes).
 pub(super) const PERIOD: Duration = Duration::from_secs(300);
 
 /// pipeACK: the most that was acknowledged in one of the last round trips.
@@ -26,7 +26,7 @@ impl Validation {
     }
 
     /// Whether the window must be reduced: "if the sender has been in the non-validated phase for more than five minutes" (RFC 7661, 4.4.2),
-    /// and for each five more, whatever trickles.
+    /// and for each five more, even if a little data is acknowledged.
     #[inline]
     pub(super) fn on_ack(&mut self, acked: &Acked, cwnd: u64, now: Instant) -> bool {
         self.now += acked.newly();

@@ -8,9 +8,9 @@ use anabranch_base::Duration;
 
 /// Fewer segments than this in the queue: grow.
 const ALPHA: f64 = 2.0;
-/// More than this: shrink.
+/// With more segments than this in the queue: shrink.
 const BETA: f64 = 4.0;
-/// More than this in slow start: leave it.
+/// With more segments than this in the queue: leave slow start.
 const GAMMA: f64 = 1.0;
 
 #[derive(Clone, Debug)]

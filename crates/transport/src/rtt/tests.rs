@@ -239,7 +239,7 @@ fn with_many_samples_in_a_round_trip_the_timeout_keeps_its_memory() {
     assert!(each.rto().abs_diff(ms(2400)) < ms(40));
 }
 
-/// An idle association has little room: what few stacks need is elsewhere.
+/// An idle association has little room: state for the rules of few stacks is elsewhere.
 #[test]
 fn the_plain_estimator_is_small() {
     assert!(size_of::<RttEstimator>() <= 72, "{} bytes", size_of::<RttEstimator>());

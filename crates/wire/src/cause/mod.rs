@@ -173,7 +173,7 @@ impl<'a> IntoIterator for Causes<'a> {
     }
 }
 
-/// Writes causes into a chunk; what holds for the padding of parameters holds for theirs.
+/// Writes causes into a chunk; their padding follows the rules of parameters.
 #[derive(Debug)]
 pub struct CauseWriter<'b>(ParamWriter<'b>);
 

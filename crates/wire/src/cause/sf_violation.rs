@@ -21,15 +21,15 @@ use crate::error::TlvError;
 pub enum SfReason {
     /// 1: a subflow that is not open, or 0, which has no SF chunks.
     UnknownSubflow,
-    /// 2: an acknowledgement of what was never sent.
+    /// 2: an acknowledgement of data that was never sent.
     NeverSent,
     /// 3: more outstanding than the subflow had credit for.
     CreditExceeded,
     /// 4: fragments of one message on two subflows.
     MessageSplit,
-    /// 5: an SF-ADD or SF-DEL that contradicts what is open.
+    /// 5: an SF-ADD or SF-DEL that contradicts the open subflows.
     BadRequest,
-    /// 6: a stream or message identifier that cannot be.
+    /// 6: an impossible stream or message identifier.
     BadMessage,
     /// Any other number.
     Other(u16),

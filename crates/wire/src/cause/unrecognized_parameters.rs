@@ -29,7 +29,7 @@ impl<'a> UnrecognizedParameters<'a> {
     /// Reads the cause.
     ///
     /// # Errors
-    /// None today: what it holds is looked at when it is iterated over.
+    /// None today: the parameters are parsed when they are iterated over.
     pub fn parse(raw: RawCause<'a>) -> Result<Self, TlvError> {
         Ok(Self { parameters: Params::new(raw.value) })
     }

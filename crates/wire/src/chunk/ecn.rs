@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(Cwr::parse(raw(&out[8..])).unwrap().rest, [6]);
     }
 
-    /// With the number, as FreeBSD has it, and without; what is shorter than a number is none.
+    /// With the number, as FreeBSD has it, and without; a shorter field is none.
     #[test]
     fn the_number_of_marked_packets() {
         let mut out = Vec::new();

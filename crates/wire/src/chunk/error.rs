@@ -37,7 +37,7 @@ impl<'a> ErrorChunk<'a> {
         self.emit_with(out, |_| {});
     }
 
-    /// Appends the chunk, padded: the causes it holds, then what `more` writes.
+    /// Appends the chunk, padded: the causes it holds, then those of `more`.
     pub fn emit_with(&self, out: &mut Vec<u8>, more: impl FnOnce(&mut CauseWriter<'_>)) {
         let start = begin_chunk(out, kind::ERROR, 0);
         let mut causes = CauseWriter::new(out);

@@ -1,4 +1,4 @@
-//! FORWARD-TSN: what the sender of DATA gives up (RFC 3758 section 3.2).
+//! FORWARD-TSN: messages that the sender of DATA gives up (RFC 3758 section 3.2).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -49,7 +49,7 @@ impl<'a> ForwardTsn<'a> {
     /// Reads a FORWARD-TSN chunk.
     ///
     /// # Errors
-    /// Shorter than its fixed field, or what follows is no whole number of entries.
+    /// Shorter than its fixed field, or the rest is no whole number of entries.
     pub fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
         let (&cumulative, skipped) = raw.at_least::<4>()?;
         let over = skipped.len() % Self::ENTRY;

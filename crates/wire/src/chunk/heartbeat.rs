@@ -46,7 +46,7 @@ impl<'a> Heartbeat<'a> {
     /// Bytes before the information, chunk header included.
     pub const HEADER: usize = 8;
 
-    /// Reads the mandatory parameter; what follows it is not looked at.
+    /// Reads the mandatory parameter; bytes behind it are ignored.
     ///
     /// # Errors
     /// The parameter is missing or malformed.

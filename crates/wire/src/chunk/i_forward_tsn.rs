@@ -1,4 +1,4 @@
-//! I-FORWARD-TSN: what the sender of I-DATA gives up (RFC 8260 section 2.3.1).
+//! I-FORWARD-TSN: messages that the sender of I-DATA gives up (RFC 8260 section 2.3.1).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -62,7 +62,7 @@ impl<'a> IForwardTsn<'a> {
     /// Reads an I-FORWARD-TSN chunk.
     ///
     /// # Errors
-    /// Shorter than its fixed field, or what follows is no whole number of entries.
+    /// Shorter than its fixed field, or the rest is no whole number of entries.
     pub fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
         let (&cumulative, skipped) = raw.at_least::<4>()?;
         let over = skipped.len() % Self::ENTRY;

@@ -1,4 +1,4 @@
-//! INIT and INIT ACK: what an endpoint offers for an association (RFC 9260 sections 3.3.2 and 3.3.3). The two
+//! INIT and INIT ACK: an endpoint's offer for an association (RFC 9260 sections 3.3.2 and 3.3.3). The two
 //! share one body; an INIT ACK must carry a State Cookie.
 //!
 //! ```text
@@ -82,7 +82,7 @@ impl<'a> Init<'a> {
 }
 
 /// Appends an INIT or INIT ACK chunk, padded: the fixed fields and parameters of `init` (which may be
-/// [`Params::EMPTY`]), then what `more` writes.
+/// [`Params::EMPTY`]), then those of `more`.
 pub fn emit(out: &mut Vec<u8>, which: InitKind, init: &Init<'_>, more: impl FnOnce(&mut ParamWriter<'_>)) {
     let kind = match which {
         InitKind::Init => kind::INIT,

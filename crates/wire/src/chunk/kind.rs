@@ -32,7 +32,7 @@ pub const CWR: u8 = 13;
 pub const SHUTDOWN_COMPLETE: u8 = 14;
 /// Authentication (RFC 4895).
 pub const AUTH: u8 = 0x0F;
-/// Selective acknowledgement of what will not be dropped (draft-tuexen-tsvwg-sctp-multipath).
+/// Selective acknowledgement of data that will not be dropped (draft-tuexen-tsvwg-sctp-multipath).
 pub const NR_SACK: u8 = 0x10;
 /// Payload data with a message identifier (RFC 8260).
 pub const I_DATA: u8 = 0x40;

@@ -22,7 +22,7 @@ impl<'a> RawChunk<'a> {
     /// Bytes of a chunk header.
     pub const HEADER: usize = 4;
 
-    /// Reads one chunk from the start of `bytes`; gives what follows its padding, too.
+    /// Reads one chunk from the start of `bytes`; also returns the bytes behind its padding.
     ///
     /// # Errors
     /// No room for a header, or a length that is none or more than there is.

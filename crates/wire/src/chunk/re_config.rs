@@ -38,7 +38,7 @@ impl<'a> ReConfig<'a> {
         self.emit_with(out, |_| {});
     }
 
-    /// Appends the chunk, padded: the parameters it holds, then what `more` writes.
+    /// Appends the chunk, padded: the parameters it holds, then those of `more`.
     pub fn emit_with(&self, out: &mut Vec<u8>, more: impl FnOnce(&mut ParamWriter<'_>)) {
         let start = begin_chunk(out, kind::RE_CONFIG, 0);
         let mut params = ParamWriter::new(out);

@@ -1,4 +1,4 @@
-//! SACK: what was received (RFC 9260 section 3.3.4).
+//! SACK: the received TSNs (RFC 9260 section 3.3.4).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -22,8 +22,8 @@
 //! +---------------------------------------------------------------+
 //! ```
 //!
-//! RFC 9260 has no flags here. S is this project's, for peers that have both said Selected Gap Blocks in the handshake: what no gap block
-//! lists keeps its state.
+//! RFC 9260 has no flags here. S is this project's, for peers that have both said Selected Gap Blocks in the handshake: a chunk
+//! that no gap block lists keeps its state.
 
 use core::iter::FusedIterator;
 use core::slice::ChunksExact;

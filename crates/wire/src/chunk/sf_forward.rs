@@ -1,4 +1,4 @@
-//! SF-FORWARD: what a subflow other than 0 gives up (extension SF, level 1). It is I-FORWARD-TSN (RFC 8260 section
+//! SF-FORWARD: messages that a subflow other than 0 gives up (extension SF, level 1). It is I-FORWARD-TSN (RFC 8260 section
 //! 2.3.1) with a subflow.
 //!
 //! ```text
@@ -47,7 +47,7 @@ impl<'a> SfForward<'a> {
     /// Reads an SF-FORWARD chunk.
     ///
     /// # Errors
-    /// Shorter than its fixed fields, or what follows is no whole number of entries.
+    /// Shorter than its fixed fields, or the rest is no whole number of entries.
     pub fn parse(raw: RawChunk<'a>) -> Result<Self, ChunkError> {
         let (&[fid, epoch, _, _, c0, c1, c2, c3], skipped) = raw.at_least::<8>()?;
         let over = skipped.len() % Self::ENTRY;

@@ -1,4 +1,4 @@
-//! SF-SACK: what was received of one subflow other than 0 (extension SF, level 1).
+//! SF-SACK: the received chunks of one subflow other than 0 (extension SF, level 1).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -40,7 +40,7 @@ pub const HEADER: usize = 24;
 const TIMES: usize = 8;
 /// Bytes of the three counters.
 const COUNTERS: usize = 12;
-/// The largest number of gap blocks and duplicates together that the length field can count, whatever the flags.
+/// The largest number of gap blocks and duplicates together that the length field can count, with any flags.
 pub const MAX_ENTRIES: usize = (MAX_LENGTH - HEADER - TIMES - COUNTERS) / 4;
 
 /// N: the gap blocks are final, the receiver will not take them back.
@@ -53,7 +53,7 @@ const ECN_COUNTERS: u8 = 1;
 /// When the highest newly received STSN arrived, by the receiver's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ReceiveTime {
-    /// Microseconds by a clock of unknown origin; wraps after 71 minutes. Differences are what it is good for.
+    /// Microseconds by a clock of unknown origin; wraps after 71 minutes. Only differences have a meaning.
     pub received_us: u32,
     /// Microseconds between that arrival and this acknowledgement.
     pub ack_delay_us: u32,
@@ -88,7 +88,7 @@ pub struct SfSackHead {
     pub a_rwnd: u32,
     /// Bytes that this subflow may have outstanding.
     pub a_fwnd: u32,
-    /// N: what the gap blocks list will not be dropped again.
+    /// N: chunks listed in gap blocks will not be dropped again.
     pub non_renegable: bool,
 }
 

@@ -45,7 +45,7 @@ impl<'a> Asconf<'a> {
 /// An ASCONF-ACK chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsconfAck<'a> {
-    /// That of the ASCONF it answers.
+    /// Sequence number of the ASCONF that it answers.
     pub sequence: u32,
     /// Answers; a request without one was done.
     pub params: Params<'a>,
@@ -69,7 +69,7 @@ impl<'a> AsconfAck<'a> {
 /// parameter (Add, Delete, Set Primary), error causes (Error Cause Indication) or nothing (Success).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Correlated<'a> {
-    /// The same in the request and in its answer.
+    /// Correlation identifier, the same in the request and in its answer.
     pub correlation: u32,
     /// Bytes after the known fields.
     pub rest: &'a [u8],

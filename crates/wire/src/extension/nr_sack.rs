@@ -1,4 +1,4 @@
-//! NR-SACK: a SACK that also says what its receiver will never take back (draft-tuexen-tsvwg-sctp-multipath; FreeBSD and usrsctp send it).
+//! NR-SACK: a SACK that also lists non-renegable chunks (draft-tuexen-tsvwg-sctp-multipath; FreeBSD and usrsctp send it).
 //!
 //! ```text
 //!  0                   1                   2                   3

@@ -31,7 +31,7 @@ pub struct PacketDropped<'a> {
     pub bandwidth: u32,
     /// Bytes in its queue.
     pub queue: u32,
-    /// T: so many bytes the dropped packet had, of which fewer stand here.
+    /// T: size of the dropped packet, bytes; the chunk has fewer of them.
     pub truncated: Option<u16>,
     /// The dropped packet, or its beginning.
     pub packet: &'a [u8],

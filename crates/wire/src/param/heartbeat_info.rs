@@ -1,4 +1,4 @@
-//! Heartbeat Info: what the sender of a HEARTBEAT wants back (RFC 9260 section 3.3.5).
+//! Heartbeat Info: the data that the sender of a HEARTBEAT wants back (RFC 9260 section 3.3.5).
 //!
 //! ```text
 //!  0                   1                   2                   3

@@ -238,7 +238,7 @@ impl<'b> ParamWriter<'b> {
         self.with(|out| param.emit(out));
     }
 
-    /// Appends what `emit` writes: one parameter or cause, padded. Its own length says how much of it is padding.
+    /// Appends one parameter or cause with `emit`, padded. Its own length says how much of it is padding.
     pub(crate) fn with(&mut self, emit: impl FnOnce(&mut Vec<u8>)) {
         let start = self.out.len();
         emit(self.out);

@@ -1,4 +1,4 @@
-//! Re-configuration Response: what became of a request (RFC 6525 section 4.4).
+//! Re-configuration Response: the result of a request (RFC 6525 section 4.4).
 //!
 //! ```text
 //!  0                   1                   2                   3

@@ -1,4 +1,4 @@
-//! SF-CAP: what the sender of an INIT or INIT ACK can do with subflows (extension SF, level 1).
+//! SF-CAP: the subflow capabilities of the sender of an INIT or INIT ACK (extension SF, level 1).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -64,7 +64,7 @@ impl SfCapFlags {
 pub struct SfOpen {
     /// Subflow identifier.
     pub fid: u8,
-    /// The code point its packets will have; a hint, nobody checks it.
+    /// The code point its packets will have; a hint, not checked.
     pub dscp: u8,
     /// Its share where shares matter.
     pub weight: u16,

@@ -31,7 +31,7 @@ use crate::serial::{Ssn, Tsn};
 pub struct Data<'a> {
     /// U, B and E.
     pub flags: DataFlags,
-    /// Association sequence number: what was the TSN. Reliability does not depend on it any more.
+    /// Association sequence number, in place of the TSN. Reliability does not depend on it any more.
     pub asn: Tsn,
     /// Subflow identifier; subflow 0 uses this chunk as all others do.
     pub fid: u8,

@@ -2,7 +2,7 @@
 //!
 //! **For simulators and sealed test-beds only.** It gives other layouts to chunk types 0 and 3, and another meaning
 //! to parameter type 0x8002, than the RFCs do: a peer with RFC 4895 must abort the handshake, and any other reads
-//! garbage. Level 1 ([`crate::sf`]) is what a network can be given.
+//! garbage. Level 1 ([`crate::sf`]) is safe on networks.
 //!
 //! Choices where the text is silent, contradicts itself or leaves a number open:
 //!

@@ -36,7 +36,7 @@ fn offer(queue: &mut Classes<Queue>, frame: Frame) -> Vec<Dropped> {
     dropped
 }
 
-/// Code points and numbers of what leaves.
+/// Code points and numbers of the frames that leave.
 fn order(queue: &mut Classes<Queue>, count: usize) -> Vec<(u8, u32)> {
     let next = || queue.dequeue(Instant::ZERO, &mut Vec::new());
     std::iter::from_fn(next).take(count).map(|frame| (frame.dscp.get(), frame.id)).collect()
@@ -50,7 +50,7 @@ fn strict_priority() {
     }
     assert_eq!(order(&mut queue, 2), [(46, 3), (46, 5)]);
     offer(&mut queue, frame(46, 6, 100));
-    // The last class takes what no other does.
+    // The last class takes the frames of no other class.
     assert_eq!(order(&mut queue, 9), [(46, 6), (0, 1), (0, 2), (10, 4)]);
     assert_eq!((queue.len(), queue.bytes()), (0, 0));
 }

@@ -18,7 +18,7 @@ fn frame(id: u32) -> Frame {
     Frame { id, size: 1000, ..Frame::default() }
 }
 
-/// Offers a frame at time `id` microseconds; what was dropped.
+/// Offers a frame at time `id` microseconds; returns the drops.
 fn offer(queue: &mut Red, frame: Frame) -> Vec<(u32, DropReason)> {
     let mut dropped = Vec::new();
     let now = Instant::from_nanos(u64::from(frame.id) * 1000);
@@ -110,7 +110,7 @@ fn the_frames_between_two_drops_are_uniformly_many() {
 fn a_short_queue_and_the_first_frame_above_the_threshold_are_spared() {
     let certain = RedConfig { min: Some(0.0), max: Some(0.0), max_p: 1.0, gentle: false, ..direct() };
     let mut queue = red(certain);
-    // None or one waits: nothing is dropped, whatever the average. From two on everything is.
+    // None or one waits: nothing is dropped, with any average. From two on everything is.
     assert_eq!(offer(&mut queue, frame(1)), []);
     assert_eq!(offer(&mut queue, frame(2)), []);
     assert_eq!(offer(&mut queue, frame(3)), [(3, DropReason::Forced)]);

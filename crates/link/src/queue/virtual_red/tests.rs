@@ -44,7 +44,7 @@ fn what_the_averages_count() {
     let classes = || vec![class("a", 0, 90.0, 99.0, 0.1), class("b", 1, 90.0, 99.0, 0.1)];
     let after = |mode| {
         let mut queue = queue(direct(mode, classes()));
-        // An average counts what was there before the frame that moves it.
+        // An average counts the frames before the one that moves it.
         for dscp in [0, 0, 0, 1, 1, 0, 1] {
             assert_eq!(offer(&mut queue, frame(dscp, 0)), None);
         }
@@ -135,7 +135,7 @@ fn an_empty_class_forgets_while_others_wait() {
     };
     (0..4).for_each(|_| enqueue(&mut queue, 0, 0));
     (0..3).for_each(|_| enqueue(&mut queue, 1, 0));
-    // Class 0: 0, then halves of 0, 1, 2, 3 with what was before: 2.125.
+    // Class 0: 0, then halves of 0, 1, 2, 3 with the value before: 2.125.
     assert_eq!(averages(&queue)[0], 2.125);
     for _ in 0..4 {
         queue.dequeue(Instant::from_nanos(1_000_000), &mut Vec::new());

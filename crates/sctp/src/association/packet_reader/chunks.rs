@@ -105,7 +105,7 @@ impl PacketReader<'_> {
         true
     }
 
-    /// Any chunk but DATA of RFC 9260. What is called from here takes a reader of its own: so this one need not lie in memory while plain
+    /// Any chunk but DATA of RFC 9260. The functions called here take a reader of their own: so this one need not lie in memory while plain
     /// data is read.
     #[inline]
     fn on_any_chunk<'p>(&mut self, reading: &mut Reading, raw: RawChunk<'p>) -> Result<(), Interrupt<'p>> {
@@ -222,7 +222,7 @@ impl PacketReader<'_> {
             Chunk::Data(_) => {
                 return Err(Violation::Protocol("a DATA chunk where I-DATA was agreed").into());
             }
-            // It is read where most chunks are ([`PacketReader::on_sack`]).
+            // SACK was handled before ([`PacketReader::on_sack`]).
             Chunk::Sack(_) => {}
             Chunk::InitAck(init) => return Err(Interrupt::InitAck(*init)),
             Chunk::CookieAck(_) => return Err(Interrupt::CookieAck),
@@ -323,8 +323,8 @@ impl PacketReader<'_> {
     }
 }
 
-/// Tells either half what the other has of the memory for both: it may have been read, or acknowledged, since. Half a window that
-/// is received has room whatever the sender has, and then it gives back what it had of the sender's.
+/// Tells sender and receiver how much of their common memory the other has: data may have been read, or acknowledged, since. Half a
+/// window of received data has room in any case, and with no more than that the receiver gives the sender's memory back.
 #[cold]
 fn share_memory(scope: &mut Scope<'_>) {
     scope.sender.messages().reserve_for_receiver(scope.receiver.held_beyond_window(scope.cx));

@@ -22,7 +22,7 @@ pub(in crate::association) fn field_of_data(config: &Config, agreed: bool) -> Ec
 }
 
 /// A packet came that was ECN-capable, and perhaps marked: its data tells which space it belongs to. A packet has data of one
-/// subflow; what has come before, or cannot be of this association, counts for nothing (RFC 3168, 6.1.5).
+/// subflow; a chunk that has come before, or cannot be of this association, does not count (RFC 3168, 6.1.5).
 #[inline(never)]
 pub(super) fn note_ecn(scope: &mut Scope<'_>, ecn: Ecn, chunks: Chunks<'_>) {
     if scope.cx.env.ect() == Ecn::NotEct || !scope.cx.env.state().receives_data() {

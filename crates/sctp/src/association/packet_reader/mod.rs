@@ -21,7 +21,7 @@ pub(super) use reading::{PacketOutcome, Reading};
 pub(super) use sf_chunks::sf_violation;
 
 /// Reads the chunks of a packet. An association lends it the owners that data, acknowledgements and questions of the peer concern,
-/// but not what says where it stands: no chunk that is read here sets up or ends an association.
+/// but not its phase: no chunk that is read here sets up or ends an association.
 pub(super) struct PacketReader<'a> {
     scope: Scope<'a>,
     reconfig: Option<&'a mut Reconfig>,
@@ -36,7 +36,7 @@ impl<'a> PacketReader<'a> {
 }
 
 impl PacketReader<'_> {
-    /// The same owners for a procedure that goes a way of its own.
+    /// A reader of the same owners, for one call.
     #[inline]
     fn reborrow(&mut self) -> PacketReader<'_> {
         PacketReader { scope: self.scope.reborrow(), reconfig: self.reconfig.as_deref_mut() }

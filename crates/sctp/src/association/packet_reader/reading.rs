@@ -8,7 +8,7 @@ use crate::receiver::PacketRead;
 /// The outcome of a packet for the endpoint that handed it in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketOutcome {
-    /// A chunk was malformed: it and what followed was dropped.
+    /// A chunk was malformed: it and the chunks behind it were dropped.
     pub(crate) malformed: bool,
     /// The answer that the endpoint must give.
     pub(crate) reply: Reply,
@@ -23,7 +23,7 @@ pub(crate) enum Reply {
     None,
     /// SHUTDOWN ACK while the handshake runs: to be answered as out of the blue (8.5.1 E).
     ShutdownComplete,
-    /// An INIT ACK without a tag: ABORT with the T bit and what is wrong (3.3.3).
+    /// An INIT ACK without a tag: ABORT with the T bit and an error cause (3.3.3).
     ReflectedAbort,
     /// An INIT ACK with too small a window: ABORT with its Initiate Tag (3.3.3).
     SmallWindow { tag: u32 },
@@ -42,7 +42,7 @@ impl From<Reply> for PacketOutcome {
 pub(in crate::association) struct Reading {
     /// The path that it came on: answers go back there.
     pub(in crate::association) path: PathId,
-    /// Its data, as far as it has been read.
+    /// The data of the packet, as far as it has been read.
     pub(in crate::association) data: PacketRead,
     pub(in crate::association) outcome: PacketOutcome,
     /// Bytes of the SCTP packet.

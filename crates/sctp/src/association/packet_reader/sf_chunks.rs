@@ -108,8 +108,8 @@ impl PacketReader<'_> {
     }
 }
 
-/// SF-FORWARD. It is listed wherever level 1 is offered; "PR only if Forward-TSN is negotiated": without that nobody may
-/// give up anything.
+/// SF-FORWARD. It is listed wherever level 1 is offered; "PR only if Forward-TSN is negotiated": without that no
+/// endpoint may give up a message.
 pub(super) fn on_sf_forward(scope: &mut Scope<'_>, reading: &mut Reading, forward: &SfForward<'_>) {
     if !scope.cx.env.state().receives_data() || !scope.sender.special().is_partially_reliable() {
         return;

@@ -67,7 +67,7 @@ macro_rules! flags {
 }
 pub(in crate::config) use flags;
 
-/// A struct of values. Each has a field, a type, its value in the profile `rfc9260`, and behind the arrow what [`entry!`] takes.
+/// A struct of values. Each has a field, a type, its value in the profile `rfc9260`, and behind the arrow the input of [`entry!`].
 /// Those in `@plain` have no name as text.
 macro_rules! group {
     (

@@ -63,7 +63,7 @@ pub enum MaxBurst {
     Off,
     /// cwnd is treated as at most flight + n PMDCS each time something may be sent (RFC 9260, 6.1 D).
     Clamp(u16),
-    /// As [`MaxBurst::Clamp`], but where more has been acknowledged since new data left last, twice as much may be in its place: what has
+    /// As [`MaxBurst::Clamp`], but where more has been acknowledged since new data left last, twice as much may be in its place: data that
     /// left the network at once may be followed at once, as fast as slow start grows. For sockets that hand over many packets together, so
     /// that one SACK speaks of many; n packets leave after a pause.
     Acknowledged(u16),

@@ -22,7 +22,7 @@ pub enum Coupling {
     /// Opportunistic linked increases (draft-khalili-mptcp-congestion-control).
     Olia,
     /// One window for the subflows that share a bottleneck (their delays say which do): that of one flow, or of several where trials
-    /// show that nobody else is there.
+    /// show that no other flow is there.
     Adaptive,
 }
 

@@ -11,8 +11,8 @@ pub struct SubflowSpec {
     pub weight: u16,
     /// Under strict priority the smaller goes first.
     pub priority: u8,
-    /// Streams that it starts with. If no subflow names any, the streams take the subflows in turn; else those that nobody
-    /// names belong to the first.
+    /// Streams that it starts with. If no subflow names any, the streams take the subflows in turn; else those without
+    /// a subflow belong to the first.
     pub streams: Vec<u16>,
 }
 

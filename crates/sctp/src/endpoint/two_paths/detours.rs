@@ -270,7 +270,7 @@ fn life(name: &str, config: fn() -> Config, number: u64) {
     );
 }
 
-/// All that was sent reliably arrives, every invariant holds after each step, and a shutdown ends it, whatever happens on the paths.
+/// Every reliable message arrives, every invariant holds after each step, and a shutdown ends it, whatever happens on the paths.
 #[test]
 fn random_lives_on_two_paths() {
     for (name, config) in KINDS {

@@ -2,9 +2,9 @@
 //!
 //! Data of two subflows goes to the near and to the far address, and moves between them; both addresses lose, mark and fall silent;
 //! messages are given up, streams begin anew, ICMP says how long a packet may be. Each life has a line in `tests/golden/two_paths.txt`: name,
-//! packets, events and trace records, how much arrived of each stream, then a hash of packets, one of events and of what users were told,
-//! one of trace records and one of counters. What the hashes are of, how changes are accepted and how a life is written out says
-//! `tests/golden.rs`; here it is `cargo test -p anabranch-sctp --lib golden`.
+//! packets, events and trace records, data received on each stream, then a hash of packets, one of events and of notices to users,
+//! one of trace records and one of counters. `tests/golden.rs` explains the hashes, how to accept changes and how to write out a
+//! life; here it is `cargo test -p anabranch-sctp --lib golden`.
 
 #[path = "../../../../sim/tests/golden/book.rs"]
 mod book;
@@ -22,7 +22,7 @@ use crate::stats::Snapshot;
 const ACTIVE: Duration = Duration::from_secs(40);
 const QUIET: Duration = Duration::from_secs(120);
 
-/// A set of lives: their name, and in what their configuration differs from that of RFC 9260.
+/// A set of lives: their name, and their changes to the configuration of RFC 9260.
 struct Kind {
     name: &'static str,
     config: fn() -> Config,

@@ -19,7 +19,7 @@ fn in_hand_over(config: Config) -> World {
     world
 }
 
-/// Every chunk of a lane is answered for: counts agree, and timers run for what is in flight only.
+/// Every chunk of a lane is accounted for: counts agree, and timers run for chunks in flight only.
 fn is_sound(world: &mut World) {
     world.ours().audit().unwrap();
 }
@@ -46,7 +46,7 @@ fn the_peer_restarts() {
         assert_eq!(restarted.count(), 1, "{:?}", world.heard);
         assert_eq!(world.delivered, [0; 2], "the new life has nothing of the old one");
         is_sound(&mut world);
-        // No message is lost without a word: what the old peer did not have is handed back.
+        // No message is lost silently: messages that the old peer did not have are handed back.
         let mut handed_back = 0;
         let mut ours = world.ends[0].association(world.id).unwrap();
         while ours.receive_unsent().is_some() || ours.receive_unacknowledged().is_some() {

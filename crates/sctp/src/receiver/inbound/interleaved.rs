@@ -72,7 +72,7 @@ pub(in crate::receiver) struct Finished {
 /// The outcome of a chunk.
 #[derive(Debug)]
 pub(in crate::receiver) enum Added {
-    /// It, or its message, was here before.
+    /// The chunk, or its message, was here before.
     Duplicate,
     /// The chunk waits for other fragments of its message. The space is charged for so many pieces more.
     Waits(SpaceId, usize),

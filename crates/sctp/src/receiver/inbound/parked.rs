@@ -1,4 +1,4 @@
-//! A message that waits for others, or for a user who reads stream by stream, in as little room as it can have: as many may wait as fit the
+//! A message that waits for others, or for a user that reads stream by stream, in as little room as possible: as many may wait as fit the
 //! receive buffer.
 
 use anabranch_base::Instant;

@@ -78,7 +78,7 @@ impl Ready {
         }
     }
 
-    /// The next message, of whatever stream.
+    /// The next message, of any stream.
     #[inline]
     pub(in crate::receiver) fn pop(&mut self) -> Option<Received> {
         if self.by_stream.is_some() {
@@ -90,7 +90,7 @@ impl Ready {
         self.queue.pop_front()
     }
 
-    /// Room that was needed once is given back when there is little in it: it is charged to nobody.
+    /// The queue's spare capacity is freed when it holds little: no count of memory includes it.
     #[cold]
     fn shrink(&mut self) {
         if self.queue.len() < self.queue.capacity() / 4 {

@@ -88,7 +88,7 @@ impl Arena {
     #[inline(always)]
     pub(crate) fn copy(&mut self, payload: &[u8]) -> Bytes {
         if self.block.capacity() < payload.len() && !self.block.try_reclaim(payload.len()) {
-            // Small for those who receive little, larger with use.
+            // Small for an association that receives little, larger with use.
             self.size = (2 * self.size).clamp(payload.len(), (64 << 10).max(payload.len()));
             self.block = BytesMut::with_capacity(self.size);
         }

@@ -4,7 +4,7 @@
 use super::Inbound;
 use crate::receiver::inbound::interleaved::Key;
 
-/// Something that the user has had nothing of, that came under numbers above a hole alone, and that can be given up for itself.
+/// A message or fragment that came wholly above a hole, that the user has had nothing of, and that can be dropped by itself.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::receiver) struct Behind {
     /// The highest number under which it came.

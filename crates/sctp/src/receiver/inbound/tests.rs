@@ -141,7 +141,7 @@ fn what_misses_a_number_before_the_floor_goes_and_nothing_else() {
 /// RFC 3758, 3.5 C4, lets a sender end its FORWARD-TSN in the middle of a message, whose rest may be on its way.
 #[test]
 fn the_tail_of_a_message_that_was_given_up_is_dropped() {
-    // In order, out of order, before and after the FORWARD-TSN; with and without what the floor divides.
+    // In order, out of order, before and after the FORWARD-TSN; with and without fragments below the floor.
     for early in [vec![], vec![3], vec![4], vec![3, 4], vec![0, 4], vec![0, 1, 3]] {
         let mut all = Forwarded::of(&[]);
         for seq in &early {

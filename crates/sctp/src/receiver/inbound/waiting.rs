@@ -26,9 +26,9 @@ impl Waits {
 pub(in crate::receiver) struct Waiting {
     /// By stream, and by a number that rises with their order in it.
     messages: BTreeMap<(u16, u64), Box<Waits>>,
-    /// Bytes that are charged for them.
+    /// Bytes that are charged for the waiting messages.
     held: usize,
-    /// Bytes of `held` that are charged for numbers, of messages whose numbers do not follow each other.
+    /// Bytes of `held` that are charged for the TSNs of messages whose TSNs do not follow each other.
     apart: usize,
 }
 
@@ -45,13 +45,13 @@ impl Waiting {
         self.held
     }
 
-    /// The part of that which is charged for numbers that do not follow each other.
+    /// The part of `held` for the TSNs of messages whose TSNs do not follow each other.
     #[inline]
     pub(in crate::receiver) fn apart(&self) -> usize {
         self.apart
     }
 
-    /// The first message of a stream that waits: its number, and that which the wire has for it.
+    /// The first waiting message of a stream: its unwrapped number, and its number on the wire.
     pub(in crate::receiver) fn first_of(&self, stream: u16) -> Option<(u64, u32)> {
         let (key, waits) = self.messages.range((stream, 0)..=(stream, u64::MAX)).next()?;
         Some((key.1, waits.message.number()))
@@ -101,7 +101,7 @@ impl Waiting {
         first.collect()
     }
 
-    /// All that waits.
+    /// All waiting messages.
     pub(in crate::receiver) fn iter(&self) -> impl Iterator<Item = &Parked> {
         self.messages.values().map(|waits| &waits.message)
     }

@@ -78,7 +78,7 @@ fn the_figures_of_the_rfc() {
     assert_eq!(figure(RoundRobin, true, 1), [0, 1, 2, 0, 1, 2, 0, 1, 2]);
     for interleaves in [false, true] {
         assert_eq!(figure(Fcfs, interleaves, 2), [0, 0, 0, 1, 1, 1, 2, 2, 2]);
-        // Stream 1 has the value that nobody has set, 1: it is the most important.
+        // Stream 1 has the default value, 1: it is the most important.
         assert_eq!(figure(Priority, interleaves, 2), [1, 1, 1, 2, 2, 2, 0, 0, 0]);
     }
     // Two chunks in a packet, of one stream.
@@ -114,7 +114,7 @@ fn shares_are_bytes_over_weights() {
         let sent = bench.run(1500, 3);
         let bytes = |stream: u16, size: usize| sent.iter().filter(|s| **s == stream).count() * size;
         let (a, b, c) = (bytes(0, 500), bytes(1, 1000), bytes(2, 100));
-        // Within a message of what the weights 4, 2 and 1 say.
+        // Within a message of the shares by the weights 4, 2 and 1.
         assert!(a.abs_diff(2 * b) <= 4 * 1000 && a.abs_diff(4 * c) <= 4 * 1500, "{a} {b} {c}");
     }
 }

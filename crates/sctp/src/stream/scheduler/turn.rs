@@ -23,7 +23,7 @@ impl Left {
     }
 }
 
-/// Values of streams: priorities or weights. Those that nobody has set are 1.
+/// Values of streams: priorities or weights. The default is 1.
 #[derive(Debug)]
 pub(super) struct Values(BTreeMap<u16, u16>);
 

@@ -1,4 +1,4 @@
-//! `docs/reference/scenario.md` says what the code does.
+//! `docs/reference/scenario.md` agrees with the code.
 
 use super::{GOOD, edited, read};
 

@@ -1,4 +1,4 @@
-//! Every mistake has its own line: place, what, what is allowed.
+//! Every mistake has its own line: place, fault, allowed values.
 
 use super::{GOOD, edited, read, read_with};
 use crate::scenario::{Ports, Scenario};

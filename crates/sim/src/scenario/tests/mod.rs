@@ -1,4 +1,4 @@
-//! Tests of the scenario format: what a good file means, what a bad one is told, and that none makes it panic.
+//! Tests of the scenario format: the meaning of good files, the errors of bad ones, and no file makes it panic.
 
 mod any_input;
 mod documentation;

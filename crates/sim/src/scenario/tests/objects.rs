@@ -1,4 +1,4 @@
-//! Objects that a client fetches: what they mean, and what is told to wrong ones.
+//! Objects that a client fetches: their meaning, and the errors of wrong ones.
 
 use anabranch_base::Duration;
 

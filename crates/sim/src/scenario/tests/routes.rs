@@ -1,4 +1,4 @@
-//! Routes by code point: what they mean and what is told to wrong ones.
+//! Routes by code point: their meaning and the errors of wrong ones.
 
 use anabranch_base::Dscp;
 

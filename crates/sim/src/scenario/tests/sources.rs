@@ -1,4 +1,4 @@
-//! Flows without a transport: what they mean and what is told to wrong ones.
+//! Flows without a transport: their meaning and the errors of wrong ones.
 
 use anabranch_base::Duration;
 

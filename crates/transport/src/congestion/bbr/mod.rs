@@ -3,9 +3,9 @@
 //! The model has the rate that the path delivers (`max_bw`), its shortest round trip (`min_rtt`), and bounds of rate and volume that
 //! losses have taught: those of the short term hold until bandwidth is probed next, the one of the long term until probing raises it.
 //! `model` keeps it, `phases` probes it, `window` turns it into a window and a rate, and
-//! `events` hears of what happens.
+//! `events` takes the events of the sender.
 //!
-//! Where this differs from the draft, and why, says docs/explanation/rate.md: samples as small as the least one confirm it (no `ProbeRTT` for
+//! docs/explanation/rate.md explains the differences from the draft: samples as small as the least one confirm it (no `ProbeRTT` for
 //! a flow that sees an empty queue anyway), and losses that come at any load do not count as congestion (`noise`).
 
 mod constants;
@@ -114,7 +114,7 @@ pub struct Bbr {
     prior_cwnd: u64,
     /// Until so much is delivered the window is that of a timeout.
     timeout_until: Option<u64>,
-    /// BBR.full_bw and what belongs to it.
+    /// BBR.full_bw and its state.
     full_bw: f64,
     full_bw_count: u32,
     full_bw_now: bool,

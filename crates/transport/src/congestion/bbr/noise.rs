@@ -3,7 +3,7 @@
 //!
 //! They are counted in rounds in which no queue can have overflowed: those of cruising, at no more than the rate that the path
 //! delivers, with round trips near the shortest; and those of Startup after which the rate still grew by a quarter. A policer drops
-//! nothing of what is sent below its rate, and a queue that others fill makes round trips long: neither is learnt here.
+//! nothing below its rate, and a queue that others fill makes round trips long: neither is learnt here.
 
 use super::constants::LOSS_THRESH;
 
@@ -26,7 +26,7 @@ pub(super) struct Noise {
     sent: u64,
     /// Lost and sent in the last round of Startup: counted when the next one has shown that the path was not full.
     pending: (u64, u64),
-    /// Something was counted since the last turn of probing began.
+    /// Packets were counted since the last turn of probing began.
     heard: bool,
     /// The part of the sent bytes that is lost at any load.
     part: f64,

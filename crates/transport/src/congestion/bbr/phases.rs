@@ -51,7 +51,7 @@ impl Bbr {
             return;
         }
         let many = std::mem::take(&mut self.loss_events) >= STARTUP_LOSSES;
-        // A path whose rate still grows is not full, whatever it loses.
+        // A path whose rate still grows is not full, even if it loses packets.
         let stagnant = self.full_bw_count > 0;
         if many
             && stagnant
@@ -105,7 +105,7 @@ impl Bbr {
         self.raise_longterm_slope();
     }
 
-    /// "BBRPickProbeWait": 2 to 3 seconds, and 0 or 1 rounds less. Flows differ in what they have delivered by when.
+    /// "BBRPickProbeWait": 2 to 3 seconds, and 0 or 1 rounds less. Flows differ: time and bytes delivered are the seed.
     fn pick_probe_wait(&mut self, now: Instant) {
         let draw = mixed(now.as_nanos() ^ self.delivery.delivered().rotate_left(32));
         self.rounds_since_probe = draw & 1;

@@ -1,4 +1,4 @@
-//! Whole flows in virtual time, and what comes from outside at its worst.
+//! Whole flows in virtual time, and the worst inputs.
 
 mod path;
 
@@ -85,7 +85,7 @@ fn the_phases_follow_each_other() {
 fn a_standing_queue_leads_to_probe_rtt() {
     let mut net = Net::new(Path::new(20.0, 50.0, 2.0, 0.0), 1);
     net.flow(Algorithm::Bbr, 0.0, Duration::ZERO);
-    // The way becomes longer: nothing confirms what was the shortest round trip.
+    // The path becomes longer: no sample confirms the old shortest round trip.
     net.change(5.0, Path::new(20.0, 80.0, 1.0, 0.0));
     let mut least = u64::MAX;
     let mut probed = false;
@@ -127,7 +127,7 @@ fn paths_that_change_for_the_worst() {
     }
 }
 
-/// An application with little to say does not make the path look slow, and what comes after a pause is paced at the rate known.
+/// An application with little to say does not make the path look slow, and data after a pause is paced at the known rate.
 #[test]
 fn applications_that_pause() {
     let mut net = Net::new(Path::new(50.0, 40.0, 1.0, 0.0), 1);
@@ -288,7 +288,7 @@ fn spurious_losses_are_taken_back() {
     assert!(model.bw_shortterm >= short && model.inflight_longterm >= long);
 }
 
-/// Lanes with Phi = n^2 get together about what one flow gets, and never the n shares that they get without.
+/// Lanes with Phi = n^2 together get about the share of one flow, and never the n shares that they get without.
 #[test]
 fn coupled_lanes_get_no_more_than_one_flow() {
     for (own, other) in [

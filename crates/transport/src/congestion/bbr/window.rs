@@ -19,8 +19,8 @@ impl Bbr {
         }
     }
 
-    /// Gain of the window. A lane of a coupled association has its share of what is in flight beyond the path's own: a queue goes to its
-    /// flows in proportion to what each has in it.
+    /// Gain of the window. A lane of a coupled association has its share of the data in flight beyond the path's own: a queue serves its
+    /// flows in proportion to the data of each in it.
     fn cwnd_gain(&self) -> f64 {
         let gain = self.state.cwnd_gain();
         match self.state {

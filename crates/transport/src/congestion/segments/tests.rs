@@ -16,7 +16,7 @@ fn timed(ms: u64, rtt: u64, una: u64, max: u64) -> Timing {
     Timing { now: at(ms), rtt: Some(rtt), srtt: Some(rtt), una, max, ..Timing::default() }
 }
 
-/// Segments of 1000 bytes; what remembers needs nobody to look.
+/// Rules for segments of 1000 bytes.
 fn rules(algorithm: Algorithm) -> SegmentRules {
     SegmentRules {
         algorithm,
@@ -200,7 +200,7 @@ fn vegas_leaves_slow_start_when_the_queue_grows() {
         sent += window * 1000;
         now += rtt;
     }
-    // It noticed in the round that went from 32 to 64, came back to what the path carries and shrinks from there.
+    // It noticed in the round that went from 32 to 64, came back to the path's capacity and shrinks from there.
     assert!(
         c.base.ssthresh < 42_000 && c.base.window() < 42_000,
         "{} of {}",
@@ -271,7 +271,7 @@ fn hystart_goes_on_when_a_reduction_is_undone() {
         round(&mut c, 115);
     }
     assert!(c.base.ssthresh < 400_000, "{}", c.base.ssthresh);
-    // One that stands ends it: what follows a loss is no initial slow start.
+    // A reduction that stands ends it: slow start after a loss is not the initial one.
     c.on_congestion(LOSS);
     assert!(c.hystart.is_none());
 }
@@ -307,7 +307,7 @@ fn a_mark_counts_as_a_loss_and_another_lanes_loss_raises_nothing() {
     assert_eq!((small.base.window(), small.base.ssthresh), (1000, 1000));
 }
 
-/// The part of the window that a mark leaves (RFC 8511, RFC 9331); what it has cut is never taken back.
+/// The part of the window that a mark leaves (RFC 8511, RFC 9331); its reduction is never undone.
 #[test]
 fn a_mark_may_leave_more_than_a_loss() {
     for algorithm in [Algorithm::Cubic, Algorithm::Reno, Algorithm::Bic, Algorithm::Vegas] {

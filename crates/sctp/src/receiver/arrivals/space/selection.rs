@@ -1,8 +1,8 @@
 //! The gap blocks that a SACK lists where the peer keeps the state of the others (Selected Gap Blocks, docs/reference/extensions.md).
 //!
-//! "The first SACK block ... MUST specify the contiguous block of data containing the segment which triggered this ACK", and what follows
-//! repeats those "most recently reported" (RFC 2018, 4): so no news depends on one SACK alone. The other half are all blocks in turn: what no
-//! SACK brought to the peer comes again.
+//! "The first SACK block ... MUST specify the contiguous block of data containing the segment which triggered this ACK", and the next
+//! blocks repeat those "most recently reported" (RFC 2018, 4): so no news depends on one SACK alone. The other half are all blocks in
+//! turn: a block whose SACKs were lost comes again.
 
 use super::map::ReceiveMap;
 

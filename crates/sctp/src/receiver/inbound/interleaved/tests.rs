@@ -53,7 +53,7 @@ proptest! {
         for (mid, fragment, ending, payload) in &pieces {
             let p = piece(*mid, *fragment, *ending, payload);
             if done.contains(mid) {
-                continue; // what a finished message's identifier means is `DeliveryOrder`'s business
+                continue; // identifiers of finished messages are `DeliveryOrder`'s business
             }
             if let Added::Whole(whole) = add(&mut all, &p).unwrap() {
                 done.insert(*mid);
@@ -69,7 +69,7 @@ proptest! {
         prop_assert!(all.assemblies.is_empty());
     }
 
-    /// Anything at all: no panic, and no message longer than what came.
+    /// Any input: no panic, and no message longer than its fragments.
     #[test]
     fn any_pieces(
         pieces in prop::collection::vec(

@@ -88,7 +88,7 @@ fn memory_that_a_peer_can_pin() {
     }
     let reserved: usize = r.waiting.values().map(|run| run.partial.capacity()).sum();
     assert!(reserved <= 64_000 + 99 * 8, "{reserved}");
-    // A message that waits shares its block with nobody.
+    // A message that waits shares its block with no other.
     let mut r = Reassembly::default();
     let mut waiting = Vec::new();
     for i in 0..10 {

@@ -1,5 +1,5 @@
-//! Flows over one bottleneck in virtual time: enough of a transport for a controller to be judged by. Packets are of one size, what
-//! is lost is found by three later ones or after a second without news, and its place is taken by the next packet.
+//! Flows over one bottleneck in virtual time: enough of a transport for a controller to be judged by. Packets are of one size, a
+//! lost one is found by three later ones or after a second without news, and its place is taken by the next packet.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
