@@ -19,6 +19,8 @@ pub(crate) struct Agreed {
     /// The peer may send packets with a checksum of zero: we have announced an error detection method in its place
     /// (RFC 9653, 5.3).
     takes_zero_checksum: bool,
+    /// SACKs leave gap blocks out.
+    selects_gaps: bool,
 }
 
 impl Agreed {
@@ -29,6 +31,7 @@ impl Agreed {
             beside_data: 0,
             resettable: false,
             takes_zero_checksum: config.extensions.zero_checksum.is_some(),
+            selects_gaps: false,
         }
     }
 
@@ -39,13 +42,20 @@ impl Agreed {
             beside_data: 0,
             resettable: agreed.reconfiguration,
             takes_zero_checksum: agreed.takes_zero_checksum,
+            selects_gaps: agreed.selected_gaps,
         };
     }
 
     /// Back to RFC 9260: a peer that has restarted announces its extensions anew.
     pub(crate) fn forget(&mut self) {
         let takes_zero_checksum = self.takes_zero_checksum;
-        *self = Self { encoding: Encoding::Rfc9260, beside_data: 0, resettable: false, takes_zero_checksum };
+        *self = Self {
+            encoding: Encoding::Rfc9260,
+            beside_data: 0,
+            resettable: false,
+            takes_zero_checksum,
+            selects_gaps: false,
+        };
     }
 
     /// SF-DATA is off from now on; messages are interleaved as before.
@@ -74,6 +84,12 @@ impl Agreed {
     #[inline]
     pub(crate) fn takes_zero_checksum(self) -> bool {
         self.takes_zero_checksum
+    }
+
+    /// True if SACKs leave gap blocks out.
+    #[inline]
+    pub(crate) fn selects_gaps(self) -> bool {
+        self.selects_gaps
     }
 
     /// Bytes of header of a chunk of data.

@@ -14,8 +14,6 @@ pub(crate) struct Scope<'a> {
     pub(crate) sender: &'a mut Sender,
     pub(crate) receiver: &'a mut Receiver,
     pub(crate) control: &'a mut Control,
-    /// Association error counter (8.1).
-    pub(crate) errors: &'a mut u32,
 }
 
 /// Lends the owners of an association, and none of its other fields.
@@ -26,7 +24,6 @@ macro_rules! scope_of {
             sender: &mut $association.sender,
             receiver: &mut $association.receiver,
             control: &mut $association.control,
-            errors: &mut $association.errors,
         }
     };
 }
@@ -36,13 +33,7 @@ impl Scope<'_> {
     /// The same owners for one call.
     #[inline]
     pub(crate) fn reborrow(&mut self) -> Scope<'_> {
-        Scope {
-            cx: self.cx,
-            sender: self.sender,
-            receiver: self.receiver,
-            control: self.control,
-            errors: self.errors,
-        }
+        Scope { cx: self.cx, sender: self.sender, receiver: self.receiver, control: self.control }
     }
 
     /// The space of a FID, made if there is none: its two halves have the same place in the tables of sender and receiver.

@@ -106,14 +106,13 @@ impl Association {
     /// Association error counter (8.1), and that of the path (8.2).
     // rfc9260:8.1-1 rfc9260:8.1-3 rfc9260:9.2-5 rfc9260:9.2-16
     pub(super) fn count_error(&mut self, path: PathId) {
-        self.errors += 1;
         if let Some(down) = self.cx.paths.on_error(self.cx.env.config(), path) {
             self.cx.tell(down);
             self.sender.follow_paths(&mut self.cx);
         }
         // "If the value of this counter exceeds the limit indicated in the protocol parameter
         // 'Association.Max.Retrans', the endpoint SHOULD consider the peer endpoint unreachable".
-        if self.errors > self.cx.env.config().limits.association_max_retrans {
+        if self.cx.paths.errors() > self.cx.env.config().limits.association_max_retrans {
             self.end(End::unreachable("Association.Max.Retrans"));
         }
     }

@@ -68,8 +68,6 @@ pub struct Association {
     sender: Sender,
     receiver: Receiver,
     control: Control,
-    /// Association error counter (8.1).
-    errors: u32,
     writer: PacketWriter,
     /// Messages that were not delivered, for the user to take back.
     handed_back: HandedBack,

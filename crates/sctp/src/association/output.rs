@@ -77,7 +77,7 @@ impl PacketWriter {
     /// A peer that does not answer may have forgotten the association, and then takes no packet without a checksum (RFC 9653, 5.3): it
     /// could never answer that all is delivered, or that it has no such association. So every packet until it answers has one.
     fn checksum_now(&self, scope: &Scope<'_>) -> ChecksumOut {
-        if *scope.errors > 0 { checksum_of(scope.cx.env.config()) } else { self.checksum }
+        if scope.cx.paths.errors() > 0 { checksum_of(scope.cx.env.config()) } else { self.checksum }
     }
 
     /// True if a packet waits for the next batch.

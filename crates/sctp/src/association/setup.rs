@@ -52,7 +52,6 @@ impl Association {
             receiver: Receiver::new(cx.env.config()),
             control: Control::new(cx.paths.for_control()),
             writer: PacketWriter::new(cx.env.config(), ports),
-            errors: 0,
             handed_back: HandedBack::default(),
             cx,
         }

@@ -135,7 +135,7 @@ impl Shutdown {
     /// T2-shutdown timer".
     // rfc9260:6.2-15 rfc9260:9.2-6 rfc9260:9.2-9
     pub(super) fn heard(&mut self, scope: &mut Scope<'_>, had_data: bool) {
-        *scope.errors = 0;
+        scope.cx.paths.clear_errors();
         self.restart_t2(scope);
         if had_data {
             // "MUST immediately respond to each received packet containing one or more DATA chunks with a SHUTDOWN
@@ -244,7 +244,11 @@ mod tests {
         scope.cx.env.set_now(scope.cx.env.now() + Duration::from_millis(500));
         let before = shutdown.timers().0;
         shutdown.heard(&mut scope, true);
-        assert!(*scope.errors == 0 && shutdown.timers().0 > before && scope.control.is_due(Kind::Shutdown));
+        assert!(
+            scope.cx.paths.errors() == 0
+                && shutdown.timers().0 > before
+                && scope.control.is_due(Kind::Shutdown)
+        );
         let (silent, rto) =
             (shutdown.on_t2(&mut scope), scope.cx.paths.rto(scope.cx.env.config(), PathId::new(0)));
         assert_eq!((silent, rto), (PathId::new(0), Duration::from_secs(2)), "it is backed off");

@@ -19,7 +19,6 @@ pub(super) struct Owners {
     sender: Sender,
     receiver: Receiver,
     control: Control,
-    errors: u32,
 }
 
 impl Owners {
@@ -31,7 +30,10 @@ impl Owners {
         let mut cx = Context::new(0, Arc::new(config), path, rng);
         let sender = Sender::new(&mut cx, Tsn::new(1));
         let control = Control::new(cx.paths.for_control());
-        Self { cx, sender, receiver: Receiver::new(&Config::rfc9260()), control, errors: 3 }
+        for _ in 0..3 {
+            let _down = cx.paths.on_error(cx.env.config(), cx.paths.for_control());
+        }
+        Self { cx, sender, receiver: Receiver::new(&Config::rfc9260()), control }
     }
 
     /// The handshake is over.
@@ -44,7 +46,7 @@ impl Owners {
 
     /// Lends them.
     pub(super) fn scope(&mut self) -> Scope<'_> {
-        let Self { cx, sender, receiver, control, errors } = self;
-        Scope { cx, sender, receiver, control, errors }
+        let Self { cx, sender, receiver, control } = self;
+        Scope { cx, sender, receiver, control }
     }
 }

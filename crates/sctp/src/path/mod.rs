@@ -30,8 +30,6 @@ pub(crate) struct Path {
     remote: SocketAddr,
     /// To which of our addresses the peer's packets come on this path: answers leave from there.
     local: Option<SocketAddr>,
-    /// Packets that leave as ECN-capable do not arrive here, or not as such: they leave as Not-ECT.
-    refuses_ect: bool,
     /// Round trips as heartbeats and the first subflow on this path see them. T2-shutdown, RE-CONFIG and heartbeats go by its
     /// RTO; further subflows on the path have estimates of their own.
     rtt: RttEstimator,
@@ -45,7 +43,6 @@ impl Path {
         Self {
             remote,
             local: None,
-            refuses_ect: false,
             rtt: RttEstimator::new(&config.rtt_rules()),
             reachability: Reachability::new(true),
             heartbeat: Heartbeat::default(),
@@ -85,12 +82,12 @@ impl Path {
     /// True if packets leave as Not-ECT here, whatever was agreed.
     #[inline]
     pub(crate) fn refuses_ect(&self) -> bool {
-        self.refuses_ect
+        self.reachability.refuses_ect()
     }
 
     /// Packets that leave as ECN-capable do not arrive, or not as such.
     pub(crate) fn refuse_ect(&mut self) {
-        self.refuses_ect = true;
+        self.reachability.refuse_ect();
     }
 
     /// Round-trip estimate of the path.

@@ -16,6 +16,8 @@ use crate::ids::{PathId, Table};
 #[derive(Debug)]
 pub(crate) struct Paths {
     table: Table<PathId, Path>,
+    /// Association error counter: errors in a row to all addresses together (8.1).
+    errors: u32,
     primary: PathId,
     /// Addresses that the peer has listed, from which it may write besides those of its paths.
     listed: Vec<IpAddr>,
@@ -24,7 +26,7 @@ pub(crate) struct Paths {
 impl Paths {
     /// A table with the path of the handshake only.
     pub(crate) fn new(path: Path) -> Self {
-        Self { table: Table::of(path), primary: PathId::new(0), listed: Vec::new() }
+        Self { table: Table::of(path), errors: 0, primary: PathId::new(0), listed: Vec::new() }
     }
 
     /// The path of a control chunk that answers nothing, and of no path in particular: INIT, COOKIE ECHO, SHUTDOWN, ABORT.
@@ -283,8 +285,22 @@ impl Paths {
         self.table.get_mut(id).is_none_or(|path| path.reachability.is_another_error(now, waited, several))
     }
 
-    /// A chunk that last left on a path was not answered in time (8.2). An event for the user, where the path goes down with it.
+    /// Errors in a row, of all paths together (8.1).
+    #[inline]
+    pub(crate) fn errors(&self) -> u32 {
+        self.errors
+    }
+
+    /// The peer has answered: its errors are counted from 0 again (8.1).
+    #[inline]
+    pub(crate) fn clear_errors(&mut self) {
+        self.errors = 0;
+    }
+
+    /// A chunk that last left on a path was not answered in time: both counters rise, that of the association (8.1) and that of the path
+    /// (8.2). An event for the user, where the path goes down with it.
     pub(crate) fn on_error(&mut self, config: &Config, id: PathId) -> Option<Event> {
+        self.errors += 1;
         let path = self.table.get_mut(id)?;
         path.reachability
             .count_error(config.limits.path_max_retrans)

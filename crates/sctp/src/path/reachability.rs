@@ -12,12 +12,14 @@ pub(crate) struct Reachability {
     active: bool,
     /// The peer is known to be there. "An endpoint MUST NOT send any chunks to an UNCONFIRMED address", but HEARTBEAT (5.4).
     confirmed: bool,
+    /// Packets that leave as ECN-capable do not arrive here, or not as such: they leave as Not-ECT.
+    refuses_ect: bool,
 }
 
 impl Reachability {
     /// The state of a path that has had no error.
     pub(super) fn new(confirmed: bool) -> Self {
-        Self { errors: 0, error_at: Instant::ZERO, active: true, confirmed }
+        Self { errors: 0, error_at: Instant::ZERO, active: true, confirmed, refuses_ect: false }
     }
 
     /// Errors in a row (8.2).
@@ -34,6 +36,17 @@ impl Reachability {
     #[inline]
     pub(super) fn is_confirmed(&self) -> bool {
         self.confirmed
+    }
+
+    /// True if packets leave as Not-ECT here, whatever was agreed.
+    #[inline]
+    pub(super) fn refuses_ect(&self) -> bool {
+        self.refuses_ect
+    }
+
+    /// Packets that leave as ECN-capable do not arrive, or not as such.
+    pub(super) fn refuse_ect(&mut self) {
+        self.refuses_ect = true;
     }
 
     /// "When this match occurs, the address that the original HEARTBEAT was sent to is now considered CONFIRMED" (5.4). True

@@ -24,7 +24,7 @@ impl PathManager<'_> {
     /// Something has come that proves that a path works (8.1, 8.2).
     // rfc9260:8.1-5
     pub(crate) fn clear_errors(&mut self, id: PathId) {
-        *self.scope.errors = 0;
+        self.scope.cx.paths.clear_errors();
         self.clear_path_errors(id);
     }
 
@@ -40,7 +40,7 @@ impl PathManager<'_> {
     fn clear_errors_by_heartbeat(&mut self, id: PathId) {
         self.clear_path_errors(id);
         if self.scope.sender.unacknowledged_chunks() == 0 {
-            *self.scope.errors = 0;
+            self.scope.cx.paths.clear_errors();
         }
     }
 }

@@ -63,7 +63,7 @@ impl Receiver {
         let limits = self.limits(cx);
         let needed = self.memory().max(self.inbound.held_back() + limits.gaps() + limits.reserve());
         let rest = both.saturating_sub(needed);
-        self.sender_reservation = bytes.min(u32::try_from(rest).unwrap_or(u32::MAX));
+        self.window.reserve_for_sender(bytes.min(u32::try_from(rest).unwrap_or(u32::MAX)));
         self.is_filling = self.memory() > self.window.size() as usize / 2;
     }
 
@@ -103,7 +103,7 @@ impl Receiver {
             if fills_hole && cx.env.agreed().encoding() == Encoding::Rfc9260 {
                 let highest = self.arrivals.highest(at);
                 if highest > seq && self.inbound.forget_orphan(highest) {
-                    self.arrivals.take_back(at, highest, highest + 1);
+                    self.arrivals.take_back(cx, at, highest, highest + 1);
                     continue;
                 }
             }
@@ -166,7 +166,7 @@ impl Receiver {
         while least > 0 || !self.fits(cx, chunk, 0) {
             let Some(last) = behind.pop() else { break };
             for (start, end) in self.inbound.take_back(&last) {
-                self.arrivals.take_back(at, start, end);
+                self.arrivals.take_back(cx, at, start, end);
             }
             least = least.saturating_sub(1);
         }

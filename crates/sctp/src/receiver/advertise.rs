@@ -13,13 +13,12 @@ use crate::ids::SpaceId;
 impl Receiver {
     #[inline]
     pub(super) fn credit(&self) -> Credit<'_> {
-        Credit { inbound: &self.inbound, window: &self.window, sender_reservation: self.sender_reservation }
+        Credit { inbound: &self.inbound, window: &self.window }
     }
 
     #[inline]
     pub(super) fn limits<'a>(&'a self, cx: &'a Context) -> Limits<'a> {
-        let (window, arrivals) = (&self.window, &self.arrivals);
-        Limits { config: cx.env.config(), window, arrivals, sender_reservation: self.sender_reservation }
+        Limits { config: cx.env.config(), window: &self.window, arrivals: &self.arrivals }
     }
 
     /// a_rwnd: the bytes of the receive buffer that are free.
@@ -54,11 +53,7 @@ impl Receiver {
         limit: usize,
         data: Option<usize>,
     ) {
-        let credit = Credit {
-            inbound: &self.inbound,
-            window: &self.window,
-            sender_reservation: self.sender_reservation,
-        };
+        let credit = Credit { inbound: &self.inbound, window: &self.window };
         let windows = |arrivals: &Arrivals, cx: &Context, layout, at| credit.told(cx, arrivals, layout, at);
         let mut carrier = Carrier { packet, limit, data };
         self.arrivals.write_acknowledgements(cx, cx.env.agreed().encoding(), &mut carrier, windows);
@@ -106,11 +101,7 @@ impl Receiver {
     /// The user has read: windows that have grown by a quarter are told to the peer. A space that has a floor only, because others hold the
     /// rest of the buffer, is told of a quarter of that: or it would have its floor once a probe, not once a round trip.
     fn update_windows(&mut self, cx: &Context, window: u32) {
-        let credit = Credit {
-            inbound: &self.inbound,
-            window: &self.window,
-            sender_reservation: self.sender_reservation,
-        };
+        let credit = Credit { inbound: &self.inbound, window: &self.window };
         let floor = u32::try_from(credit.division(cx).floor).unwrap_or(u32::MAX);
         let buffer = credit.in_use(cx, &self.arrivals);
         for at in self.arrivals.ids() {

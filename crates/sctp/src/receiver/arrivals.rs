@@ -27,8 +27,6 @@ pub(in crate::receiver) use space::map::Arrival;
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     spaces: Table<SpaceId, ReceiveSpace>,
-    /// The peer has agreed that SACKs leave gap blocks out.
-    selects_gaps: bool,
     /// FIDs under which the peer sends, where subflows have spaces of their own.
     fids: Option<Box<Fids>>,
     /// Association sequence numbers (encoding of 2007).
@@ -37,16 +35,11 @@ pub(crate) struct Arrivals {
 
 impl Default for Arrivals {
     fn default() -> Self {
-        Self { spaces: Table::of(ReceiveSpace::new(0)), selects_gaps: false, fids: None, asn: None }
+        Self { spaces: Table::of(ReceiveSpace::new(0)), fids: None, asn: None }
     }
 }
 
 impl Arrivals {
-    /// True if both sides have agreed that SACKs leave gap blocks out.
-    pub(crate) fn selects_gaps(&self) -> bool {
-        self.selects_gaps
-    }
-
     /// The peer's Initial TSN.
     pub(crate) fn base(&self) -> Tsn {
         self.spaces.first().map(ReceiveSpace::base).unwrap_or_default()
@@ -67,10 +60,8 @@ impl Arrivals {
         *self = Self { spaces: Table::of(space), ..Self::default() };
     }
 
-    /// Extensions were agreed on: whether SACKs leave gap blocks out, under which FIDs the peer sends, and whether chunks have
-    /// association sequence numbers.
-    pub(in crate::receiver) fn adopt(&mut self, selects_gaps: bool, fids: Option<Fids>, has_asn: bool) {
-        self.selects_gaps = selects_gaps;
+    /// Extensions were agreed on: under which FIDs the peer sends, and whether chunks have association sequence numbers.
+    pub(in crate::receiver) fn adopt(&mut self, fids: Option<Fids>, has_asn: bool) {
         self.fids = fids.map(Box::new);
         self.asn = has_asn.then(|| Box::new(AsnMap::new(self.base())));
     }
@@ -78,7 +69,6 @@ impl Arrivals {
     /// Back to RFC 9260; spaces of other subflows are gone.
     pub(in crate::receiver) fn forget_extensions(&mut self) {
         self.forget_subflows();
-        self.selects_gaps = false;
         self.asn = None;
     }
 
@@ -161,7 +151,7 @@ impl Arrivals {
             cold_path();
             cx.report.stats.out_of_order_received += 1;
             space.out_of_order = space.out_of_order.saturating_add(1);
-            if self.selects_gaps {
+            if cx.env.agreed().selects_gaps() {
                 space.selection.get_or_insert_default().note(seq);
             }
             if let Some(streams) = cx.report.streams.as_mut().filter(|_| exists) {
@@ -204,10 +194,10 @@ impl Arrivals {
     }
 
     /// The chunks under the numbers `start..end` were dropped to make room: they count as not received.
-    pub(in crate::receiver) fn take_back(&mut self, at: SpaceId, start: u64, end: u64) {
+    pub(in crate::receiver) fn take_back(&mut self, cx: &Context, at: SpaceId, start: u64, end: u64) {
         let Some(space) = self.spaces.get_mut(at) else { return };
         space.received.forget(start, end);
-        if self.selects_gaps {
+        if cx.env.agreed().selects_gaps() {
             space.selection.get_or_insert_default().take_back(end - 1);
         }
     }
@@ -486,7 +476,7 @@ mod tests {
         let (mut arrivals, mut cx) = (Arrivals::default(), context());
         arrivals.learn_peer(Tsn::new(0), WINDOW);
         packet(&mut arrivals, &mut cx, &[0, 5, 6]);
-        arrivals.take_back(SpaceId::FIRST, 6, 7);
+        arrivals.take_back(&cx, SpaceId::FIRST, 6, 7);
         assert_eq!(arrivals.highest(SpaceId::FIRST), 5);
         assert_eq!(packet(&mut arrivals, &mut cx, &[6]), [6]);
     }

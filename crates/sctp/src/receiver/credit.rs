@@ -13,8 +13,6 @@ use crate::receive_buffer::{Buffer, Use};
 pub(super) struct Credit<'a> {
     pub(super) inbound: &'a Inbound,
     pub(super) window: &'a ReceiveWindow,
-    /// Bytes that the sender has of the memory for both.
-    pub(super) sender_reservation: u32,
 }
 
 impl Credit<'_> {
@@ -34,12 +32,7 @@ impl Credit<'_> {
 
     #[inline]
     fn limits<'a>(&'a self, cx: &'a Context, arrivals: &'a Arrivals) -> Limits<'a> {
-        Limits {
-            config: cx.env.config(),
-            window: self.window,
-            arrivals,
-            sender_reservation: self.sender_reservation,
-        }
+        Limits { config: cx.env.config(), window: self.window, arrivals }
     }
 
     /// a_rwnd: the bytes of the receive buffer that are free.

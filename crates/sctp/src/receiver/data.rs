@@ -149,13 +149,8 @@ impl Receiver {
         data: &DataChunk<'_>,
     ) -> Result<bool, Inconsistent> {
         let arrived = self.arrived(SpaceId::FIRST, seq, arrival, data);
-        let (arrivals, window, sender_reservation) = (&self.arrivals, &self.window, self.sender_reservation);
-        self.inbound.add(&arrived, || Limits {
-            config: cx.env.config(),
-            window,
-            arrivals,
-            sender_reservation,
-        })
+        let (arrivals, window) = (&self.arrivals, &self.window);
+        self.inbound.add(&arrived, || Limits { config: cx.env.config(), window, arrivals })
     }
 
     /// Gives a chunk of another encoding to reassembly: it numbers messages, or fragments, in its own way.
@@ -170,12 +165,7 @@ impl Receiver {
     ) -> Result<bool, Inconsistent> {
         let arrived =
             (cx.env.agreed().encoding() == Encoding::Sf2007).then(|| self.arrived(space, seq, arrival, data));
-        let limits = Limits {
-            config: cx.env.config(),
-            window: &self.window,
-            arrivals: &self.arrivals,
-            sender_reservation: self.sender_reservation,
-        };
+        let limits = Limits { config: cx.env.config(), window: &self.window, arrivals: &self.arrivals };
         if let Some(arrived) = arrived {
             return self.inbound.add_of_space(space, &arrived, &limits);
         }

@@ -42,8 +42,6 @@ pub(crate) struct Receiver {
     /// Resets of the peer's streams that wait; only where RE-CONFIG was agreed on.
     resets: Option<Box<Resets>>,
     window: ReceiveWindow,
-    /// Memory reserved for the sender, which keeps more than its send buffers, bytes: so much less may be held here.
-    sender_reservation: u32,
     /// About half of the receive window is held, or was a packet ago.
     is_filling: bool,
     /// Number of further chunks that are refused without a search for data that could be given up for them: the last
@@ -60,7 +58,6 @@ impl Receiver {
             inbound: Inbound::default(),
             resets: None,
             window: ReceiveWindow::new(config.limits.receive_window),
-            sender_reservation: 0,
             is_filling: false,
             futile: 0,
         }
@@ -119,7 +116,7 @@ impl Receiver {
     /// Takes over the extensions agreed on.
     pub(crate) fn adopt(&mut self, agreed: &Extensions, fids: Option<Fids>) {
         self.resets = agreed.reconfiguration.then(Box::default);
-        self.arrivals.adopt(agreed.selected_gaps, fids, agreed.sf2007.is_some());
+        self.arrivals.adopt(fids, agreed.sf2007.is_some());
     }
 
     /// Back to RFC 9260; spaces of other subflows are gone.

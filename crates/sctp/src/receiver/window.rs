@@ -30,6 +30,8 @@ pub(crate) struct ReceiveWindow {
     shrinks_to: Option<NonZeroU32>,
     /// The round trip of the handshake, microseconds; 0: not known.
     handshake_us: u32,
+    /// Memory reserved for the sender, which keeps more than its send buffers, bytes: so much less may be held here.
+    sender_reservation: u32,
     /// Its growth, where it may grow: from the first message on that is read.
     tuning: Option<Box<Tuning>>,
 }
@@ -37,7 +39,7 @@ pub(crate) struct ReceiveWindow {
 impl ReceiveWindow {
     /// A window of so many bytes.
     pub(super) fn new(size: u32) -> Self {
-        Self { size, shrinks_to: None, handshake_us: 0, tuning: None }
+        Self { size, shrinks_to: None, handshake_us: 0, sender_reservation: 0, tuning: None }
     }
 
     /// Bytes: a_rwnd while nothing is held.
@@ -50,6 +52,17 @@ impl ReceiveWindow {
     #[inline]
     pub(crate) fn largest(&self, limits: &LimitConfig) -> u32 {
         self.size.max(limits.largest_receive_window())
+    }
+
+    /// Memory reserved for the sender, bytes: so much less may be held here.
+    #[inline]
+    pub(super) fn sender_reservation(&self) -> u32 {
+        self.sender_reservation
+    }
+
+    /// Reserves so many bytes of memory for the sender.
+    pub(super) fn reserve_for_sender(&mut self, bytes: u32) {
+        self.sender_reservation = bytes;
     }
 
     /// The user wants so many bytes. A larger window is there at once, and true is the answer; a smaller one comes as messages are read.

@@ -325,12 +325,12 @@ impl Reconfig {
             outstanding.timer = Some(now + wait);
             // This response is no answer to a SHUTDOWN ACK, and a peer could repeat it for ever.
             if scope.cx.env.state() != State::ShutdownAckSent {
-                *scope.errors = 0;
+                scope.cx.paths.clear_errors();
             }
             return Ok(());
         }
         let Some(outstanding) = self.outstanding.take_if(answered) else { return Ok(()) };
-        *scope.errors = 0;
+        scope.cx.paths.clear_errors();
         match outstanding.request {
             Request::Open { .. } | Request::Close { .. } => {
                 self.subflow_request_ended(scope, &outstanding.request, response.result);

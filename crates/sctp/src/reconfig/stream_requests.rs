@@ -97,7 +97,7 @@ impl Reconfig {
         let answered = |request: &Request| matches!(request, Request::ResetIncoming { .. });
         let is_answer = self.outstanding.take_if(|o| o.number == number && answered(&o.request)).is_some();
         if is_answer {
-            *scope.errors = 0;
+            scope.cx.paths.clear_errors();
         }
         is_answer
     }

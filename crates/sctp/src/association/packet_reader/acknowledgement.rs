@@ -26,8 +26,8 @@ impl PacketReader<'_> {
         let heard = scope.sender.on_acknowledgement(scope.cx, at, cumulative, windows, gaps, times)?;
         self.subflow_manager().close_drained_subflows();
         if heard == AckProgress::Acknowledged {
-            let Scope { cx, sender, errors, .. } = &mut self.scope;
-            **errors = 0;
+            let Scope { cx, sender, .. } = &mut self.scope;
+            cx.paths.clear_errors();
             let mut works_again = false;
             for path in sender.acknowledged_paths() {
                 if let Some(up) = cx.paths.on_answer(path) {

@@ -163,7 +163,7 @@ impl PacketReader<'_> {
     /// Whether a SACK may say that it is a selection: where that was agreed on, whatever configuration the endpoint has by now; and where it
     /// was offered, because a peer that says so has our parameter, even if its own was lost on the way with the INIT ACK.
     fn reads_selections(&self) -> bool {
-        self.scope.receiver.arrivals().selects_gaps()
+        self.scope.cx.env.agreed().selects_gaps()
             || self.scope.cx.env.config().extensions.selected_gap_blocks > 0
     }
 

@@ -78,7 +78,8 @@ impl Arrivals {
             0
         };
         let all = if BARE { 0 } else { space.received.gaps() };
-        let (keeps, most) = if self.selects_gaps { selection(cx, space) } else { (false, usize::MAX) };
+        let (keeps, most) =
+            if cx.env.agreed().selects_gaps() { selection(cx, space) } else { (false, usize::MAX) };
         let gaps = all.min(most);
         let duplicates = if BARE { 0 } else { space.timing.duplicates.len() };
         let lists = gaps + duplicates;

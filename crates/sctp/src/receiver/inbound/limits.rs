@@ -18,8 +18,6 @@ pub(crate) struct Limits<'a> {
     pub(in crate::receiver) window: &'a ReceiveWindow,
     /// The numbers that have come in each sequence space, with their gaps.
     pub(in crate::receiver) arrivals: &'a Arrivals,
-    /// Bytes that the sender has of the memory for both.
-    pub(in crate::receiver) sender_reservation: u32,
 }
 
 impl Limits<'_> {
@@ -68,7 +66,7 @@ impl Limits<'_> {
     /// has.
     pub(in crate::receiver) fn bound(&self) -> usize {
         let both = 2 * self.window.largest(&self.config.limits) as usize;
-        let room = both.saturating_sub(self.sender_reservation as usize);
+        let room = both.saturating_sub(self.window.sender_reservation() as usize);
         let least = if both < LEAST_BOUND { LEAST_BOUND } else { LEAST_BOUND.min(room) };
         (2 * self.window()).min(room).max(self.window()).max(least)
     }

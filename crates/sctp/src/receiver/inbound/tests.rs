@@ -12,7 +12,7 @@ fn limits() -> Limits<'static> {
     static WINDOW: LazyLock<ReceiveWindow> =
         LazyLock::new(|| ReceiveWindow::new(CONFIG.limits.receive_window));
     static ARRIVALS: LazyLock<Arrivals> = LazyLock::new(Arrivals::default);
-    Limits { config: &CONFIG, window: &WINDOW, arrivals: &ARRIVALS, sender_reservation: 0 }
+    Limits { config: &CONFIG, window: &WINDOW, arrivals: &ARRIVALS }
 }
 
 fn message(seq: u64, ssn: u16) -> Arrived<'static> {
