@@ -5,7 +5,7 @@
 // simulators. `anabranch_driver_...` and `anabranch_association_...` are calls that block, on UDP sockets.
 //
 // `anabranch_..._new`, `connect` and `accept` give a handle that the library looks up: one that was
-// freed, or never made, is answered with ANABRANCH_STATUS_ERROR_HANDLE. Every call says how it went; after
+// freed, or never made, is answered with ANABRANCH_STATUS_ERROR_HANDLE. Every call returns a status; after
 // an error `anabranch_last_error` has a sentence. Times are nanoseconds. Nothing is encrypted.
 //
 // Link with -lanabranch, or take the flags from pkg-config (anabranch.pc).

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The library of that ending, of the profile that this test was built with: that which was built last.
+/// The newest library with that file name extension, built with the profile of this test.
 fn library(extension: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let deps = test.parent().unwrap();

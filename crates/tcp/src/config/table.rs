@@ -261,7 +261,7 @@ config! {
     rtt_sampling: RttSampling = RttSampling::Timed;
     /// The handshake is the first round-trip sample.
     rtt_from_handshake: bool = true;
-    /// So is one whose SYN or SYN-ACK was repeated, by the timestamp that its acknowledgement echoes (Linux).
+    /// A handshake whose SYN or SYN-ACK was repeated is a round-trip sample, too, by the timestamp that its acknowledgement echoes (Linux).
     rtt_from_repeated_handshake: bool = false;
     /// Begin with the round-trip time and ssthresh that earlier connections of this stack to the same host ended with (BSD's host cache, Linux's route metrics).
     host_cache: bool = false;
