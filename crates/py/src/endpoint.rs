@@ -25,7 +25,7 @@ type Leaving = (Py<PyBytes>, Address, Option<Address>, u8, bool);
 type Arrived = (Py<PyBytes>, u16, u32, bool, u64);
 
 /// Association, name of the event, in words, its values.
-type Told = (u64, &'static str, String, Py<PyDict>);
+type EventTuple = (u64, &'static str, String, Py<PyDict>);
 
 /// The state that is kept here for an association, beside the core's.
 struct Known {
@@ -214,7 +214,7 @@ impl Endpoint {
     }
 
     /// The next event.
-    fn poll_event(&mut self, py: Python<'_>) -> PyResult<Option<Told>> {
+    fn poll_event(&mut self, py: Python<'_>) -> PyResult<Option<EventTuple>> {
         // Events of the endpoint are for users that decide on each peer, or take undelivered messages back later.
         while self.core.poll_endpoint_event().is_some() {}
         let Some((id, event)) = self.core.poll_event() else { return Ok(None) };

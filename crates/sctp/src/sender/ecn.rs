@@ -8,7 +8,7 @@ use anabranch_wire::Tsn;
 use anabranch_wire::chunk::{Cwr, EcnCounters};
 
 use super::coupling::Lost;
-use super::lane::marked::{Circumstances, Marked, Report};
+use super::lane::mark_response::{Circumstances, Marked, Report};
 use super::lane_coupling::LaneCoupling;
 use super::next::{First, Next};
 use super::tables::{Scope, Tables};
@@ -293,7 +293,7 @@ impl EcnSender {
     /// was ever acknowledged, such packets may not get through at all: the next leave as Not-ECT (as in RFC 9000,
     /// 13.4.2).
     #[cold]
-    pub(super) fn doubt_ect(&mut self, tables: &mut Tables, cx: &mut Context, id: LaneId, probe: bool) {
+    pub(super) fn suspect_ect(&mut self, tables: &mut Tables, cx: &mut Context, id: LaneId, probe: bool) {
         let Some(ecn) = &mut self.state else { return };
         let Some(Scope { lane, space, .. }) = tables.scope(id) else { return };
         if probe {

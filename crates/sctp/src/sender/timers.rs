@@ -71,7 +71,7 @@ impl Losses<'_> {
             self.coupling.timed_out(cx.env.now(), id, sent_at);
         }
         if self.ecn.is_on() {
-            self.ecn.doubt_ect(self.tables, cx, id, probe);
+            self.ecn.suspect_ect(self.tables, cx, id, probe);
         }
         if !probe && cx.paths.get(path).is_some_and(|path| path.size().is_searched()) {
             let longest = self.tables.scope(id)?.lost_sizes(cx);

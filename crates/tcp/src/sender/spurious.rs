@@ -5,7 +5,7 @@ use anabranch_base::{Duration, Instant};
 
 /// A reduction that may prove needless.
 #[derive(Clone, Copy, Debug, Default)]
-struct Doubt {
+struct UndoEvidence {
     /// When the first retransmission of this episode left.
     first: Option<Instant>,
     /// Retransmissions that no DSACK has reported.
@@ -33,7 +33,7 @@ pub(super) struct AfterTimeout {
 /// Evidence that the last reduction was needless.
 #[derive(Debug, Default)]
 pub(super) struct Spurious {
-    doubt: Option<Doubt>,
+    evidence: Option<UndoEvidence>,
     /// F-RTO looks whether the timeout was spurious.
     frto: bool,
     /// Only new data may leave at the moment.
@@ -56,33 +56,33 @@ impl Spurious {
     /// The window is about to be reduced for a loss. `undo`: it may be restored. `under_way` is when the first retransmission left of the
     /// episode before that may still arrive: an echo of it is no original's.
     pub(super) fn begin(&mut self, undo: bool, under_way: impl FnOnce() -> Option<Instant>) {
-        self.doubt = undo.then(|| Doubt { first: under_way(), ..Doubt::default() });
+        self.evidence = undo.then(|| UndoEvidence { first: under_way(), ..UndoEvidence::default() });
     }
 
     /// Loss recovery ended: only a DSACK may still come.
     pub(super) fn settle(&mut self, dsack: bool) {
-        self.doubt = self.doubt.filter(|_| dsack);
+        self.evidence = self.evidence.filter(|_| dsack);
     }
 
     /// The reduction is taken back.
     pub(super) fn undone(&mut self) {
-        self.doubt = None;
+        self.evidence = None;
         self.frto = false;
     }
 
     /// A segment that ends at `end` was sent again.
     #[inline]
     pub(super) fn resent(&mut self, now: Instant, end: u64) {
-        if let Some(doubt) = &mut self.doubt {
-            doubt.first.get_or_insert(now);
-            doubt.unreported += 1;
-            doubt.end = doubt.end.max(end);
+        if let Some(evidence) = &mut self.evidence {
+            evidence.first.get_or_insert(now);
+            evidence.unreported += 1;
+            evidence.end = evidence.end.max(end);
         }
     }
 
     /// RFC 3522, section 3.2, step 5: the acknowledgement echoes a timestamp older than the first retransmission.
     pub(super) fn echoes_original(&self, now: Instant, echo_age: Option<Duration>) -> bool {
-        let first = self.doubt.and_then(|doubt| doubt.first);
+        let first = self.evidence.and_then(|evidence| evidence.first);
         let (Some(first), Some(age)) = (first, echo_age) else { return false };
         // The timestamp clock ticks in milliseconds.
         let millis = |at: Instant| at.as_nanos() / 1_000_000;
@@ -91,12 +91,12 @@ impl Spurious {
 
     /// RFC 3708, section 2: a duplicate that ends at `end` was reported. Answers whether by now every retransmission was.
     pub(super) fn reported(&mut self, end: u64) -> bool {
-        let Some(doubt) = &mut self.doubt else { return false };
-        if doubt.unreported == 0 || end > doubt.end {
+        let Some(evidence) = &mut self.evidence else { return false };
+        if evidence.unreported == 0 || end > evidence.end {
             return false;
         }
-        doubt.unreported -= 1;
-        doubt.unreported == 0
+        evidence.unreported -= 1;
+        evidence.unreported == 0
     }
 
     /// A timeout. RFC 5682, section 3.1, step 1: `frto` not for one within recovery from another loss.

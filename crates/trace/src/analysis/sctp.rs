@@ -19,7 +19,7 @@ struct Piece {
 }
 
 /// A chunk that acknowledges, in the common form of all encodings.
-struct Told {
+struct AckReport {
     subflow: i16,
     cumulative: u32,
     window: u64,
@@ -63,11 +63,11 @@ impl Analysis {
                 side.purposes.chunk_headers += bytes - payload.min(bytes);
                 continue;
             }
-            let told = told(raw, sf2007);
-            if let Some(told) = &told {
-                peer.told(packet, told, side);
+            let report = ack_report(raw, sf2007);
+            if let Some(report) = &report {
+                peer.on_ack_report(packet, report, side);
             }
-            *side.purposes.of(raw.kind, told.is_some()) += bytes;
+            *side.purposes.of(raw.kind, report.is_some()) += bytes;
             match raw.kind {
                 kind::INIT => {
                     opens = true;
@@ -187,15 +187,15 @@ impl Side {
     }
 
     /// Takes an acknowledgement of the other side for the data of this one.
-    fn told(&mut self, packet: &Packet<'_>, told: &Told, teller: &mut Side) {
-        teller.offered.seen(told.window);
-        let Some(space) = self.spaces.get_mut(&told.subflow) else { return };
-        let cumulative = space.widen(told.cumulative);
-        let blocks = told.gaps.iter().filter(|(start, end)| start <= end);
+    fn on_ack_report(&mut self, packet: &Packet<'_>, report: &AckReport, reporter: &mut Side) {
+        reporter.offered.seen(report.window);
+        let Some(space) = self.spaces.get_mut(&report.subflow) else { return };
+        let cumulative = space.widen(report.cumulative);
+        let blocks = report.gaps.iter().filter(|(start, end)| start <= end);
         let blocks: Vec<(i64, i64)> = blocks
             .map(|&(start, end)| (cumulative + i64::from(start), cumulative + i64::from(end) + 1))
             .collect();
-        let twice = told.twice.iter().map(|&number| {
+        let twice = report.twice.iter().map(|&number| {
             let number = space.widen(number);
             (number, number + 1)
         });
@@ -206,7 +206,7 @@ impl Side {
             next: cumulative + 1,
             blocks,
             twice,
-            window: told.window,
+            window: report.window,
             // Only gap blocks report a loss: a SACK that says the same again may be about the window.
             more: true,
             echo: None,
@@ -246,11 +246,11 @@ fn piece(raw: RawChunk<'_>, sf2007: bool) -> Option<Piece> {
     }
 }
 
-fn told(raw: RawChunk<'_>, sf2007: bool) -> Option<Told> {
+fn ack_report(raw: RawChunk<'_>, sf2007: bool) -> Option<AckReport> {
     match raw.kind {
         kind::SACK if sf2007 => {
             let sack = sf2007::Sack::parse(raw).ok()?;
-            Some(Told {
+            Some(AckReport {
                 subflow: i16::from(sack.head.fid),
                 cumulative: sack.head.cumulative_fsn.get(),
                 window: u64::from(sack.head.a_fwnd),
@@ -260,7 +260,7 @@ fn told(raw: RawChunk<'_>, sf2007: bool) -> Option<Told> {
         }
         kind::SACK => {
             let sack = Sack::parse(raw).ok()?;
-            Some(Told {
+            Some(AckReport {
                 subflow: -1,
                 cumulative: sack.cumulative.get(),
                 window: u64::from(sack.a_rwnd),
@@ -270,7 +270,7 @@ fn told(raw: RawChunk<'_>, sf2007: bool) -> Option<Told> {
         }
         kind::NR_SACK => {
             let sack = NrSack::parse(raw).ok()?;
-            Some(Told {
+            Some(AckReport {
                 subflow: -1,
                 cumulative: sack.cumulative.get(),
                 window: u64::from(sack.a_rwnd),
@@ -281,7 +281,7 @@ fn told(raw: RawChunk<'_>, sf2007: bool) -> Option<Told> {
         }
         kind::SF_SACK => {
             let sack = SfSack::parse(raw).ok()?;
-            Some(Told {
+            Some(AckReport {
                 subflow: i16::from(sack.head.fid),
                 cumulative: sack.head.cumulative.get(),
                 window: u64::from(sack.head.a_fwnd.min(sack.head.a_rwnd)),

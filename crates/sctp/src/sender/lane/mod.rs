@@ -6,7 +6,7 @@
 mod burst;
 mod in_flight;
 pub(super) mod loss;
-pub(super) mod marked;
+pub(super) mod mark_response;
 mod pacing;
 mod permits;
 pub(super) mod rack;
@@ -27,7 +27,7 @@ use crate::path::{Path, Paths};
 use burst::Burst;
 use in_flight::{HandedOver, InFlight};
 use loss::Loss;
-use marked::{Circumstances, Marked, Report};
+use mark_response::{Circumstances, Marked, Report};
 use permits::Permits;
 use recovery::Recovery;
 use round_trip::RoundTrip;

@@ -43,12 +43,12 @@ struct Episode {
     /// The window while it comes down; `None`: it came down at once.
     reducing: Option<Reducing>,
     /// Evidence that the recovery may have been needless.
-    doubt: Option<Doubt>,
+    evidence: Option<UndoEvidence>,
 }
 
 /// RFC 3708, 2: "if all retransmitted segments ... are reported as duplicates" no chunk was lost, and the window is restored.
 #[derive(Debug)]
-struct Doubt {
+struct UndoEvidence {
     /// The last number that had been sent when the window was cut.
     end: u64,
     /// Retransmissions of each number up to `end` since then, less those reported as duplicates. Other duplicates
@@ -59,7 +59,7 @@ struct Doubt {
     until: Option<u64>,
 }
 
-impl Doubt {
+impl UndoEvidence {
     fn new(end: u64) -> Self {
         Self { end, unreported: BTreeMap::new(), resent: false, until: None }
     }
@@ -71,32 +71,32 @@ impl Episode {
         if let Some(reducing) = &mut self.reducing {
             reducing.on_sent(bytes);
         }
-        if let (Some(doubt), Some(seq)) = (&mut self.doubt, again) {
-            if seq <= doubt.end {
-                *doubt.unreported.entry(seq).or_default() += 1;
-                doubt.resent = true;
+        if let (Some(evidence), Some(seq)) = (&mut self.evidence, again) {
+            if seq <= evidence.end {
+                *evidence.unreported.entry(seq).or_default() += 1;
+                evidence.resent = true;
             }
         }
     }
 
     /// The peer has received a chunk twice. True when it has received every retransmitted chunk twice.
     fn on_duplicate(&mut self, seq: u64) -> bool {
-        let Some(doubt) = &mut self.doubt else { return false };
-        let Some(times) = doubt.unreported.get_mut(&seq) else { return false };
+        let Some(evidence) = &mut self.evidence else { return false };
+        let Some(times) = evidence.unreported.get_mut(&seq) else { return false };
         *times -= 1;
         if *times == 0 {
-            doubt.unreported.remove(&seq);
+            evidence.unreported.remove(&seq);
         }
-        doubt.unreported.is_empty()
+        evidence.unreported.is_empty()
     }
 
     /// All numbers up to `first` are acknowledged, and with them the exit point; `next` is the first number not sent. True when no
     /// report of duplicates is waited for any more.
     fn over(&mut self, first: u64, next: u64) -> bool {
         self.reducing = None;
-        let Some(doubt) = &mut self.doubt else { return true };
-        let until = *doubt.until.get_or_insert(next);
-        !doubt.resent || first > until
+        let Some(evidence) = &mut self.evidence else { return true };
+        let until = *evidence.until.get_or_insert(next);
+        !evidence.resent || first > until
     }
 }
 
@@ -168,7 +168,7 @@ impl Recovery {
             Box::new(Episode {
                 since: now,
                 reducing: prr.map(|fall| Reducing::proportional(fall.prior, fall.most, mss, 1)),
-                doubt: config.undo.then(|| Doubt::new(last)),
+                evidence: config.undo.then(|| UndoEvidence::new(last)),
             })
         });
     }
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn every_time_that_a_chunk_was_sent_again_counts() {
-        let mut recovery = Episode { doubt: Some(Doubt::new(10)), ..Episode::default() };
+        let mut recovery = Episode { evidence: Some(UndoEvidence::new(10)), ..Episode::default() };
         recovery.on_sent(1000, Some(3));
         recovery.on_sent(1000, Some(3));
         assert!(!recovery.on_duplicate(3), "one of the two was needed");
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn needless_is_what_was_reported_twice_for_every_chunk() {
-        let mut recovery = Episode { doubt: Some(Doubt::new(10)), ..Episode::default() };
+        let mut recovery = Episode { evidence: Some(UndoEvidence::new(10)), ..Episode::default() };
         assert!(!recovery.on_duplicate(3), "nothing was sent again");
         recovery.on_sent(1000, Some(3));
         recovery.on_sent(1000, Some(4));

@@ -3,7 +3,7 @@
 use anabranch_base::{Duration, Instant};
 use anabranch_transport::congestion::{Acked, Congestion, Controller, Growth, Timing};
 
-use super::marked::{Circumstances, Marked, Report};
+use super::mark_response::{Circumstances, Marked, Report};
 
 /// Congestion window of a lane.
 #[derive(Debug)]
