@@ -54,8 +54,8 @@ WORDS = re.compile(
 )
 MARK = re.compile(r"\s*<!--\s*(not run:.*?|background(?: until the page ends)?)\s*-->\s*", re.DOTALL)
 TITLE = re.compile(r'title="([^"]+)"')
-PATIENCE = 120
-"""Seconds for a block."""
+PATIENCE = 600
+"""Seconds for a block: a fresh clone compiles in some of them, and the machine may do other work."""
 FAREWELL = 15
 """Seconds for a command in the background to end by itself."""
 

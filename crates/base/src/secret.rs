@@ -57,6 +57,16 @@ impl SecretRng {
         u32::from_le_bytes(word)
     }
 
+    /// 32 uniform bits and another stream, as [`SecretRng::u32`] and [`SecretRng::fork`] give them one after the other, for the work of one
+    /// draw.
+    #[must_use]
+    pub fn u32_and_fork(&mut self) -> (u32, Self) {
+        let mut drawn = [0; 36];
+        self.fill(&mut drawn);
+        let [a, b, c, d, key @ ..] = drawn;
+        (u32::from_le_bytes([a, b, c, d]), Self::from_seed(key))
+    }
+
     /// Two times 32 uniform bits, as [`SecretRng::u32`] gives them one after the other.
     pub fn u32_pair(&mut self) -> (u32, u32) {
         let both = self.u64();
@@ -98,6 +108,16 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(one.u32_pair(), (other.u32(), other.u32()));
         }
+    }
+
+    #[test]
+    fn a_number_and_a_fork_are_two_draws() {
+        let (mut one, mut other) = (SecretRng::from_seed([6; 32]), SecretRng::from_seed([6; 32]));
+        for _ in 0..100 {
+            let (number, mut fork) = one.u32_and_fork();
+            assert_eq!((number, fork.u64()), (other.u32(), other.fork().u64()));
+        }
+        assert_eq!(one.u64(), other.u64());
     }
 
     #[test]

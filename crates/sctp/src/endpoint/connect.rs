@@ -92,8 +92,7 @@ impl Endpoint {
             return Err(ConnectError::Exists);
         }
         self.listening.note_caller(local_port, &config);
-        let tag = self.identities.unused_tag(&self.registry);
-        let rng = self.identities.fork();
+        let (tag, rng) = self.identities.for_caller(&self.registry);
         let ports = (local_port, remote_port);
         let id = self.registry.insert(|id| Association::connect(id, now, config, ports, remote, tag, rng));
         self.equip(id);

@@ -37,6 +37,14 @@ impl Identities {
         }
     }
 
+    /// A tag that no association has and a stream of random numbers, for an association of our own: one draw in place of two.
+    pub(super) fn for_caller(&mut self, registry: &Registry) -> (u32, SecretRng) {
+        let (number, stream) = self.rng.u32_and_fork();
+        let tag = self.shard.tag(number);
+        let usable = number != 0 && registry.by_tag(tag).is_none();
+        (if usable { tag } else { self.unused_tag(registry) }, stream)
+    }
+
     /// A stream of its own for an association, so that the draws of one change no other.
     pub(super) fn fork(&mut self) -> SecretRng {
         self.rng.fork()

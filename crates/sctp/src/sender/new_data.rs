@@ -210,7 +210,7 @@ impl Sender {
         let pending = cx.env.state() == State::ShutdownPending;
         let whole_packet = cx.packet_room(next.path);
         let most = cx.env.config().limits.most_payload(whole_packet);
-        let mut left = self.buffer.retention_left(&self.tables, cx);
+        let mut left = self.buffer.retention_left_here(&self.tables, cx);
         let Some(subflow) = self.tables.subflows.get_mut(next.subflow) else { return Run::default() };
         let cut = Cut::of(subflow, cx.env.agreed().header_len(), most, whole_packet);
         let Some(lane) = self.tables.lanes.get_mut(next.lane) else { return Run::default() };

@@ -527,15 +527,31 @@ impl SendBuffer {
     /// docs/explanation/engines.md): the receiver's data beyond one window is taken off here, and so are the messages
     /// that wait beyond the send buffers.
     // rfc9260:6.1-22
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "every packet of new data asks; measured")]
+    pub(super) fn retention_left_here(&self, tables: &Tables, cx: &Context) -> u64 {
+        let config = cx.env.config();
+        let limits = &config.limits;
+        let (buffers, beyond, most) = match tables.subflows.rows() {
+            // With one send buffer the shared memory is the limit.
+            [subflow] => {
+                (limits.largest_send_buffer() as u64, beyond_buffer(subflow, limits), MOST_IN_FLIGHT * CHUNK)
+            }
+            several => {
+                let beyond = several.iter().map(|subflow| beyond_buffer(subflow, limits)).sum();
+                (self.send_buffers(tables, cx), beyond, most_retained(config))
+            }
+        };
+        let waiting = if beyond == 0 { 0 } else { beyond.saturating_sub(least_room(config)) };
+        let shared = buffers.saturating_add(limits.largest_receive_window().into());
+        let limit = shared.saturating_sub(self.receiver_reservation + waiting).min(most);
+        limit.saturating_sub(tables.retained())
+    }
+
+    /// [`Self::retention_left_here`], out of line.
+    #[inline(never)]
     pub(super) fn retention_left(&self, tables: &Tables, cx: &Context) -> u64 {
-        let window = u64::from(cx.env.config().limits.largest_receive_window());
-        let shared = self.send_buffers(tables, cx).saturating_add(window);
-        let limit = shared.saturating_sub(self.receiver_reservation + self.waits_beyond(tables, cx));
-        // With one send buffer the shared memory is the limit.
-        let most =
-            if tables.subflows.len() == 1 { MOST_IN_FLIGHT * CHUNK } else { most_retained(cx.env.config()) };
-        limit.min(most).saturating_sub(tables.retained())
+        self.retention_left_here(tables, cx)
     }
 
     /// The send buffers of all subflows, as large as they may grow, bytes. The place of a subflow that was removed
