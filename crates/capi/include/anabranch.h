@@ -359,7 +359,9 @@ anabranch_status anabranch_config_new(const char *profile,
 //
 // # Safety
 // `key` and `value` end with a zero byte.
-anabranch_status anabranch_config_set(anabranch_config *config, const char *key, const char *value);
+anabranch_status anabranch_config_set(anabranch_config *config,
+                                      const char *key,
+                                      const char *value);
 
 // Sets the options that data channels of WebRTC need (RFC 8831) over a path within DTLS: resets of streams, partial
 // reliability, I-DATA if the peer supports it, 65,535 streams, IP packets of 1,200 bytes without probes, no ECN.
