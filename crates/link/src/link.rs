@@ -53,7 +53,7 @@ pub enum LossAt {
 /// The calls, in the order in which a driver makes them:
 /// - [`Link::handle_frame`]: a frame comes in.
 /// - [`Link::poll_dropped`] until `None`: the frames dropped since; also after `poll_delivery`.
-/// - [`Link::poll_timeout`]: when to call [`Link::poll_delivery`], until `None`. Every other call invalidates it.
+/// - [`Link::poll_timeout`]: when to call [`Link::poll_delivery`], until `None`. Every other call but `poll_sent` invalidates it.
 ///
 /// `now` never goes back, except that `poll_delivery` may be called with the time of an arrival that was announced. At one and the same nanosecond the transmitter becomes free before a new frame is looked at.
 #[derive(Clone, Debug)]
@@ -250,7 +250,7 @@ impl Link {
     }
 
     /// Takes the next frame that is on its way before it has arrived, and says when it will: for a driver that can make
-    /// use of the future, because nothing else enters the next link in between.
+    /// use of the future, because nothing else can enter the next link, or reach the host at the end, in between.
     #[inline]
     pub fn poll_sent(&mut self) -> Option<(Instant, Frame)> {
         self.line.pop_front().map(|(at, frame)| (Instant::from_nanos(at), frame))

@@ -67,7 +67,7 @@ impl EventQueue {
 
     /// The time of the first event of a quiet entity.
     #[inline]
-    pub(crate) fn first_quiet(&self) -> Instant {
+    pub(crate) fn next_quiet_at(&self) -> Instant {
         Instant::from_nanos(self.quiet.first().at)
     }
 

@@ -190,11 +190,11 @@ impl World {
         self.net.settle_woken(index);
     }
 
-    /// Hands a host the packets that will come over its only link, as long as nothing else can happen at any host before they
-    /// arrive. The host sees the same packets at the same times; its code and its state stay in the cache from one to the next.
+    /// Hands a host the packets that will come over its only link, as long as no timer of a host runs out before they arrive: nothing
+    /// but packets of this link and timers reaches the host. The host sees the same packets at the same times; its code and its state stay in the cache from one to the next.
     fn run_ahead(&mut self, index: u32) {
         for _ in 0..LONGEST_RUN {
-            let horizon = self.net.queue.first_quiet().min(self.end);
+            let horizon = self.net.queue.next_quiet_at().min(self.end);
             let horizon = self.net.queue.at(CLOCK).map_or(horizon, |at| at.min(horizon));
             let Some(wire) = self.net.wires.get_mut(index as usize) else { return };
             let node = wire.to;

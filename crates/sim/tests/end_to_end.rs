@@ -298,6 +298,36 @@ fn sending_ahead_changes_nothing() {
     }
 }
 
+/// Two equal flows whose packets arrive at the same times, and whose answers enter one link with losses: over links without any delay, so
+/// that the order of events of one time decides which flow loses. A record is made step by step; the run must be the same without.
+#[test]
+fn running_ahead_keeps_the_order_of_events_of_one_time() {
+    for delay in [Duration::ZERO, ms(1)] {
+        let [mut back_2, _] = link("back-2", ("b", "r"), 10.0, delay, 100, Loss::None);
+        let [mut back_1, _] = link("back-1", ("a", "r"), 10.0, delay, 100, Loss::None);
+        let [down_1, _] = link("down-1", ("s", "a"), 10.0, ms(10), 100, Loss::None);
+        let [down_2, _] = link("down-2", ("s", "b"), 10.0, ms(10), 100, Loss::None);
+        let [mut acknowledgements, _] =
+            link("acknowledgements", ("r", "s"), 10.0, ms(10), 100, bernoulli(0.1));
+        for fast in [&mut back_1, &mut back_2, &mut acknowledgements] {
+            fast.rate = anabranch_sim::scenario::Rate::Infinite;
+        }
+        let links = vec![back_2, back_1, down_1, down_2, acknowledgements];
+        let greedy = Traffic::Greedy { message: 1452 };
+        let flows = vec![
+            flow("one", ("s", "a"), Protocol::Sctp, engine("rfc9260", &[]), greedy.clone()),
+            flow("two", ("s", "b"), Protocol::Sctp, engine("rfc9260", &[]), greedy),
+        ];
+        let scenario = scenario(Duration::from_secs(5), links, flows);
+        let watched = Record { queue_interval: Some(ms(100)), pcap: Selection::All, ..Record::default() };
+        for seed in 1..=2 {
+            let ahead = run(&scenario, seed, &Record::default()).unwrap().summary;
+            let step_by_step = run(&scenario, seed, &watched).unwrap().summary;
+            assert_eq!(ahead, step_by_step, "seed {seed}, delay {delay:?}");
+        }
+    }
+}
+
 #[test]
 fn a_greedy_flow_stops_when_it_is_told_and_closes() {
     let links = link("wan", ("a", "b"), 10.0, ms(20), 50, Loss::None).to_vec();

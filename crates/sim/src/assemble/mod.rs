@@ -65,7 +65,8 @@ pub(crate) fn world(
     if record.pcap.is_none() && record.packets.is_none() && record.queue_interval.is_none() {
         routes::allow_sending_ahead(&mut wires, scenario);
     }
-    // Records are written in the order of time, and the connections of a page act on one another without a packet.
+    // Packets are numbered, and records of one time written, in the order of events; the connections of a page act on one another
+    // without a packet.
     if !recorder.records() && pages.is_empty() {
         routes::allow_running_ahead(&mut wires, scenario);
     }

@@ -2,6 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use anabranch_base::Duration;
+use anabranch_link::pattern::Kind;
+
 use crate::network::{NO_LINK, Wire};
 use crate::scenario::{Host, Scenario};
 
@@ -33,17 +36,24 @@ pub(super) fn next_hops(scenario: &Scenario) -> (Vec<u32>, [u32; 64]) {
     (table, classes.map(|class| u32::from(class) * (nodes * nodes) as u32))
 }
 
-/// Finds the links that alone lead packets to a node that takes no time for them: the arrivals of the ends there before the next
-/// timer are known. Not where a link may answer a packet at once with an ICMP message.
+/// Finds the links that alone lead packets to a node that takes no time for them: all arrivals there before the next timer are known.
+/// Not where a link may answer a packet at once with an ICMP message; and not where an answer may reach the end of a link at the time at
+/// which it enters: the next link would be told of it before packets of the same time that links with lower numbers bring.
 pub(super) fn allow_running_ahead(wires: &mut [Wire], scenario: &Scenario) {
     if wires.iter().any(|wire| wire.mtu.is_some()) {
         return;
     }
     let mut leading = vec![0; scenario.hosts.len()];
     wires.iter().for_each(|wire| leading[wire.to as usize] += 1);
+    let mut answers_later = vec![true; scenario.hosts.len()];
+    for link in &scenario.links {
+        let delays = link.patterns.iter().any(|each| each.pattern.kind() == Kind::Delay);
+        answers_later[link.from] &= link.delay > Duration::ZERO && !delays;
+    }
     for wire in wires {
         let node = wire.to as usize;
-        wire.feeds_host_alone = leading[node] == 1 && scenario.hosts[node].processing.is_none();
+        let alone = leading[node] == 1 && scenario.hosts[node].processing.is_none();
+        wire.feeds_host_alone = alone && answers_later[node];
     }
 }
 
