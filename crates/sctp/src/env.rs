@@ -8,7 +8,7 @@ use crate::agreed::Agreed;
 use crate::config::Config;
 use crate::state::State;
 
-/// Read by every owner; the association alone changes it, with methods that say why.
+/// Read by every owner, and changed by named methods only: by the association, and by an owner to which it is lent for a procedure.
 #[derive(Debug)]
 pub(crate) struct Env {
     now: Instant,
@@ -50,9 +50,12 @@ impl Env {
         std::mem::replace(&mut self.config, config)
     }
 
-    /// The user has changed one value of the configuration.
-    pub(crate) fn config_mut(&mut self) -> &mut Config {
-        Arc::make_mut(&mut self.config)
+    /// The user has changed a value in the life of the association: another configuration takes the place of the one of before, which other
+    /// associations may share.
+    pub(crate) fn change_values(&mut self, change: impl FnOnce(&mut Config)) {
+        let mut config = Config::clone(&self.config);
+        change(&mut config);
+        self.config = Arc::new(config);
     }
 
     /// The agreement, to adopt it, to forget it or to take a part back.

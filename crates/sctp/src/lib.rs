@@ -4,7 +4,7 @@
 //! # How a packet is processed
 //!
 //! **In.** [`Endpoint::handle_datagram`] checks the CRC32c and finds the association by its verification tag, or
-//! answers without one (`endpoint`). `association::input` walks the chunks. DATA goes to the `receiver`: the receive map
+//! answers without one (`endpoint`). `association::packet_reader` walks the chunks. DATA goes to the `receiver`: the receive map
 //! of its space, reassembly, its stream, and becomes an [`Event::Readable`]. A SACK goes to the `sender`: the flight finds
 //! the newly acknowledged chunks, the lane takes its round-trip sample, its controller grows or shrinks the window,
 //! `sender::lane::loss` marks missing chunks.

@@ -24,7 +24,7 @@ impl Capability {
 
 /// Outcome of the handshake for the extension SF, known to both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Agreed {
+pub(crate) struct SfAgreement {
     /// Subflows that we may have open, subflow 0 included.
     pub(crate) outbound: u8,
     /// Subflows that the peer may have open, subflow 0 included.
@@ -47,7 +47,7 @@ pub(crate) fn agree(
     ours: &Capability,
     peer: &Capability,
     extensions: &[u8],
-) -> Option<Agreed> {
+) -> Option<SfAgreement> {
     let lists = |kind: &u8| extensions.contains(kind);
     if !codes.chunk_types().iter().all(lists) || !FOUNDATIONS.iter().all(lists) {
         return None;
@@ -65,7 +65,7 @@ pub(crate) fn agree(
     if outbound < 2 && inbound < 2 {
         return None;
     }
-    Some(Agreed {
+    Some(SfAgreement {
         outbound: outbound.max(1),
         inbound: inbound.max(1),
         peer_credit: peer.head.credit,
@@ -116,7 +116,7 @@ pub(crate) fn head(outbound: u8, max_inbound: u8, credit: u32, floor: u32, count
     }
 }
 
-impl Agreed {
+impl SfAgreement {
     /// For the State Cookie, which "must contain everything negotiated".
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let flags = u8::from(self.peer_counts);
@@ -130,7 +130,7 @@ impl Agreed {
         }
     }
 
-    /// Reads the output of [`Agreed::encode`]; returns the bytes behind it, too.
+    /// Reads the output of [`SfAgreement::encode`]; returns the bytes behind it, too.
     pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&[outbound, inbound, flags, c0, c1, c2, c3, f0, f1, f2, f3], rest) =
             bytes.split_first_chunk::<11>()?;
@@ -219,7 +219,7 @@ mod tests {
             ours in prop::collection::vec(1_u8.., 0..50),
             peers in prop::collection::vec(1_u8.., 0..50),
         ) {
-            let agreed = Agreed {
+            let agreed = SfAgreement {
                 outbound: numbers.0,
                 inbound: numbers.1,
                 peer_credit: numbers.2,
@@ -231,7 +231,7 @@ mod tests {
             let mut out = Vec::new();
             agreed.encode(&mut out);
             out.push(99);
-            prop_assert_eq!(Agreed::decode(&out), Some((agreed, &[99][..])));
+            prop_assert_eq!(SfAgreement::decode(&out), Some((agreed, &[99][..])));
         }
 
         #[test]
@@ -249,7 +249,7 @@ mod tests {
 
         #[test]
         fn any_bytes_as_a_cookie(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
-            if let Some((agreed, rest)) = Agreed::decode(&bytes) {
+            if let Some((agreed, rest)) = SfAgreement::decode(&bytes) {
                 let mut out = Vec::new();
                 agreed.encode(&mut out);
                 prop_assert_eq!(out.len() + rest.len(), bytes.len());

@@ -8,7 +8,7 @@ use anabranch_wire::param::{
 use anabranch_wire::sf::CodePoints;
 use anabranch_wire::sf2007::{SUBFLOW_CAPABLE, SubflowCapable};
 
-use super::agreement::{self, Agreed, Capability};
+use super::agreement::{self, Capability, SfAgreement};
 use crate::config::{Config, Coupling, EcnMode, ErrorDetection, SubflowLevel};
 use crate::receive_buffer::Buffer;
 
@@ -54,7 +54,7 @@ pub(crate) struct Extensions {
     /// agreed on (RFC 8260, 2.3.1), and SF-FORWARD with the extension SF.
     pub(crate) partial_reliability: bool,
     /// The extension SF.
-    pub(crate) sf: Option<Box<Agreed>>,
+    pub(crate) sf: Option<Box<SfAgreement>>,
     /// The encoding of 2007: subflows that we may have and that the peer may have.
     pub(crate) sf2007: Option<(u8, u8)>,
     /// Packets with a checksum of zero are taken: we have announced an error detection method in its place (RFC 9653, 5.3).
@@ -124,7 +124,7 @@ impl Extensions {
             ..Self::default()
         };
         if flags & SF != 0 {
-            let (agreed, after) = Agreed::decode(rest)?;
+            let (agreed, after) = SfAgreement::decode(rest)?;
             extensions.sf = Some(Box::new(agreed));
             rest = after;
         }

@@ -28,7 +28,7 @@ impl PathManager<'_> {
         let id = self.scope.cx.paths.confirmed(address)?;
         self.scope.cx.env.set_now(now);
         if let Some(interval) = interval {
-            self.scope.cx.env.config_mut().timers.heartbeat_interval = interval;
+            self.scope.cx.env.change_values(|config| config.timers.heartbeat_interval = interval);
         }
         if let Some(path) = self.scope.cx.paths.get_mut(id) {
             path.heartbeat_mut().switch(on);
@@ -65,7 +65,7 @@ impl PathManager<'_> {
     /// SETFAILURETHRESHOLD (11.1.12).
     pub(crate) fn set_failure_threshold(&mut self, address: IpAddr, threshold: u32) -> Result<(), PathError> {
         self.scope.cx.paths.known(address)?;
-        self.scope.cx.env.config_mut().limits.path_max_retrans = threshold;
+        self.scope.cx.env.change_values(|config| config.limits.path_max_retrans = threshold);
         Ok(())
     }
 

@@ -56,7 +56,7 @@ impl Receiver {
     /// Reserves memory for the sender, which keeps `bytes` more than its send buffers. Data that is held already
     /// stays, and beside the data that the user cannot have yet there is room for chunks that the user can have at
     /// once: without it the chunk that everything waits for would be refused. Messages that the user could read and
-    /// does not gain no further room.
+    /// has not read gain no further room.
     pub(crate) fn reserve_for_sender(&mut self, cx: &Context, bytes: u64) {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         let both = 2 * self.window.largest(&cx.env.config().limits) as usize;

@@ -1,6 +1,6 @@
 //! The FIDs under which we send, and the credit that the peer grants them (levels 1 and sf2007).
 
-use crate::negotiation::agreement::Agreed;
+use crate::negotiation::agreement::SfAgreement;
 use crate::negotiation::fids::Fids;
 
 /// The FIDs and credits that the peer grants.
@@ -24,7 +24,7 @@ pub(crate) struct OpenFid {
 }
 
 impl Credit {
-    pub(super) fn new(agreed: &Agreed) -> Self {
+    pub(super) fn new(agreed: &SfAgreement) -> Self {
         Self {
             fids: Fids::new(agreed.outbound, &agreed.our_opens),
             initial: agreed.peer_credit,

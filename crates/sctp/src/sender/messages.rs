@@ -61,9 +61,10 @@ impl Messages<'_> {
             return Err(SendError::NoSuchStream { stream, streams: self.stream_map.streams() });
         }
         // Subflows that are opened later begin with the value, too.
-        let values = &mut cx.env.config_mut().streams.values;
-        values.retain(|(id, _)| *id != stream);
-        values.push((stream, value));
+        cx.env.change_values(|config| {
+            config.streams.values.retain(|(id, _)| *id != stream);
+            config.streams.values.push((stream, value));
+        });
         for subflow in self.tables.subflows.rows_mut() {
             subflow.out.set_stream_value(stream, value);
         }

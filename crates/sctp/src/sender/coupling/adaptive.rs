@@ -20,7 +20,7 @@ use super::view::{Delay, LaneReport, LaneView, Lost};
 const LOSS: Congestion = Congestion::FastRetransmit(Base::CWND);
 /// Interval at which classes are compared, or a round trip if that is longer: the base interval T of RFC 8382.
 const INTERVAL: Duration = Duration::from_millis(350);
-/// Time after which the shortest delay is forgotten: after one to two of these.
+/// The shortest delay is forgotten after one to two such intervals.
 const LIFE: Duration = Duration::from_secs(300);
 /// A queue is standing when the shortest delay of a round trip is above this share of the longest.
 const STANDING: f64 = 0.25;
