@@ -175,6 +175,25 @@ fn a_new_code_point_opens_a_subflow_up_to_the_limit() {
     );
 }
 
+/// A subflow in the place of the first one begins with the round trip of its path: T2-shutdown, RE-CONFIG and heartbeats go by it, too.
+#[test]
+fn a_new_first_subflow_leaves_the_round_trip_of_its_path_alone() {
+    let (mut pair, id) = up(4, &config(2));
+    let mut sent = Sent::default();
+    sent.send(&mut pair, id, 0, 1000);
+    pair.run_for(Duration::from_secs(1));
+    let measured = |pair: &mut Pair| {
+        let status = pair.a.association(id).unwrap().status();
+        status.primary().map(|path| (path.srtt, path.rto)).filter(|(srtt, _)| srtt.is_some())
+    };
+    let before = measured(&mut pair);
+    assert!(before.is_some());
+    pair.a.association(id).unwrap().remove_subflow(pair.now, 0, 1).unwrap();
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(pair.a.association(id).unwrap().add_subflow(pair.now, &SubflowSpec::new(dscp(9))), Ok(0));
+    assert_eq!(measured(&mut pair), before);
+}
+
 /// Streams that are added when the first subflow is gone belong to the one that took its streams: messages on them have a subflow, and
 /// keeps it when another takes the free place.
 #[test]

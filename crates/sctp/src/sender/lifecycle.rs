@@ -67,6 +67,10 @@ impl Sender {
         if let Some(table) = &mut cx.report.streams {
             table.forget_numbers();
         }
+        let first = cx.paths.for_data();
+        if let Some(path) = cx.paths.get_mut(first) {
+            path.measure_anew(cx.env.config());
+        }
         self.subflow_changes().open_subflows(cx);
         for id in self.tables.lanes.ids() {
             self.subflow_changes().renew_lane(cx, id, peer_rwnd);

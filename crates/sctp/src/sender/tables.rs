@@ -392,13 +392,6 @@ impl Tables {
         let id = free.map_or(SubflowId::at(self.subflows.len()), |(id, _)| id);
         let one_lane = cx.env.config().subflows.coupling == Coupling::Shared && self.lanes.len() > 0;
         let path = cx.paths.for_data();
-        if id == SubflowId::FIRST && !one_lane {
-            // It measures the path, and begins like a new association.
-            let config = cx.env.config();
-            if let Some(path) = cx.paths.get_mut(path) {
-                path.measure_anew(config);
-            }
-        }
         let placed = if one_lane { None } else { self.place_lane(cx, id, path, 0) };
         let first = self.subflows.first().map(|first| (first.lane, first.left_path));
         let shared = first.unwrap_or((LaneId::FIRST, None));
