@@ -175,7 +175,7 @@ impl Driver {
             let done = socket.send(&outgoing.transmit, packets);
             if let Some(watch) = &mut self.watch {
                 let left = match done {
-                    Sent::Taken => 0,
+                    Sent::Accepted => 0,
                     Sent::Later(left) | Sent::TooBig(left) => left,
                     Sent::Lost => packets.len(),
                 };
@@ -197,7 +197,7 @@ impl Driver {
                 }
                 Sent::TooBig(left) => self.too_big(outgoing, left),
                 Sent::Lost => self.lose(outgoing),
-                Sent::Taken => self.recycle(outgoing.packets),
+                Sent::Accepted => self.recycle(outgoing.packets),
             }
         }
         true

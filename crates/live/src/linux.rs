@@ -18,7 +18,7 @@ use rustix::net::sockopt::{
 
 use socket2::SockFilter;
 
-use crate::packets::{Told, ecn_bits};
+use crate::packets::{QueuedError, ecn_bits};
 use crate::shards;
 
 /// Bytes for an error and the address of its sender.
@@ -196,7 +196,7 @@ pub(super) fn send_marked<S: AsRawFd>(
 }
 
 /// The next error that was reported, with the beginning of the packet that it speaks of in `quoted`. `None` when there is none.
-pub(super) fn take_error<S: AsRawFd>(socket: &S, quoted: &mut [u8]) -> Option<Told> {
+pub(super) fn take_error<S: AsRawFd>(socket: &S, quoted: &mut [u8]) -> Option<QueuedError> {
     let mut control = vec![0; CONTROL];
     let mut iov = [IoSliceMut::new(quoted)];
     let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
@@ -226,7 +226,7 @@ pub(super) fn take_error<S: AsRawFd>(socket: &S, quoted: &mut [u8]) -> Option<To
         }
         _ => None,
     };
-    Some(Told { kind, destination, quoted: got.bytes })
+    Some(QueuedError { kind, destination, quoted: got.bytes })
 }
 
 fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {

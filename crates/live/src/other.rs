@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use anabranch_base::Transmit;
 
-use crate::packets::Told;
+use crate::packets::QueuedError;
 
 pub(super) fn keep_errors<S>(_: &S, _: bool) -> io::Result<()> {
     Ok(())
@@ -31,7 +31,7 @@ pub(super) fn hand_out_by_tag<S>(_: &S, _: bool, _: u16) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub(super) fn take_error<S>(_: &S, _: &mut [u8]) -> Option<Told> {
+pub(super) fn take_error<S>(_: &S, _: &mut [u8]) -> Option<QueuedError> {
     None
 }
 

@@ -7,7 +7,7 @@ use anabranch_sctp::IcmpKind;
 
 /// An error that the system tells of a packet that has left.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct QueuedError {
     /// `None` for an error that is of no interest.
     pub(crate) kind: Option<IcmpKind>,
     pub(crate) destination: SocketAddr,

@@ -15,7 +15,7 @@ use anabranch_base::{Duration, Instant, TraceRecord};
 use anabranch_sctp::{Association, AssociationId, CloseReason, EndpointEvent, Event, Incoming};
 
 use crate::clock::Clock;
-use crate::observe::{Told, Totals, spans};
+use crate::observe::{TimedEvent, Totals, spans};
 use crate::raw::Ports;
 use crate::slot::Slot;
 use crate::waiters::{WaitReason, Waiters};
@@ -52,7 +52,7 @@ pub(crate) struct State {
     /// Closed associations without a handle: to be released when their last packet has left.
     forgotten: Vec<AssociationId>,
     /// Events of associations since the driver's observers last looked; `None` without such observers.
-    pub(crate) told: Option<Vec<Told>>,
+    pub(crate) told: Option<Vec<TimedEvent>>,
     /// The counters of associations that are gone; `None` without metrics.
     pub(crate) totals: Option<Box<Totals>>,
     pub(crate) span: tracing::Span,
@@ -209,7 +209,7 @@ impl State {
             if self.told.is_some() {
                 let peer = self.peer(id);
                 if let Some(told) = &mut self.told {
-                    told.push(Told { at: now, peer, event });
+                    told.push(TimedEvent { at: now, peer, event });
                 }
             }
         }

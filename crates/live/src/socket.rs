@@ -56,7 +56,7 @@ impl std::fmt::Debug for Socket {
 #[derive(Debug)]
 pub(crate) enum Sent {
     /// The system has them.
-    Taken,
+    Accepted,
     /// So many bytes are left for later: the socket tells when it is writable.
     Later(usize),
     /// The packets before so many bytes at the end have left; the next one is larger than the network here carries.
@@ -169,7 +169,7 @@ impl Socket {
                 Err(_) => return Sent::Lost,
             }
         }
-        Sent::Taken
+        Sent::Accepted
     }
 
     fn send_batch(&self, transmit: &Transmit, batch: &[u8]) -> io::Result<()> {

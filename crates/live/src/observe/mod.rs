@@ -6,12 +6,12 @@ mod file;
 mod metrics;
 mod qlog;
 pub(crate) mod spans;
-mod told;
+mod timed_event;
 mod watch;
 
 pub use capture::{Capture, CaptureOptions};
 pub use file::Recorded;
 pub(crate) use metrics::{Totals, publish_endpoint};
 pub use qlog::{Qlog, Vantage};
-pub(crate) use told::Told;
+pub(crate) use timed_event::TimedEvent;
 pub(crate) use watch::Watch;

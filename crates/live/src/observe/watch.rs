@@ -7,7 +7,7 @@ use anabranch_base::{Instant, Meta, TraceRecord, Transmit};
 use anabranch_trace::write::Way;
 
 use super::capture::Seen;
-use super::told::Told;
+use super::timed_event::TimedEvent;
 use super::{Capture, Qlog, spans};
 use crate::clock::Clock;
 use crate::shared::State;
@@ -106,7 +106,7 @@ impl Watch {
     }
 
     /// Takes the core's trace records and the events of associations, while the core is locked.
-    pub(crate) fn look(&mut self, state: &mut State) -> Vec<Told> {
+    pub(crate) fn look(&mut self, state: &mut State) -> Vec<TimedEvent> {
         if self.wants_records() {
             state.take_records(self.spans, &mut self.records);
         }
@@ -114,7 +114,7 @@ impl Watch {
     }
 
     /// Writes the taken records and events to the qlog.
-    pub(crate) fn tell(&mut self, told: Vec<Told>) {
+    pub(crate) fn tell(&mut self, told: Vec<TimedEvent>) {
         let wall = self.wall;
         let of_day = |at: Instant| Instant::from_nanos(wall + at.as_nanos());
         let group = |peer: Option<SocketAddr>| peer.map_or("?".to_owned(), |peer| peer.to_string());
@@ -125,7 +125,7 @@ impl Watch {
         for (record, peer) in self.records.drain(..) {
             qlog.record(&TraceRecord { at: of_day(record.at), ..record }, &group(peer));
         }
-        for Told { at, peer, event } in told {
+        for TimedEvent { at, peer, event } in told {
             qlog.life(of_day(at), &group(peer), &event);
         }
     }

@@ -3,7 +3,7 @@
 use anabranch_sctp::AssociationId;
 
 use super::answer::Answer;
-use super::socket::{Link, Socket, Taken};
+use super::socket::{Link, Socket, TakenMessage};
 use crate::names::constant;
 use crate::network::Network;
 use crate::value::{Field, Value};
@@ -16,9 +16,9 @@ pub(crate) struct Read {
     /// MSG_EOR, MSG_NOTIFICATION.
     pub(crate) flags: i64,
     /// The message that was read; `None`: a notification or the end.
-    pub(crate) message: Option<Taken>,
+    pub(crate) message: Option<TakenMessage>,
     /// The message that comes next, where the user wants to know.
-    pub(crate) next: Option<Taken>,
+    pub(crate) next: Option<TakenMessage>,
 }
 
 impl Read {
@@ -83,7 +83,7 @@ fn fetch(link: &mut Link, network: &mut Network, count: usize) {
             return;
         };
         let Some(message) = association.receive() else { return };
-        link.waiting.push_back(Taken {
+        link.waiting.push_back(TakenMessage {
             stream: message.stream,
             ppid: message.ppid,
             unordered: message.unordered,
@@ -118,7 +118,7 @@ fn data(link: &mut Link, network: &mut Network, room: usize, peek: bool, look_ah
 
 /// The descriptions of a message that RFC 6458 has, sctp_sndrcvinfo and sctp_rcvinfo in one: a script names the fields of either.
 /// The core does not tell SSN and TSN.
-pub(crate) fn info(message: &Taken, context: i64) -> Value {
+pub(crate) fn info(message: &TakenMessage, context: i64) -> Value {
     let unordered = if message.unordered { flag("SCTP_UNORDERED") } else { 0 };
     let mut fields = Vec::new();
     for prefix in ["sinfo", "rcv"] {
@@ -142,7 +142,7 @@ pub(crate) fn info(message: &Taken, context: i64) -> Value {
 }
 
 /// sctp_nxtinfo: the message that comes next (RFC 6458, 5.3.6).
-pub(crate) fn next_info(message: &Taken) -> Value {
+pub(crate) fn next_info(message: &TakenMessage) -> Value {
     let complete = if message.end { flag("SCTP_COMPLETE") } else { 0 };
     let unordered = if message.unordered { flag("SCTP_UNORDERED") } else { 0 };
     let numbers = [
@@ -158,7 +158,7 @@ pub(crate) fn next_info(message: &Taken) -> Value {
 }
 
 /// sctp_extrcvinfo: both in one (RFC 6458, 5.3.3).
-fn extended_info(message: &Taken, next: Option<&Taken>, context: i64) -> Value {
+fn extended_info(message: &TakenMessage, next: Option<&TakenMessage>, context: i64) -> Value {
     let Value::Record(mut fields) = info(message, context) else { return Value::Any };
     let mut flags = 0;
     if let Some(next) = next {

@@ -17,7 +17,7 @@ pub(crate) struct Waiting {
 
 /// A message or a part of one that was taken out of the core, or the rest after a read.
 #[derive(Clone, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct TakenMessage {
     pub(crate) stream: u16,
     pub(crate) ppid: u32,
     pub(crate) unordered: bool,
@@ -49,7 +49,7 @@ pub(crate) struct Link {
     /// Our user has called shutdown for reading.
     pub(crate) deaf: bool,
     /// Messages that were taken out of the core and not read yet.
-    pub(crate) waiting: VecDeque<Taken>,
+    pub(crate) waiting: VecDeque<TakenMessage>,
     /// A message was read in part, and more of it is to come.
     pub(crate) in_parts: bool,
     /// The user knows that everything is acknowledged.

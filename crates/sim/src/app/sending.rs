@@ -27,7 +27,7 @@ pub(crate) struct Sending {
 
 /// The effect of the engine's notices.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Notices {
     /// Whether there were any.
     pub(super) any: bool,
     /// Whether there is room for data again, or for the first time.
@@ -55,8 +55,8 @@ impl Sending {
 
     /// Reads the reports of the engine, and makes the changes whose time has come.
     #[inline]
-    pub(super) fn hear(&mut self, now: Instant, engine: &mut Engine) -> Told {
-        let mut told = Told::default();
+    pub(super) fn hear(&mut self, now: Instant, engine: &mut Engine) -> Notices {
+        let mut told = Notices::default();
         while let Some(notice) = engine.poll_notice() {
             told.any = true;
             match notice {

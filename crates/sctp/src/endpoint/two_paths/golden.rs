@@ -69,7 +69,7 @@ const KINDS: [Kind; 13] = [
 const LIVES: u64 = 4;
 
 /// The packets, events, trace records and counters of a life.
-struct Told {
+struct LifeRecord {
     packets: Vec<Logged>,
     heard: Vec<(Instant, usize, String)>,
     trace: Vec<(usize, TraceRecord)>,
@@ -77,7 +77,7 @@ struct Told {
     delivered: [u64; 2],
 }
 
-impl Told {
+impl LifeRecord {
     fn line(&self) -> String {
         let [mut packets, mut heard, mut trace, mut counters] = [Fnv::default(); 4];
         for packet in &self.packets {
@@ -158,7 +158,7 @@ fn act(world: &mut World, rng: &mut Rng, far: PathId) {
     world.heard.push((now, side, told));
 }
 
-fn live(kind: &Kind, number: u64) -> Told {
+fn live(kind: &Kind, number: u64) -> LifeRecord {
     let mut rng = Rng::stream(number, kind.name, "two paths");
     let mut config = (kind.config)().with(|c| {
         c.extensions.reconfiguration = number % 2 == 0;
@@ -205,7 +205,7 @@ fn live(kind: &Kind, number: u64) -> Told {
     let views = world.ends.iter().zip(ids).filter_map(|(end, id)| end.view(id));
     let counters = views.map(|view| Snapshot { at: Instant::ZERO, ..view.snapshot() }).collect();
     let World { log, heard, delivered, .. } = world;
-    Told { packets: log.unwrap_or_default(), heard, trace, counters, delivered }
+    LifeRecord { packets: log.unwrap_or_default(), heard, trace, counters, delivered }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use anabranch_sctp::Event;
 
 /// An event of an association, with its time and the peer's address.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct TimedEvent {
     pub(crate) at: Instant,
     pub(crate) peer: Option<SocketAddr>,
     pub(crate) event: Event,
