@@ -328,6 +328,36 @@ fn running_ahead_keeps_the_order_of_events_of_one_time() {
     }
 }
 
+/// As before, with a hop more for one flow: a link without delay that only one link leads packets to.
+#[test]
+fn sending_ahead_keeps_the_order_of_events_of_one_time() {
+    let one_way =
+        |name, ends, delay, loss| link(name, ends, 10.0, delay, 100, loss).into_iter().next().unwrap();
+    let mut links = vec![
+        one_way("back-1", ("a", "r"), Duration::ZERO, Loss::None),
+        one_way("back-2", ("b", "r"), Duration::ZERO, Loss::None),
+        one_way("last-1", ("r1", "a"), Duration::ZERO, Loss::None),
+        one_way("down-2", ("s", "b"), ms(10), Loss::None),
+        one_way("down-1", ("s", "r1"), ms(10), Loss::None),
+        one_way("acknowledgements", ("r", "s"), ms(10), bernoulli(0.1)),
+    ];
+    for fast in [0, 1, 2, 5] {
+        links[fast].rate = anabranch_sim::scenario::Rate::Infinite;
+    }
+    let greedy = Traffic::Greedy { message: 1452 };
+    let flows = vec![
+        flow("one", ("s", "a"), Protocol::Sctp, engine("rfc9260", &[]), greedy.clone()),
+        flow("two", ("s", "b"), Protocol::Sctp, engine("rfc9260", &[]), greedy),
+    ];
+    let scenario = scenario(Duration::from_secs(5), links, flows);
+    let watched = Record { queue_interval: Some(ms(100)), pcap: Selection::All, ..Record::default() };
+    for seed in 1..=2 {
+        let ahead = run(&scenario, seed, &Record::default()).unwrap().summary;
+        let step_by_step = run(&scenario, seed, &watched).unwrap().summary;
+        assert_eq!(ahead, step_by_step, "seed {seed}");
+    }
+}
+
 #[test]
 fn a_greedy_flow_stops_when_it_is_told_and_closes() {
     let links = link("wan", ("a", "b"), 10.0, ms(20), 50, Loss::None).to_vec();

@@ -6,7 +6,7 @@ use anabranch_base::Duration;
 use anabranch_link::pattern::Kind;
 
 use crate::network::{NO_LINK, Wire};
-use crate::scenario::{Host, Scenario};
+use crate::scenario::{Host, Link, Scenario};
 
 /// The first address of each host; 10.X.Y.1 for host number X * 256 + Y, counted from 1, where the file gives none.
 pub(super) fn addresses(scenario: &Scenario) -> Vec<IpAddr> {
@@ -47,8 +47,7 @@ pub(super) fn allow_running_ahead(wires: &mut [Wire], scenario: &Scenario) {
     wires.iter().for_each(|wire| leading[wire.to as usize] += 1);
     let mut answers_later = vec![true; scenario.hosts.len()];
     for link in &scenario.links {
-        let delays = link.patterns.iter().any(|each| each.pattern.kind() == Kind::Delay);
-        answers_later[link.from] &= link.delay > Duration::ZERO && !delays;
+        answers_later[link.from] &= takes_time(link);
     }
     for wire in wires {
         let node = wire.to as usize;
@@ -57,7 +56,13 @@ pub(super) fn allow_running_ahead(wires: &mut [Wire], scenario: &Scenario) {
     }
 }
 
-/// Finds the links that only one other link leads packets to, on the ways that the flows take there and back.
+/// True if no packet reaches the end of the link at the time at which it enters.
+fn takes_time(link: &Link) -> bool {
+    link.delay > Duration::ZERO && link.patterns.iter().all(|each| each.pattern.kind() != Kind::Delay)
+}
+
+/// Finds the links that only one other link leads packets to, on the ways that the flows take there and back; but those that a packet leaves
+/// when it enters: told of it early, they would hand it on before packets of the same time that links with lower numbers bring.
 pub(super) fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
     // For each link: the links before it, and whether a host sends into it.
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); wires.len()];
@@ -84,7 +89,9 @@ pub(super) fn allow_sending_ahead(wires: &mut [Wire], scenario: &Scenario) {
     for (index, feeders) in before.iter().enumerate() {
         // A link with an MTU decides on a packet at its arrival, so packets must not come before their time.
         let judges = feeders.iter().chain([&index]).any(|link| wires[*link].mtu.is_some());
-        if let ([feeder], false) = (feeders.as_slice(), host_sends[index] || judges) {
+        if let ([feeder], false) =
+            (feeders.as_slice(), host_sends[index] || judges || !takes_time(&scenario.links[index]))
+        {
             wires[index].fed_by_one = true;
             wires[*feeder].feeds_ahead = true;
         }
