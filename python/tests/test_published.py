@@ -67,6 +67,44 @@ def test_code_knows_no_published_number(study):
     assert not wrong, "\n".join(wrong)
 
 
+LISTS = {"_entries", "catalogue", "folders", "study_of", "claims_of"}
+"""Names by which code could read the expected values of claims.toml."""
+
+
+@pytest.mark.parametrize(
+    "study", list(folders.studies(folders.root() / "experiments")), ids=lambda study: study.name
+)
+def test_code_does_not_read_the_list_of_claims(study):
+    wrong = [
+        f"{file.relative_to(study.folder)}:{node.lineno}: {name} leads to the expected values, which only the comparison may see"
+        for file in sorted(study.folder.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for name in names(node)
+        if name in LISTS or name.endswith("claims.toml")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def names(node):
+    """The names that a node of a module uses or imports, and its texts where they are those of a file."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Attribute):
+        return [node.attr]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [part for alias in node.names for part in alias.name.split(".")] + (
+            getattr(node, "module", None) or ""
+        ).split(".")
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and "\n" not in node.value
+        and " " not in node.value
+    ):
+        return [node.value]
+    return []
+
+
 def test_the_check_sees_numbers_and_texts():
     found = [
         number for _, number in numbers(ast.parse('"""95.4"""\nx = 92.0\ny = f"prints {x} and 95.4 %"\n'))

@@ -39,7 +39,7 @@ def every(results: Results) -> dict[str, Results]:
     return {told: results_of(results, folder) for told, folder in FOLDERS.items()}
 
 
-SWEEPS = ("subflows", "slow", "slow-many", "cuts", "cuts-slow", "cuts-late")
+SWEEPS = ("subflows", "alone", "slow", "slow-many", "cuts", "cuts-slow", "cuts-late")
 """The sweeps with every number of subflows and every Phi: slow growth needs longer runs, and some are recorded."""
 WINDOW_SWEEPS = ("subflows-window", "cuts-window")
 """The sweeps with one cut each window, for Phi = 1 and n."""

@@ -51,7 +51,7 @@ def minus_one(ratio: Estimate) -> Estimate:
 
 
 def reached(curve: Curve, threshold: float) -> Estimate:
-    """Where the mean curve first reaches a threshold, between the simulated points; their last where it never does, a bound from below.
+    """Where the mean curve first reaches a threshold, between the simulated points; not a finite number where it never does.
 
     The first point at which a single seed does would be too early: noise takes it there."""
     return jackknife(curve.values, lambda rows: _first(curve.x, rows.mean(axis=0), threshold), curve.least)
@@ -64,7 +64,7 @@ def _first(x: Sequence[float], values: np.ndarray, threshold: float) -> float:
                 return float(x[0])
             before = values[index - 1]
             return float(x[index - 1] + (threshold - before) / (value - before) * (x[index] - x[index - 1]))
-    return float(x[-1])
+    return math.inf
 
 
 def peak(curve: Curve) -> Estimate:
@@ -80,7 +80,8 @@ def peak(curve: Curve) -> Estimate:
     drawn = np.random.default_rng(1).integers(0, n, (RESAMPLED, n))
     places = np.asarray(curve.x)[curve.values[drawn].mean(axis=1).argmax(axis=1)]
     low, high = (float(value) for value in np.quantile(places, (0.025, 0.975), method="nearest"))
-    return Estimate((low + high) / 2, (high - low) / 2, n, float(places.std()), curve.least)
+    # The places are those of means of n seeds; that of a single run varies more, by the root of n.
+    return Estimate((low + high) / 2, (high - low) / 2, n, float(places.std()) * math.sqrt(n), curve.least)
 
 
 def highest(curve: Curve) -> float:
