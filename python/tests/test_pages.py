@@ -3,6 +3,7 @@
 import csv
 import html
 import re
+import shlex
 import urllib.parse
 from html.parser import HTMLParser
 
@@ -12,7 +13,7 @@ import pytest
 from anabranch_lab import cli
 from anabranch_lab.judge import experiment
 from anabranch_lab.plan import folders, new
-from anabranch_lab.show import pictures, plots, report, serve
+from anabranch_lab.show import pictures, plots, report, serve, sources
 
 EXPERIMENTS = folders.root() / "experiments"
 STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n[about]\nquestion = "How much?"\nfindings = ["Much.", "More."]\n'
@@ -265,13 +266,14 @@ def test_every_study_has_one_table_of_its_claims(written, name, up):
         links = re.findall(r'href="([^"]+)"', row)
         figure = f"claim-{identifier}" if up else "figures"
         assert links == [f"{address}#{identifier}", f"{address}#{figure}", f"{address}#sweeps"]
-        assert f"<code>anabranch-lab studies --claim {identifier}</code>" in row
+        command = f"anabranch-lab studies --claim {identifier} --out out/{identifier}"
+        assert f"<code>{command}</code>" in row
 
 
 def test_a_claim_names_its_files_and_its_command(written):
     page = read(written, "satellite-2005.html")
     claim = page[page.index('<article class="claim" id="L-C1">') :].split("</article>")[0]
-    assert "<code>anabranch-lab studies --claim L-C1</code>" in claim
+    assert "<code>anabranch-lab studies --claim L-C1 --out out/L-C1</code>" in claim
     found = dict(re.findall(r"<code>(experiments/satellite-2005/([a-z.]+)[:\d]*)</code>", claim))
     places = {name: place for place, name in found.items()}
     assert list(places) == ["claims.toml", "judge.py", "plan.toml"]
@@ -283,6 +285,40 @@ def test_a_claim_names_its_files_and_its_command(written):
     assert re.search(r"<code>three/one/claims.toml:\d+</code>", claim)
     assert re.search(r"judged by <code>three/one/claims.toml:\d+ \(`measure`\)</code>", claim)
     assert "<code>three/one/plan.toml</code>" in claim
+
+
+@pytest.mark.parametrize(
+    ("claim", "folder"),
+    [("Z-II/III-6", "Z-II-III-6"), ("A-MS1..4", "A-MS1--4"), ("..", "--"), ("a b", "a-b")],
+)
+def test_the_folder_of_a_claim_is_one_folder_below_out(claim, folder):
+    words = shlex.split(sources.again(claim))
+    assert words == ["anabranch-lab", "studies", "--claim", claim, "--out", f"out/{folder}"]
+    options = cli._parser().parse_args(words[1:])
+    assert (options.claim, str(options.out)) == (claim, f"out/{folder}")
+
+
+def test_the_command_of_a_claim_makes_its_runs_again_and_leaves_the_report(tmp_path, monkeypatch, capsys):
+    study = tmp_path / "mine"
+    new.make(study, study=True)
+    new.make(study / "second")
+    claims, plan = study / "second" / "claims.toml", study / "second" / "plan.toml"
+    claims.write_text(claims.read_text().replace('"second-1"', '"II/III-1"'))
+    for each in (plan, study / "losses" / "plan.toml"):
+        each.write_text('seeds = "1..2"\n' + each.read_text())
+    monkeypatch.chdir(study)
+    # Two seeds judge nothing, which is said with a 1.
+    assert cli.main(["studies", "--jobs", "1"]) == 1
+    files = {path: path.read_bytes() for path in (study / "out").rglob("*") if path.is_file()}
+    assert {"index.html", "report.pdf", "mine.html", "claims.json"} <= {path.name for path in files}
+    capsys.readouterr()
+    page = html.unescape(read(study / "out" / "report", "mine/second.html"))
+    (command,) = re.findall(r"<code>anabranch-lab (studies .*?)</code>", page)
+    assert cli.main([*shlex.split(command), "--jobs", "1"]) == 1
+    # All are made, none is found on disk.
+    assert "6 runs made, all 6 on disk" in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in files} == files
+    assert (study / "out" / "II-III-1" / "report" / "mine" / "second.html").is_file()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -124,7 +124,8 @@ def draw(figure: Figure, folder: Path, name: str, study: Study) -> pictures.Pict
         if len(drawn.axes) > 1 and not drawn.get_suptitle():
             # Panels have titles of their own; the file is to say which figure it is.
             drawn.suptitle(figure.title, x=0.01, ha="left", fontweight="bold", wrap=True)
-        stem = f"{name.replace('/', '-')}-{figure.name}"
+        # A slash, in the name of an experiment of a study or of a claim, would be a folder.
+        stem = f"{name}-{figure.name}".replace("/", "-")
         return pictures.write(drawn, folder / "figures", stem, figure.alt)
 
 
