@@ -12,8 +12,8 @@ import pytest
 
 from anabranch_lab import cli
 from anabranch_lab.judge import experiment
-from anabranch_lab.plan import folders, new
-from anabranch_lab.show import pictures, plots, report, serve, sources
+from anabranch_lab.plan import folders, new, plan
+from anabranch_lab.show import bundle, pdf, pictures, plots, report, serve, sources
 
 EXPERIMENTS = folders.root() / "experiments"
 STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n[about]\nquestion = "How much?"\nfindings = ["Much.", "More."]\n'
@@ -285,6 +285,64 @@ def test_a_claim_names_its_files_and_its_command(written):
     assert re.search(r"<code>three/one/claims.toml:\d+</code>", claim)
     assert re.search(r"judged by <code>three/one/claims.toml:\d+ \(`measure`\)</code>", claim)
     assert "<code>three/one/plan.toml</code>" in claim
+
+
+def accepted(command):
+    """The first word of a command that the command line takes, with words in capitals for names of one's own."""
+    program, *words = shlex.split(html.unescape(command))
+    assert program == "anabranch-lab"
+    options = cli._parser().parse_args(words)
+    if options.command is cli._bundle:
+        # The parser takes any name of the file.
+        bundle.check(options.file, [])
+        assert options.name
+    return words[0]
+
+
+def test_every_command_that_pages_and_the_pdf_print_is_accepted(written):
+    pages = [read(written, name) for name in NAMES]
+    pages.append(report.environment().get_template("waiting.html.j2").render())
+    printed = {each for page in pages for each in re.findall(r"<code>(anabranch-lab .*?)</code>", page)}
+    assert {accepted(each) for each in printed} == {"studies", "report"}
+    # No command stands in a page in another way.
+    assert not re.search(r"(?<!<code>)anabranch-lab [a-z]", " ".join(pages))
+    quoted = re.findall(r"`(.*?)`", pdf.AGAIN)
+    assert [accepted(each) for each in quoted if each.startswith("ana")] == ["new", "bundle", "studies"]
+    # A study, not an experiment.
+    assert "`anabranch-lab new NAME --study` makes a study" in pdf.AGAIN
+    targets = re.findall(r"^([\w-]+):", (folders.root() / "Makefile").read_text(), re.MULTILINE)
+    made = [each.removeprefix("make ") for each in quoted if each.startswith("make ")]
+    assert made == ["demo", "studies"]
+    assert set(made) <= set(targets)
+    packed = re.findall(r"^ +(anabranch-lab .*)", bundle.README, re.MULTILINE)
+    assert [accepted(each) for each in packed] == ["rerun"]
+
+
+def test_the_pdf_begins_with_the_question_and_the_findings(made_up, analysed, tmp_path, monkeypatch):
+    told = []
+    write = pdf._paragraph
+
+    def paragraph(document, words, **look):
+        told.append((document.page, words))
+        write(document, words, **look)
+
+    monkeypatch.setattr(pdf, "_paragraph", paragraph)
+    monkeypatch.setattr(report, "_at_a_glance", lambda *_: None)
+    pages = report.Pages(tmp_path)
+    pages.add(made_up, analysed)
+    first = html.unescape(pages.finish().read_text(encoding="utf-8"))
+    front = plan.read(EXPERIMENTS / report.FRONT_MATTER)
+    # Findings of studies that are not in the report are not told.
+    (mine,) = (each for each in front["finding"] if each["study"] == "satellite-2005")
+    short = folders.study_at(EXPERIMENTS / "satellite-2005").short
+    wanted = [
+        front["asked"],
+        f"1. {short}: {mine['text']} What it lacks: {mine['lacks']}.",
+        pdf.AGAIN.replace("`", ""),
+    ]
+    found = [(page, text) for page, text in told if text in wanted or "What it lacks" in text]
+    assert found == [(1, each) for each in wanted]
+    assert all(each in first for each in (front["asked"], mine["text"], mine["lacks"]))
 
 
 @pytest.mark.parametrize(

@@ -234,15 +234,23 @@ class Pages:
                     "findings": [self._pages[name].analysis.sentence for name in mine],
                 }
             )
+        front = _front_matter(studies[0].folder.parent if studies else self.folder)
+        shown = [
+            (each, study)
+            for each in front.get("finding", [])
+            for study in studies
+            if study.name == each["study"]
+        ]
+        asked = front.get("asked", "")
         pdf.write(
             self.folder / "report.pdf",
+            pdf.Front(asked, [{**each, "study": study.short} for each, study in shown]),
             [
                 pdf.Chapter(study.title, study.reference, study.about, self._told(study), self._claims(study))
                 for study in studies
             ],
             facts([page.results for page in self._pages.values()]),
         )
-        front = _front_matter(studies[0].folder.parent if studies else self.folder)
         sentences = [
             (sentence, Link(study.short, address(name)))
             for study in studies
@@ -262,13 +270,8 @@ class Pages:
             previous=None,
             following=Link(overview[0]["title"], overview[0]["address"]) if overview else None,
             sentences=sentences,
-            asked=front.get("asked", ""),
-            matters=[
-                {**each, "link": Link(study.short, f"{study.name}.html")}
-                for each in front.get("finding", [])
-                for study in studies
-                if study.name == each["study"]
-            ],
+            asked=asked,
+            matters=[{**each, "link": Link(study.short, f"{study.name}.html")} for each, study in shown],
             figures=self._front(),
             entries=overview,
             tallies=[],
