@@ -5,15 +5,16 @@ import html
 import re
 import shlex
 import urllib.parse
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import browser
 import pytest
 
 from anabranch_lab import cli
-from anabranch_lab.judge import experiment
-from anabranch_lab.plan import folders, new, plan
-from anabranch_lab.show import bundle, pdf, pictures, plots, report, serve, sources
+from anabranch_lab.judge import claims, experiment, grades
+from anabranch_lab.plan import catalogue, folders, new, plan
+from anabranch_lab.show import bundle, forest, pdf, pictures, plots, report, serve, sources, to_see
 
 EXPERIMENTS = folders.root() / "experiments"
 STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n[about]\nquestion = "How much?"\nfindings = ["Much.", "More."]\n'
@@ -31,7 +32,10 @@ def written(tmp_path_factory, made_up, analysed):
         claims, plan = study / name / "claims.toml", study / name / "plan.toml"
         claims.write_text(claims.read_text().replace("statement =", f"{says}\nstatement ="))
         # A window that holds the sender back: something is to be noted.
-        plan.write_text(plan.read_text() + 'set = { "flow.upload.options.receive_window" = "20000 B" }\n')
+        uses = 'uses = { one = ["losses"] }\n' if name == "two" else ""
+        plan.write_text(
+            uses + plan.read_text() + 'set = { "flow.upload.options.receive_window" = "20000 B" }\n'
+        )
     assert cli.main(["run", str(study), "--quick", "--jobs", "2"]) == 0
     assert cli.main(["report", str(study), "--quick", "--jobs", "1"]) == 0
     folder = study / "out" / "report"
@@ -250,11 +254,87 @@ def test_the_claims_of_every_study_stand_before_counts_and_figures(written):
     assert 'class="tally"' not in page
 
 
+SEEN = {
+    "L-T2-util": ["parts-L-T2-util"],
+    "L-T2-gam": ["parts-L-T2-gam"],
+    "L-T2-del": ["parts-L-T2-del"],
+    "L-F3": ["figure-3"],
+    "L-F4": ["figure-4"],
+    "L-F5": ["figure-5"],
+    "L-F67": ["figure-6", "figure-7", "parts-L-F67"],
+    "L-F8": ["figure-8", "parts-L-F8"],
+    "L-F9": ["figure-9", "parts-L-F9"],
+    "L-C1": ["figures"],
+}
+"""What is to be seen of the claims of a study whose figures have the numbers of the publication."""
+
+
+def test_sweeps_of_other_experiments_are_listed(written):
+    one, two = (read(written, f"three/{name}.html").split('id="sweeps"')[1] for name in ("one", "two"))
+    assert "<summary>1 sweep</summary>" in one
+    assert "<summary>1 sweep, and 1 of other experiments</summary>" in two
+    row = '<tr id="sweep-{}"><th scope="row">{}</th><td data-name="seeds">2</td><td data-name="points">3</td>'
+    assert row.format("losses", "losses") in two
+    link = '<a href="../three/one.html#sweeps">one: losses</a>'
+    assert row.format("one-losses", link) in two
+
+
+@pytest.mark.parametrize(
+    ("where", "title", "same"),
+    [
+        ("Fig. 5.14a", "Fig. 5.14: use", True),
+        ("Fig. 5.14a", "Fig. 5.14(b): use", False),
+        ("Fig. 5.1", "Fig. 5.14: use", False),
+        ("Figs. 5.37 to 5.40, 5.43", "Fig. 5.39(a): rates", True),
+        ("Figs. 5.37 to 5.40, 5.43", "Fig. 5.43: rates", True),
+        ("Figs. 5.37 to 5.40, 5.43", "Fig. 5.41: rates", False),
+        ("Fig. 5, 5.1, 7.1", "Fig. 5: baseline", True),
+        ("Fig. 5, 5.1, 7.1", "Fig. 7: another", False),
+        ("section 5.2", "Fig. 5.2: bytes", False),
+        ("Figs. 6 and 7", "Figs. 7, 8: windows", True),
+    ],
+)
+def test_a_claim_leads_to_the_figure_that_it_is_printed_in(where, title, same):
+    part = claims.Part("x", "1", 1.0, None, None, grades.A)
+    entry = catalogue.Entry("X", "x", where, "", "", ())
+    found = to_see.of(claims.Claim(entry, "", "", (part,), grades.A), {"one": title, "two": "Another"})
+    first = to_see.Link(title.partition(":")[0], "one") if same else to_see.Link("figures", "figures")
+    assert found == [first, to_see.Link("runs", "sweeps")]
+
+
+def test_a_claim_that_names_its_sweep_leads_to_it():
+    part = claims.Part("x", "1", 1.0, None, None, grades.A)
+    wanted = (catalogue.Expected("x", sweep="two losses"), catalogue.Expected("y", sweep="two losses"))
+    claim = claims.Claim(catalogue.Entry("X", "x", "", "", "", wanted), "", "", (part,), grades.A)
+    assert to_see.of(claim, {})[-1] == to_see.Link("runs", "sweep-two-losses")
+    assert to_see.of(replace(claim, parts=()), {}) == []
+
+
+def test_a_part_is_drawn_in_its_band():
+    def strip(measured, half=0.5, value=10.0):
+        return forest.strip(claims.Part("x", "", measured, half, 30, grades.A, value=value, band=(8.0, 12.0)))
+
+    assert strip(11.0) == forest.Strip(0.5, 0.25, 0.75, 0, 0.0)
+    assert strip(11.0, None, 9.0) == forest.Strip(0.5, 0.5, 0.5, 0, -0.5)
+    assert strip(1.0).far == -1
+    assert strip("no figure") is None
+
+
+def test_the_table_of_a_claim_has_a_strip_for_each_band(written):
+    page = read(written, "satellite-2005.html")
+    table = page[page.index('id="parts-L-F9"') :].split("</table>")[0]
+    assert '<th scope="col">in its band</th>' in table
+    assert 1 <= table.count("<svg") < table.count('data-name="in its band"')
+    # A claim without a band has no such column.
+    assert "in its band" not in page[page.index('id="parts-L-C1"') :].split("</table>")[0]
+    assert page.count("In its band: the shaded band is the tolerance") == 1
+
+
 @pytest.mark.parametrize(
     ("name", "up"), [("three.html", "three/{}.html"), ("satellite-2005.html", "")], ids=["several", "one"]
 )
 def test_every_study_has_one_table_of_its_claims(written, name, up):
-    """Each row leads to the claim, its figure and its runs, and has the command that makes these again."""
+    """Each row leads to the claim, what is to be seen of it and its runs, and has the command that makes these again."""
     page = read(written, name)
     assert "<figure" in page[page.index('id="claims-at-a-glance"') :]
     table = page[page.index('<h2 id="every-claim">') :].split("</section>")[0]
@@ -264,8 +344,8 @@ def test_every_study_has_one_table_of_its_claims(written, name, up):
         identifier = re.search(r'#([^"]+)">\1</a>', row)[1]
         address = up.format(identifier.rpartition("-")[0])
         links = re.findall(r'href="([^"]+)"', row)
-        figure = f"claim-{identifier}" if up else "figures"
-        assert links == [f"{address}#{identifier}", f"{address}#{figure}", f"{address}#sweeps"]
+        figures = [f"claim-{identifier}"] if up else SEEN[identifier]
+        assert links == [f"{address}#{place}" for place in (identifier, *figures, "sweeps")]
         command = f"anabranch-lab studies --claim {identifier} --out out/{identifier}"
         assert f"<code>{command}</code>" in row
 
