@@ -3,16 +3,18 @@
 import csv
 import html
 import re
+import shlex
 import urllib.parse
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import browser
 import pytest
 
 from anabranch_lab import cli
-from anabranch_lab.judge import experiment
-from anabranch_lab.plan import folders, new
-from anabranch_lab.show import pictures, plots, report, serve
+from anabranch_lab.judge import claims, experiment, grades
+from anabranch_lab.plan import catalogue, folders, new, plan
+from anabranch_lab.show import bundle, forest, pdf, pictures, plots, report, serve, sources, to_see
 
 EXPERIMENTS = folders.root() / "experiments"
 STUDY = 'title = "A study of three"\nshort = "Nobody (2020)"\nstudy = "999"\nreference = "N. Nobody: Something (2020)."\n[about]\nquestion = "How much?"\nfindings = ["Much.", "More."]\n'
@@ -30,7 +32,10 @@ def written(tmp_path_factory, made_up, analysed):
         claims, plan = study / name / "claims.toml", study / name / "plan.toml"
         claims.write_text(claims.read_text().replace("statement =", f"{says}\nstatement ="))
         # A window that holds the sender back: something is to be noted.
-        plan.write_text(plan.read_text() + 'set = { "flow.upload.options.receive_window" = "20000 B" }\n')
+        uses = 'uses = { one = ["losses"] }\n' if name == "two" else ""
+        plan.write_text(
+            uses + plan.read_text() + 'set = { "flow.upload.options.receive_window" = "20000 B" }\n'
+        )
     assert cli.main(["run", str(study), "--quick", "--jobs", "2"]) == 0
     assert cli.main(["report", str(study), "--quick", "--jobs", "1"]) == 0
     folder = study / "out" / "report"
@@ -249,11 +254,87 @@ def test_the_claims_of_every_study_stand_before_counts_and_figures(written):
     assert 'class="tally"' not in page
 
 
+SEEN = {
+    "L-T2-util": ["parts-L-T2-util"],
+    "L-T2-gam": ["parts-L-T2-gam"],
+    "L-T2-del": ["parts-L-T2-del"],
+    "L-F3": ["figure-3"],
+    "L-F4": ["figure-4"],
+    "L-F5": ["figure-5"],
+    "L-F67": ["figure-6", "figure-7", "parts-L-F67"],
+    "L-F8": ["figure-8", "parts-L-F8"],
+    "L-F9": ["figure-9", "parts-L-F9"],
+    "L-C1": ["figures"],
+}
+"""What is to be seen of the claims of a study whose figures have the numbers of the publication."""
+
+
+def test_sweeps_of_other_experiments_are_listed(written):
+    one, two = (read(written, f"three/{name}.html").split('id="sweeps"')[1] for name in ("one", "two"))
+    assert "<summary>1 sweep</summary>" in one
+    assert "<summary>1 sweep, and 1 of other experiments</summary>" in two
+    row = '<tr id="sweep-{}"><th scope="row">{}</th><td data-name="seeds">2</td><td data-name="points">3</td>'
+    assert row.format("losses", "losses") in two
+    link = '<a href="../three/one.html#sweeps">one: losses</a>'
+    assert row.format("one-losses", link) in two
+
+
+@pytest.mark.parametrize(
+    ("where", "title", "same"),
+    [
+        ("Fig. 5.14a", "Fig. 5.14: use", True),
+        ("Fig. 5.14a", "Fig. 5.14(b): use", False),
+        ("Fig. 5.1", "Fig. 5.14: use", False),
+        ("Figs. 5.37 to 5.40, 5.43", "Fig. 5.39(a): rates", True),
+        ("Figs. 5.37 to 5.40, 5.43", "Fig. 5.43: rates", True),
+        ("Figs. 5.37 to 5.40, 5.43", "Fig. 5.41: rates", False),
+        ("Fig. 5, 5.1, 7.1", "Fig. 5: baseline", True),
+        ("Fig. 5, 5.1, 7.1", "Fig. 7: another", False),
+        ("section 5.2", "Fig. 5.2: bytes", False),
+        ("Figs. 6 and 7", "Figs. 7, 8: windows", True),
+    ],
+)
+def test_a_claim_leads_to_the_figure_that_it_is_printed_in(where, title, same):
+    part = claims.Part("x", "1", 1.0, None, None, grades.A)
+    entry = catalogue.Entry("X", "x", where, "", "", ())
+    found = to_see.of(claims.Claim(entry, "", "", (part,), grades.A), {"one": title, "two": "Another"})
+    first = to_see.Link(title.partition(":")[0], "one") if same else to_see.Link("figures", "figures")
+    assert found == [first, to_see.Link("runs", "sweeps")]
+
+
+def test_a_claim_that_names_its_sweep_leads_to_it():
+    part = claims.Part("x", "1", 1.0, None, None, grades.A)
+    wanted = (catalogue.Expected("x", sweep="two losses"), catalogue.Expected("y", sweep="two losses"))
+    claim = claims.Claim(catalogue.Entry("X", "x", "", "", "", wanted), "", "", (part,), grades.A)
+    assert to_see.of(claim, {})[-1] == to_see.Link("runs", "sweep-two-losses")
+    assert to_see.of(replace(claim, parts=()), {}) == []
+
+
+def test_a_part_is_drawn_in_its_band():
+    def strip(measured, half=0.5, value=10.0):
+        return forest.strip(claims.Part("x", "", measured, half, 30, grades.A, value=value, band=(8.0, 12.0)))
+
+    assert strip(11.0) == forest.Strip(0.5, 0.25, 0.75, 0, 0.0)
+    assert strip(11.0, None, 9.0) == forest.Strip(0.5, 0.5, 0.5, 0, -0.5)
+    assert strip(1.0).far == -1
+    assert strip("no figure") is None
+
+
+def test_the_table_of_a_claim_has_a_strip_for_each_band(written):
+    page = read(written, "satellite-2005.html")
+    table = page[page.index('id="parts-L-F9"') :].split("</table>")[0]
+    assert '<th scope="col">in its band</th>' in table
+    assert 1 <= table.count("<svg") < table.count('data-name="in its band"')
+    # A claim without a band has no such column.
+    assert "in its band" not in page[page.index('id="parts-L-C1"') :].split("</table>")[0]
+    assert page.count("In its band: the shaded band is the tolerance") == 1
+
+
 @pytest.mark.parametrize(
     ("name", "up"), [("three.html", "three/{}.html"), ("satellite-2005.html", "")], ids=["several", "one"]
 )
 def test_every_study_has_one_table_of_its_claims(written, name, up):
-    """Each row leads to the claim, its figure and its runs, and has the command that makes these again."""
+    """Each row leads to the claim, what is to be seen of it and its runs, and has the command that makes these again."""
     page = read(written, name)
     assert "<figure" in page[page.index('id="claims-at-a-glance"') :]
     table = page[page.index('<h2 id="every-claim">') :].split("</section>")[0]
@@ -263,15 +344,16 @@ def test_every_study_has_one_table_of_its_claims(written, name, up):
         identifier = re.search(r'#([^"]+)">\1</a>', row)[1]
         address = up.format(identifier.rpartition("-")[0])
         links = re.findall(r'href="([^"]+)"', row)
-        figure = f"claim-{identifier}" if up else "figures"
-        assert links == [f"{address}#{identifier}", f"{address}#{figure}", f"{address}#sweeps"]
-        assert f"<code>anabranch-lab studies --claim {identifier}</code>" in row
+        figures = [f"claim-{identifier}"] if up else SEEN[identifier]
+        assert links == [f"{address}#{place}" for place in (identifier, *figures, "sweeps")]
+        command = f"anabranch-lab studies --claim {identifier} --out out/{identifier}"
+        assert f"<code>{command}</code>" in row
 
 
 def test_a_claim_names_its_files_and_its_command(written):
     page = read(written, "satellite-2005.html")
     claim = page[page.index('<article class="claim" id="L-C1">') :].split("</article>")[0]
-    assert "<code>anabranch-lab studies --claim L-C1</code>" in claim
+    assert "<code>anabranch-lab studies --claim L-C1 --out out/L-C1</code>" in claim
     found = dict(re.findall(r"<code>(experiments/satellite-2005/([a-z.]+)[:\d]*)</code>", claim))
     places = {name: place for place, name in found.items()}
     assert list(places) == ["claims.toml", "judge.py", "plan.toml"]
@@ -283,6 +365,98 @@ def test_a_claim_names_its_files_and_its_command(written):
     assert re.search(r"<code>three/one/claims.toml:\d+</code>", claim)
     assert re.search(r"judged by <code>three/one/claims.toml:\d+ \(`measure`\)</code>", claim)
     assert "<code>three/one/plan.toml</code>" in claim
+
+
+def accepted(command):
+    """The first word of a command that the command line takes, with words in capitals for names of one's own."""
+    program, *words = shlex.split(html.unescape(command))
+    assert program == "anabranch-lab"
+    options = cli._parser().parse_args(words)
+    if options.command is cli._bundle:
+        # The parser takes any name of the file.
+        bundle.check(options.file, [])
+        assert options.name
+    return words[0]
+
+
+def test_every_command_that_pages_and_the_pdf_print_is_accepted(written):
+    pages = [read(written, name) for name in NAMES]
+    pages.append(report.environment().get_template("waiting.html.j2").render())
+    printed = {each for page in pages for each in re.findall(r"<code>(anabranch-lab .*?)</code>", page)}
+    assert {accepted(each) for each in printed} == {"studies", "report"}
+    # No command stands in a page in another way.
+    assert not re.search(r"(?<!<code>)anabranch-lab [a-z]", " ".join(pages))
+    quoted = re.findall(r"`(.*?)`", pdf.AGAIN)
+    assert [accepted(each) for each in quoted if each.startswith("ana")] == ["new", "bundle", "studies"]
+    # A study, not an experiment.
+    assert "`anabranch-lab new NAME --study` makes a study" in pdf.AGAIN
+    targets = re.findall(r"^([\w-]+):", (folders.root() / "Makefile").read_text(), re.MULTILINE)
+    made = [each.removeprefix("make ") for each in quoted if each.startswith("make ")]
+    assert made == ["demo", "studies"]
+    assert set(made) <= set(targets)
+    packed = re.findall(r"^ +(anabranch-lab .*)", bundle.README, re.MULTILINE)
+    assert [accepted(each) for each in packed] == ["rerun"]
+
+
+def test_the_pdf_begins_with_the_question_and_the_findings(made_up, analysed, tmp_path, monkeypatch):
+    told = []
+    write = pdf._paragraph
+
+    def paragraph(document, words, **look):
+        told.append((document.page, words))
+        write(document, words, **look)
+
+    monkeypatch.setattr(pdf, "_paragraph", paragraph)
+    monkeypatch.setattr(report, "_at_a_glance", lambda *_: None)
+    pages = report.Pages(tmp_path)
+    pages.add(made_up, analysed)
+    first = html.unescape(pages.finish().read_text(encoding="utf-8"))
+    front = plan.read(EXPERIMENTS / report.FRONT_MATTER)
+    # Findings of studies that are not in the report are not told.
+    (mine,) = (each for each in front["finding"] if each["study"] == "satellite-2005")
+    short = folders.study_at(EXPERIMENTS / "satellite-2005").short
+    wanted = [
+        front["asked"],
+        f"1. {short}: {mine['text']} What it lacks: {mine['lacks']}.",
+        pdf.AGAIN.replace("`", ""),
+    ]
+    found = [(page, text) for page, text in told if text in wanted or "What it lacks" in text]
+    assert found == [(1, each) for each in wanted]
+    assert all(each in first for each in (front["asked"], mine["text"], mine["lacks"]))
+
+
+@pytest.mark.parametrize(
+    ("claim", "folder"),
+    [("Z-II/III-6", "Z-II-III-6"), ("A-MS1..4", "A-MS1--4"), ("..", "--"), ("a b", "a-b")],
+)
+def test_the_folder_of_a_claim_is_one_folder_below_out(claim, folder):
+    words = shlex.split(sources.again(claim))
+    assert words == ["anabranch-lab", "studies", "--claim", claim, "--out", f"out/{folder}"]
+    options = cli._parser().parse_args(words[1:])
+    assert (options.claim, str(options.out)) == (claim, f"out/{folder}")
+
+
+def test_the_command_of_a_claim_makes_its_runs_again_and_leaves_the_report(tmp_path, monkeypatch, capsys):
+    study = tmp_path / "mine"
+    new.make(study, study=True)
+    new.make(study / "second")
+    claims, plan = study / "second" / "claims.toml", study / "second" / "plan.toml"
+    claims.write_text(claims.read_text().replace('"second-1"', '"II/III-1"'))
+    for each in (plan, study / "losses" / "plan.toml"):
+        each.write_text('seeds = "1..2"\n' + each.read_text())
+    monkeypatch.chdir(study)
+    # Two seeds judge nothing, which is said with a 1.
+    assert cli.main(["studies", "--jobs", "1"]) == 1
+    files = {path: path.read_bytes() for path in (study / "out").rglob("*") if path.is_file()}
+    assert {"index.html", "report.pdf", "mine.html", "claims.json"} <= {path.name for path in files}
+    capsys.readouterr()
+    page = html.unescape(read(study / "out" / "report", "mine/second.html"))
+    (command,) = re.findall(r"<code>anabranch-lab (studies .*?)</code>", page)
+    assert cli.main([*shlex.split(command), "--jobs", "1"]) == 1
+    # All are made, none is found on disk.
+    assert "6 runs made, all 6 on disk" in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in files} == files
+    assert (study / "out" / "II-III-1" / "report" / "mine" / "second.html").is_file()
 
 
 @pytest.mark.parametrize("name", NAMES)

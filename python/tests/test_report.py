@@ -1,15 +1,18 @@
+import contextlib
+import io
 import json
 import re
 import shutil
 from html.parser import HTMLParser
 
 import pytest
+from rich.console import Console
 
 from anabranch_lab import cli
 from anabranch_lab.judge import claims, experiment, grades
 from anabranch_lab.plan import catalogue
 from anabranch_lab.run import campaign
-from anabranch_lab.show import forest, plots, report, tables
+from anabranch_lab.show import forest, pdf, plots, report, tables
 
 
 class Page(HTMLParser):
@@ -195,6 +198,49 @@ def test_totals_have_a_row_for_each_study_of_ours(tmp_path):
     assert report.write_totals(page, [(name, [made()]) for name in ("rate", "messages")])
     rows = page.read_text().splitlines()
     assert [row.split(" | ")[0] for row in rows if "hypotheses" in row] == ["| rate", "| messages"]
+
+
+def test_claims_that_are_not_counted_again_are_told_everywhere(tmp_path, results, monkeypatch):
+    """The numbers of a line, and what it says in words, are all of its claims."""
+
+    def claim(name, **more):
+        wanted = (catalogue.Expected("x", equals=1),)
+        entry = catalogue.Entry(name, "x", "Fig. 1", "It is so.", "S", wanted, **more)
+        return claims.ClaimBuilder("999", "", {name: entry}).claim(name, {"x": 2})
+
+    found = [claim("P-1"), *(claim(f"P-{number}", counted_with="P-1") for number in (2, 3, 4))]
+    told = "(and 3 for a cause that is counted)"
+    label = f"published and printed {told}"
+    assert report.tallies(found) == [(label, [("D contradicted", 1, "no")])]
+    page = tmp_path / "reviewers.md"
+    page.write_text("<!-- totals -->\n<!-- /totals -->\n")
+    report.write_totals(page, [("Nobody (2020)", found)])
+    assert f"| Nobody (2020) | {label} |  |  |  | 1 |" in page.read_text()
+    analysis = experiment.Analysis(claims=found)
+    report.write_page(tmp_path, results, analysis)
+    pages = report.Pages(tmp_path)
+    pages.add(results, analysis)
+    cells = []
+    monkeypatch.setattr(pdf.FPDF, "table", lambda *_, **__: contextlib.nullcontext(Rows(cells)))
+    assert f'<td class="wide" data-name="kind">{label}</td>' in pages.finish().read_text()
+    assert label in cells
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(tables.totals(found, {"999": "Nobody"}))
+    assert label in console.export_text()
+
+
+class Rows:
+    """A table of a PDF that keeps its cells."""
+
+    def __init__(self, cells):
+        self.cells = cells
+
+    def row(self, cells=()):
+        self.cells += cells
+        return self
+
+    def cell(self, text, **_):
+        self.cells.append(text)
 
 
 def test_what_nobody_has_published_holds_and_is_not_reproduced():

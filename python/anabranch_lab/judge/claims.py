@@ -271,8 +271,10 @@ class Count:
 
     @property
     def label(self) -> str:
-        """The sort in words."""
-        return SORTS[self.sort] + (", written when the numbers were known" if self.seen else "")
+        """The sort in words, with the claims that are not counted again: with them the numbers add up to all claims."""
+        seen = ", written when the numbers were known" if self.seen else ""
+        again = f" (and {self.again} for a cause that is counted)" if self.again else ""
+        return SORTS[self.sort] + seen + again
 
 
 def counts(found: Sequence[Claim]) -> list[Count]:

@@ -1,7 +1,11 @@
-"""All claims of a study in one picture: where our intervals lie in the bands of the published values, and the grade of each claim."""
+"""All claims of a study in one picture: where our intervals lie in the bands of the published values, and the grade of each claim.
+
+The parts of one claim are drawn in the same way in the table of the claim, a strip for each.
+"""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -30,6 +34,12 @@ READ = (
     "agrees, an arrow lies farther off than the picture shows. Claims without a dot say a direction only, such as which of two is larger."
 )
 """The caption: how to read the picture."""
+
+STRIP = (
+    "the shaded band is the tolerance, drawn equally wide for every part, the thin line in it the published or expected value. The dot is our value with its "
+    "95 % interval; a triangle lies farther off than a strip shows."
+)
+"""The caption of the strips."""
 
 
 def caption(found: Sequence[Claim]) -> str:
@@ -113,6 +123,37 @@ def _dot(axes: Axes, part: Part, row: float) -> None:
     low, high = max(-MOST, place - half), min(MOST, place + half)
     axes.plot([low, high], [row, row], color=colour, linewidth=1.2)
     axes.plot([place], [row], marker="o", color=colour, markersize=3)
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Where a part lies in its band, in halves of the band from its middle; a page draws it."""
+
+    middle: float
+    low: float
+    high: float
+    """The ends of the interval."""
+    far: int
+    """1 or -1 where the part lies farther off than a strip shows, on that side."""
+    value: float | None
+    """The published value."""
+
+
+def strip(part: Part) -> Strip | None:
+    """The strip of a part; None where a picture of all claims has no dot for it."""
+    found = _place(part)
+    if found is None or part.band is None:
+        return None
+    middle, half = found
+    low, high = part.band
+    value = None if part.value is None else (2 * part.value - low - high) / (high - low)
+    far = 0 if abs(middle) <= MOST else 1 if middle > 0 else -1
+    return Strip(middle, max(-MOST, middle - half), min(MOST, middle + half), far, value)
+
+
+def strips(parts: Sequence[Part]) -> list[Strip | None]:
+    """The strips of the parts of a claim."""
+    return [strip(part) for part in parts]
 
 
 def alt(found: Sequence[Claim]) -> str:

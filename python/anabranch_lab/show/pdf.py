@@ -11,6 +11,7 @@ from fpdf.enums import XPos, YPos
 from fpdf.fonts import FontFace
 
 from ..judge import claims, grades
+from . import sources
 
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
 COLOURS = {
@@ -23,8 +24,8 @@ COLOURS = {
 }
 AGAIN = (
     "Functional, in 15 minutes: `make demo` builds everything, runs the satellite study with five seeds and writes out/report/index.html. "
-    "Reusable: `anabranch-lab new NAME` makes a study of one's own; `anabranch-lab bundle STUDY` packs one with its results. "
-    "Results reproduced: `make studies` runs every experiment; `anabranch-lab studies --claim ID` runs that of one claim. "
+    "Reusable: `anabranch-lab new NAME --study` makes a study of one's own; `anabranch-lab bundle STUDY STUDY.tar.gz` packs one with its "
+    f"results. Results reproduced: `make studies` runs every experiment; `{sources.again('ID')}` runs that of one claim, in a folder of its own. "
     "Runs depend on the build of the simulator, the scenario and the seed alone."
 )
 
@@ -40,8 +41,16 @@ class Chapter:
     claims: Sequence[claims.Claim]
 
 
-def write(path: Path, chapters: Sequence[Chapter], facts: Sequence[tuple[str, str]]) -> Path:
-    """Writes the PDF; the same chapters and facts give the same text."""
+@dataclass(frozen=True)
+class Front:
+    """What stands before the chapters: the question of the report, and its main findings (study, text, lacks)."""
+
+    asked: str
+    findings: Sequence[Mapping[str, str]]
+
+
+def write(path: Path, front: Front, chapters: Sequence[Chapter], facts: Sequence[tuple[str, str]]) -> Path:
+    """Writes the PDF; the same text and facts give the same file."""
     pdf = FPDF(format="A4")
     pdf.set_creation_date(datetime(2007, 1, 1, tzinfo=UTC))
     pdf.set_title("anabranch: what was published, and what was measured")
@@ -50,6 +59,14 @@ def write(path: Path, chapters: Sequence[Chapter], facts: Sequence[tuple[str, st
     pdf.set_auto_page_break(auto=True, margin=18)
     pdf.add_page()
     _heading(pdf, "anabranch: what was published, and what was measured", 16)
+    if front.asked:
+        _heading(pdf, "What was asked", 12)
+        _paragraph(pdf, front.asked)
+    if front.findings:
+        _heading(pdf, "What matters most", 12)
+    for number, each in enumerate(front.findings, start=1):
+        _paragraph(pdf, f"{number}. {each['study']}: {each['text']} What it lacks: {each['lacks']}.")
+    _heading(pdf, "How the claims came out", 12)
     own = [f"{grade} {word}" for grade, word in grades.OWN_WORDS.items() if word != grades.WORDS[grade]]
     _paragraph(
         pdf,

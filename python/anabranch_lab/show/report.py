@@ -16,14 +16,15 @@ import jinja2
 
 from anabranch import _core
 
-from ..judge import claims, grades
+from ..judge import claims, experiment, grades
 from ..judge.experiment import Analysis
 from ..judge.figures import Figure
 from ..plan import plan
 from ..plan.folders import Study, study_of
 from ..run.results import Results
-from . import forest, notes, pdf, pictures, plots, sources
+from . import forest, notes, pdf, pictures, plots, sources, to_see
 from .tables import report_number
+from .to_see import Link
 
 CLASSES = {
     grades.A: "yes",
@@ -42,22 +43,14 @@ LEAD = (
 
 
 @dataclass(frozen=True)
-class Link:
-    """A link to another page."""
-
-    name: str
-    address: str
-
-
-@dataclass(frozen=True)
 class Row:
-    """A claim in the table of its study, with links to its page, its figure and its sources."""
+    """A claim in the table of its study, with links to its page, what is to be seen there, and its sources."""
 
     claim: claims.Claim
     page: str
     """The page of its experiment; nothing on that page itself, or where the report does not have it."""
-    figure: str
-    """The place of its figure on that page; nothing where there is none."""
+    see: Sequence[Link]
+    """What is to be seen of it on that page."""
     sources: sources.Sources
 
 
@@ -79,6 +72,7 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
         trail.append(Link(study.short, f"../{study.name}.html"))
     order = [each for each in study.experiments if each in names or each == name]
     _remember(folder, name, analysis, figures, study)
+    titles = {figure.name: figure.title for figure in analysis.figures}
     noted = notes.of_all(results)
     found = [*analysis.claims, *claims.unjudged(study.claims, study.number, analysis.claims)]
     return _write(
@@ -94,17 +88,14 @@ def write_page(folder: Path, results: Results, analysis: Analysis, names: Sequen
         analysis=analysis,
         figures=figures,
         at_a_glance=_at_a_glance(folder, study, found) if study.single else None,
-        rows=_rows(study, found, {name: ""}, {name: [figure.name for figure in analysis.figures]})
-        if study.single
-        else [],
+        rows=_rows(study, found, {name: ""}, {name: titles}) if study.single else [],
         forest_caption=forest.caption(found),
         sources={claim.id: sources.of(study, claim) for claim in analysis.claims},
-        figure_of={
-            claim.id: _figure_of(claim, [figure.name for figure in analysis.figures])
-            for claim in analysis.claims
-        },
-        results=results,
-        plan=results.plan,
+        strip_caption=forest.STRIP
+        if any(any(forest.strips(claim.parts)) for claim in analysis.claims)
+        else "",
+        see={claim.id: to_see.of(claim, titles) for claim in analysis.claims},
+        ran=_ran(results, up, names),
         tallies=tallies(analysis.claims),
         about=study.about if study.single else {},
         glossary=study.glossary if study.single else {},
@@ -124,7 +115,8 @@ def draw(figure: Figure, folder: Path, name: str, study: Study) -> pictures.Pict
         if len(drawn.axes) > 1 and not drawn.get_suptitle():
             # Panels have titles of their own; the file is to say which figure it is.
             drawn.suptitle(figure.title, x=0.01, ha="left", fontweight="bold", wrap=True)
-        stem = f"{name.replace('/', '-')}-{figure.name}"
+        # A slash, in the name of an experiment of a study or of a claim, would be a folder.
+        stem = f"{name}-{figure.name}".replace("/", "-")
         return pictures.write(drawn, folder / "figures", stem, figure.alt)
 
 
@@ -144,8 +136,8 @@ def _remember(folder: Path, name: str, analysis: Analysis, figures: Sequence[Any
     ]
     path = folder / "figures" / f"{name.replace('/', '-')}.front.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    names = [figure.name for figure, _, _ in figures]
-    path.write_text(json.dumps({"front": front, "figures": names}, ensure_ascii=False), encoding="utf-8")
+    titles = {figure.name: figure.title for figure, _, _ in figures}
+    path.write_text(json.dumps({"front": front, "figures": titles}, ensure_ascii=False), encoding="utf-8")
 
 
 def _at_a_glance(folder: Path, study: Study, found: Sequence[claims.Claim]) -> pictures.Picture | None:
@@ -163,21 +155,51 @@ def _rows(
     study: Study,
     found: Sequence[claims.Claim],
     pages: Mapping[str, str],
-    figures: Mapping[str, Sequence[str]],
+    figures: Mapping[str, Mapping[str, str]],
 ) -> list[Row]:
-    """A row for each claim of a study; `pages` and `figures`: addresses of experiments that the report has, and the names of their figures."""
+    """A row for each claim of a study; `pages` and `figures`: addresses of experiments that the report has, and the titles of their
+    figures by their names.
+    """
     rows = []
     for claim in found:
         name = study.name if study.single else f"{study.name}/{claim.entry.experiment}"
-        figure = _figure_of(claim, figures.get(name, ()))
-        rows.append(Row(claim, pages.get(name, ""), figure, sources.of(study, claim)))
+        see = to_see.of(claim, figures.get(name, {}))
+        rows.append(Row(claim, pages.get(name, ""), see, sources.of(study, claim)))
     return rows
 
 
-def _figure_of(claim: claims.Claim, names: Sequence[str]) -> str:
-    """The place of a claim's figure on its page: its own, or else those of its experiment."""
-    own = f"claim-{claim.id}"
-    return own if own in names else "figures" if names and claim.parts else ""
+@dataclass(frozen=True)
+class _Ran:
+    """A row of the table of what was run."""
+
+    place: str
+    name: str
+    page: str
+    """The page of the experiment that it is a sweep of, where that is another one."""
+    seeds: str
+    points: int
+    about: str
+
+
+def _ran(results: Results, up: str, names: Sequence[str]) -> dict[str, Any]:
+    """What was run for an experiment: its own sweeps, and those of others that its analysis reads. `names`: the experiments of the report."""
+    rows, rules = [], []
+    for each in [results, *experiment.used([results])]:
+        other = "" if each is results else each.plan.name.rpartition("/")[2] + ": "
+        page = f"{up}{address(each.plan.name)}" if other and each.plan.name in names else ""
+        rows += [
+            _Ran(
+                to_see.place_of(other + sweep.name),
+                other + sweep.name,
+                page,
+                each.seed_counts(sweep),
+                len(each.points(sweep)),
+                sweep.about,
+            )
+            for sweep in each.plan.sweeps
+        ]
+        rules += [(rule, [other + sweep for sweep in sweeps]) for rule, sweeps in each.rules()]
+    return {"own": len(results.plan.sweeps), "rows": rows, "rules": rules}
 
 
 def _lead(study: Study, reference: str) -> str:
@@ -233,15 +255,23 @@ class Pages:
                     "findings": [self._pages[name].analysis.sentence for name in mine],
                 }
             )
+        front = _front_matter(studies[0].folder.parent if studies else self.folder)
+        shown = [
+            (each, study)
+            for each in front.get("finding", [])
+            for study in studies
+            if study.name == each["study"]
+        ]
+        asked = front.get("asked", "")
         pdf.write(
             self.folder / "report.pdf",
+            pdf.Front(asked, [{**each, "study": study.short} for each, study in shown]),
             [
                 pdf.Chapter(study.title, study.reference, study.about, self._told(study), self._claims(study))
                 for study in studies
             ],
             facts([page.results for page in self._pages.values()]),
         )
-        front = _front_matter(studies[0].folder.parent if studies else self.folder)
         sentences = [
             (sentence, Link(study.short, address(name)))
             for study in studies
@@ -261,13 +291,8 @@ class Pages:
             previous=None,
             following=Link(overview[0]["title"], overview[0]["address"]) if overview else None,
             sentences=sentences,
-            asked=front.get("asked", ""),
-            matters=[
-                {**each, "link": Link(study.short, f"{study.name}.html")}
-                for each in front.get("finding", [])
-                for study in studies
-                if study.name == each["study"]
-            ],
+            asked=asked,
+            matters=[{**each, "link": Link(study.short, f"{study.name}.html")} for each, study in shown],
             figures=self._front(),
             entries=overview,
             tallies=[],
@@ -366,7 +391,7 @@ class Pages:
         """The figures that the page of an experiment has left for the first page (`_remember`)."""
         path = self.folder / "figures" / f"{name.replace('/', '-')}.front.json"
         if not path.is_file():
-            return {"front": [], "figures": []}
+            return {"front": [], "figures": {}}
         return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
@@ -438,6 +463,7 @@ def _write(path: Path, template: str, **values: Any) -> Path:
             classes=CLASSES,
             text=text,
             plural=plural,
+            strips=forest.strips,
             **values,
         )
     )

@@ -1,6 +1,7 @@
 """The places of the sources of one claim: its text, its judge, its plan, and the command that runs it again."""
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,8 +34,16 @@ def of(study: folders.Study, claim: Claim) -> Sources:
         if toml_claims.is_one(entry)
         else _judge(folder, entry.id, start),
         _place(folder / folders.PLAN, 0, start),
-        f"anabranch-lab studies --claim {entry.id}",
+        again(entry.id),
     )
+
+
+def again(claim: str) -> str:
+    """The command that makes the runs of a claim again. It has a folder of its own: in that of the report nothing would be run, and the
+    report of one experiment would take the place of this one.
+    """
+    folder = re.sub(r"[^\w-]", "-", claim)
+    return f"anabranch-lab studies --claim {shlex.quote(claim)} --out out/{folder}"
 
 
 def _judge(folder: Path, identifier: str, start: Path) -> str:

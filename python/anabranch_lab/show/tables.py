@@ -96,8 +96,7 @@ def totals(found: Sequence[judged.Claim], names: Mapping[str, str]) -> RichTable
         mine = [claim for claim in found if study in ("all", claim.study)]
         for line in judged.counts(mine):
             cells = [str(number) if number else "" for number in line.grades.values()]
-            more = f" (and {line.again} for a cause that is counted)" if line.again else ""
-            table.add_row(escape(names.get(study, study)), line.label + more, *cells)
+            table.add_row(escape(names.get(study, study)), line.label, *cells)
         table.add_section()
     return table
 
