@@ -125,13 +125,6 @@ def unpaired(first: Sequence[float], second: Sequence[float], least: int = LEAST
     return Estimate(mine.mean - other.mean, half, n, error * math.sqrt(n), least, freedom)
 
 
-def prediction_half(sample: Estimate) -> float:
-    """Half width of the 95 % interval in which one more run would fall."""
-    if sample.n < 2:
-        return math.inf
-    return t_quantile((1 + LEVEL) / 2, sample.n - 1) * sample.sd * math.sqrt(1 + 1 / sample.n)
-
-
 def ratio(first: Sequence[float], second: Sequence[float], least: int = LEAST) -> Estimate:
     """The ratio of the means of two series of the same seeds; its interval from leaving out one seed at a time."""
     if len(first) != len(second):

@@ -2,14 +2,17 @@
 
 A world is a function of sweep, measure and place. The judges of an experiment see it as the results of 30 seeds that hardly differ. A bend
 moves one measure of one sweep: by a factor, at one value of an axis, or with an axis turned round, as when somebody confuses a sign.
+With a spread the seeds differ as those of a simulator do, and are as many as the plan has.
 """
 
 import functools
 import itertools
+import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from anabranch_lab import stats
 from anabranch_lab.judge import experiment
 from anabranch_lab.judge.experiment import Analysis
 from anabranch_lab.plan import folders
@@ -37,6 +40,37 @@ class Bend:
     """Whether all values of the seeds are the first one, as when the seed makes no difference."""
 
 
+@dataclass(frozen=True)
+class Spread:
+    """The spread of the seeds of a right replica: a normal share of each value, drawn anew for each measure, point and seed.
+
+    Points are independent of each other. Common random numbers of a simulator make differences of points narrower than that, so this is the
+    harder case: differences, maxima and orders of points vary the most.
+    """
+
+    relative: float
+    """The standard deviation of a value, as a share of it."""
+    draw: int
+    """Which draw: the same number gives the same values."""
+    rare: float = 0.0
+    """The share of runs in which something is 1 that is 0 in the world: an event that happens now and then."""
+
+    def column(self, sweep, measure: str, at: Mapping[str, object], value: float | tuple | None) -> list:
+        """A value for each seed of the sweep."""
+        n = len(sweep.seeds)
+        if isinstance(value, tuple):
+            return list(itertools.islice(itertools.cycle(value), n))
+        if value is None or n < stats.LEAST:
+            # Where nothing is drawn a plan has fewer seeds than a mean takes.
+            return [value] * n
+        drawn = random.Random(
+            repr((self.draw, self.relative, sweep.name, measure, sorted(at.items(), key=repr)))
+        )
+        if value == 0:
+            return [float(drawn.random() < self.rare) for _ in range(n)]
+        return [value * (1 + self.relative * drawn.gauss(0, 1)) for _ in range(n)]
+
+
 @dataclass
 class Made:
     """The made-up results of one experiment, and the values that were asked for."""
@@ -44,6 +78,7 @@ class Made:
     world: World
     bend: Bend | None = None
     asked: dict[tuple[str, str], None] = field(default_factory=dict)
+    spread: Spread | None = None
 
     def value(self, sweep, measure: str, at: Mapping[str, object]) -> float | None:
         """One value, bent if it is to be."""
@@ -117,11 +152,15 @@ class Cell(dict):
     """The values that do not change with a fault elsewhere."""
 
     def __init__(self, made: Made, sweep, at):
-        super().__init__(seed=list(SEEDS))
+        super().__init__(seed=list(SEEDS if made.spread is None else sweep.seeds))
         self._made, self._sweep, self._at = made, sweep, at
 
     def __missing__(self, measure):
         made, sweep = self._made, self._sweep
+        if made.spread is not None:
+            value = made.value(sweep, measure, self._at)
+            self[measure] = made.spread.column(sweep, measure, self._at, value)
+            return self[measure]
         if affects(made.bend, sweep, measure):
             self[measure] = column(made.value(sweep, measure, self._at))
             return self[measure]
@@ -138,19 +177,19 @@ class Results:
 
     quick = False
 
-    def __init__(self, plan, worlds, made=None, analyses=None, everywhere=None):
-        self.plan, self._worlds, self._everywhere = plan, worlds, everywhere
+    def __init__(self, plan, worlds, made=None, analyses=None, everywhere=None, spread=None):
+        self.plan, self._worlds, self._everywhere, self._spread = plan, worlds, everywhere, spread
         self.made = {} if made is None else made
         self.analyses = {} if analyses is None else analyses
 
     def of(self, plan):
-        return Results(plan, self._worlds, self.made, self.analyses, self._everywhere)
+        return Results(plan, self._worlds, self.made, self.analyses, self._everywhere, self._spread)
 
     @property
     def mine(self) -> Made:
         name = self.plan.name
         if name not in self.made:
-            self.made[name] = Made(self._worlds[name], self._everywhere)
+            self.made[name] = Made(self._worlds[name], self._everywhere, spread=self._spread)
         return self.made[name]
 
     def points(self, sweep):
@@ -202,6 +241,11 @@ def judged(
     if where is not None:
         results.made[where] = Made(worlds[where], what)
     return experiment.analyse(results), results.made
+
+
+def drawn(name: str, worlds: Mapping[str, World], spread: Spread) -> Analysis:
+    """The experiment's own analysis of these worlds where the seeds have a spread."""
+    return experiment.analyse(Results(plan(name), worlds, spread=spread))
 
 
 def bends(made: Mapping[str, Made]) -> Iterator[tuple[str | None, Bend]]:

@@ -5,9 +5,11 @@ import json
 import pytest
 
 from anabranch_lab.judge import claims, grades
+from anabranch_lab.judge.comparison import Signs
 from anabranch_lab.plan import catalogue
 from anabranch_lab.plan.catalogue import Entry, Expected
 from anabranch_lab.plan.plan import PlanError
+from anabranch_lab.run.grid import Sample
 from anabranch_lab.stats import Estimate
 
 
@@ -87,6 +89,59 @@ def test_what_cannot_be_tested_says_why():
     assert found.parts[1].why == "the queue is not printed"
     whole = entry(not_testable="printed values exclude each other")
     assert builder(whole).claim("X-1", {}).grade == "N"
+
+
+@pytest.mark.parametrize(
+    ("expected", "value"),
+    [
+        ({"value": 10.0, "tolerance": (5000.0, 5000.0)}, measured(10.0)),
+        ({"value": 10.0, "tolerance": (5000.0, 5000.0)}, 10.0),
+        ({"value": 10.0, "tolerance": (5000.0, 5000.0), "one_run": True}, measured(10.0)),
+        ({"value": 2.0, "tolerance": (500.0, 500.0)}, Sample(tuple(range(5)), (1.0, 2.0, 3.0, 2.0, 1.0))),
+        ({"value": 2.0, "tolerance": (500.0, 500.0)}, 2),
+        ({"value": 10.0, "tolerance": (5000.0, 5000.0), "more_than": -5000.0}, measured(10.0)),
+    ],
+)
+def test_a_comparison_that_cannot_fail_is_an_error(expected, value):
+    made = entry(Expected("*", **expected))
+    with pytest.raises(
+        PlanError, match=r"study 000: claim X-1: part a: `.*` cannot fail: .* give it a bound"
+    ):
+        builder(made).claim("X-1", {"a": value})
+    # Where nothing is tested nothing needs to fail.
+    lost = entry(Expected("a", **expected, not_testable="lost"))
+    assert builder(lost).claim("X-1", {"a": value}).parts[0].grade == "N"
+    assert builder(entry(*made.parts, not_testable="lost")).claim("X-1", {"a": value}).grade == "N"
+
+
+@pytest.mark.parametrize(
+    ("expected", "value"),
+    [
+        ({"value": 10.0, "tolerance": (1.0, 1.0)}, measured(10.0)),
+        ({"more_than": 0.0}, measured(2.0)),
+        # A judge may measure a difference: a hundredfold of it below 0 fails.
+        ({"more_than": -100.0}, measured(2.0)),
+        # Its runs are larger than the mean of them.
+        ({"value": 0.01, "tolerance": (50.0, 50.0)}, measured(0.01)),
+        # None of a hundred frames was in time, or one: half of them might have been.
+        ({"less_than": 50.0}, 0.0),
+        ({"less_than": 50.0}, 0.1),
+        # A difference that is nearly none is what these parts ask for.
+        ({"same": (-0.25, 0.25)}, 4e-4),
+        ({"range": (-1.0, 1.0)}, 4e-4),
+        ({"more_than": -0.1}, 4e-4),
+        # Without an effect it is 2000.
+        ({"less_than": 1000.0, "nothing": 2000.0}, 2.0),
+        # No value, and what rounding leaves of none.
+        ({"value": 1e-6, "tolerance": (2e-6, 2e-6)}, 0.0),
+        ({"value": 1e-6, "tolerance": (2e-6, 2e-6)}, 3e-15),
+        ({"equals": 3}, 3),
+        ({"sign": "more"}, Signs(Sample(tuple(range(10)), (1.0,) * 10))),
+    ],
+)
+def test_a_comparison_that_can_fail_is_none(expected, value):
+    found = builder(entry(Expected("a", **expected))).claim("X-1", {"a": value})
+    assert found.grade in ("A", "C")
 
 
 def test_parts_that_fail_for_one_cause_are_one():

@@ -1,6 +1,7 @@
 """Grades: the rule, part by part, and that wrong decisions are as rare as it says."""
 
 import math
+import zlib
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch_lab import stats
-from anabranch_lab.judge import grades
+from anabranch_lab.judge import claims, grades
 from anabranch_lab.judge.comparison import Signs, compare
-from anabranch_lab.plan.catalogue import Expected
+from anabranch_lab.plan import sequential
+from anabranch_lab.plan.catalogue import Entry, Expected
 from anabranch_lab.run.grid import Sample
 
 
@@ -232,3 +234,167 @@ def test_a_published_run_of_the_same_world_is_hardly_ever_called_another():
         found.append(grades.grade([compare(expected, "x", drawn(rng, 50.0, 1.0, 30))])[0].grade)
     assert found.count("B") + found.count("D") <= 0.05 * TRIALS
     assert found.count("A") > 0.9 * TRIALS
+
+
+MANY, BY_RULE = 3000, 12_000
+"""Claims of each case below: of most, and of those whose seeds follow the sequential rule."""
+CHANCE = 0.001
+"""How often a case that is wrong in exactly 5 % fails its test. One that is wrong in 7 % fails it in 94 of 100 cases; of those by the rule one
+that is wrong in 6 % does so in 95."""
+EDGE = Expected("x", value=10.0, tolerance=(1.0, 1.0), no_effect=1.0)
+ABOVE = Expected("x", more_than=0.0)
+SAME = Expected("x", same=(-1.0, 1.0))
+
+
+def most(trials, share=grades.ERROR, chance=CHANCE):
+    """The largest number of wrong ones of so many that is not less likely than `chance`, if each is wrong with this probability."""
+    logs = [math.lgamma(trials + 1) - math.lgamma(k + 1) - math.lgamma(trials - k + 1) for k in range(trials)]
+    tail = 0.0
+    for k in reversed(range(trials)):
+        tail += math.exp(logs[k] + k * math.log(share) + (trials - k) * math.log(1 - share))
+        if tail > chance:
+            return k
+    return 0
+
+
+def test_the_bound_of_wrong_ones_is_that_of_the_binomial_distribution():
+    # Of 20 tosses of a coin 17 or more are heads in 0.13 %, 18 or more in 0.02 %.
+    assert most(20, 0.5, 0.0012) == 17
+    assert most(20, 0.5, 0.0013) == 16
+    assert most(MANY) == 188
+
+
+def is_(measured, expected, *wrong):
+    return grades.grade([compare(expected, "x", measured)])[0].grade in wrong
+
+
+def stopped(points, half, first=5, step=5):
+    """The seeds that the rule leaves of points that stop together: a row each, of at most 30."""
+    rule = sequential.Rule(first, step, (sequential.Figure("x", "x", half),))
+    most = points.shape[1]
+    looks = (n for n in rule.looks(most) if not any(rule.wide({"x": list(row[:n])}, most) for row in points))
+    return points[:, : next(looks, most)]
+
+
+def sequentially(half, mean, expected, *wrong, first=5):
+    """Runs whose standard deviation is 1, by the rule for seeds."""
+
+    def case(rng):
+        (values,) = stopped(rng.normal(mean, 1.0, (1, 30)), half, first, step=first)
+        return is_(stats.estimate(list(values)), expected, *wrong)
+
+    return case
+
+
+def difference(half):
+    """Two equal points that have one half of their luck in common, stop together, and are compared seed by seed."""
+
+    def case(rng):
+        mine, common, other = rng.normal(0.0, math.sqrt(0.5), (3, 30))
+        first, second = stopped(np.array([mine + common, other + common]), half)
+        return is_(stats.paired(list(first), list(second)), ABOVE, "A", "D")
+
+    return case
+
+
+def the_same(n):
+    """A difference that is exactly as large as the bound."""
+    return lambda rng: is_(drawn(rng, 1.0, 0.5, n), SAME, "A", "D")
+
+
+def signs(n):
+    """Differences with a heavy tail around nothing."""
+    up = Expected("x", sign="more")
+    return lambda rng: is_(Signs(Sample(tuple(range(n)), tuple(rng.standard_cauchy(n)))), up, "A", "D")
+
+
+def ratio(n, true, spread, expected, *wrong):
+    """Two series that have one half of their luck in common; the mean of the first is that many times the other's."""
+
+    def case(rng):
+        mine, common, other = rng.normal(0.0, spread * math.sqrt(0.5), (3, n))
+        first, second = true * (1 + mine + common), 1 + other + common
+        return is_(stats.ratio(list(first), list(second)), expected, *wrong)
+
+    return case
+
+
+def controlled(n, mean, expected, *wrong):
+    def case(rng):
+        luck = rng.normal(0.0, 1.0, n)
+        found = stats.controlled(list(mean + rng.normal(0.0, 0.3, n) - luck), list(luck))
+        return is_(found, expected, *wrong)
+
+    return case
+
+
+def one_run(n, scale):
+    """A published run whose mean is off ours by the whole tolerance, and whose spread is so many times that of ours."""
+
+    def case(rng):
+        value = float(rng.normal(51.2, scale))
+        expected = Expected("x", value=value, tolerance=(1.2, 1.2), no_effect=1.2, one_run=scale)
+        return is_(drawn(rng, 50.0, 1.0, n), expected, "B", "D")
+
+    return case
+
+
+def one_cause(n):
+    """Six parts that fail for one cause, all of them at an edge: the worst of them stands for all."""
+    parts = tuple(
+        Expected(f"{at}", value=each.value, tolerance=each.tolerance, no_effect=each.no_effect, more_than=each.more_than, cause="c")
+        for at, each in enumerate((ABOVE, ABOVE, ABOVE, EDGE, EDGE, EDGE))
+    )  # fmt: skip
+    entry = Entry("X-1", "e", "w", "s", "N", parts)
+
+    def case(rng):
+        measured = {part.at: drawn(rng, 0.0 if part.value is None else 11.0, 2.0, n) for part in parts}
+        found, grade = claims.of(entry, claims.compared(entry, measured))
+        return grade != "C" or any(part.grade != "C" for part in found)
+
+    return case
+
+
+def fails(share):
+    return pytest.mark.xfail(
+        strict=True, reason=f"wrong in {share} %: who stops early was lucky to have little spread"
+    )
+
+
+CASES = {
+    # The rule for seeds in five steps of five; half of an interval that is enough, in standard deviations of a run.
+    **{f"by the rule, {half}: no effect": sequentially(half, 0.0, ABOVE, "A", "D") for half in (0.3, 0.6, 0.8, 1.2, 2.5)},
+    "by the rule, 0.8: an edge": sequentially(0.8, 11.0, EDGE, "A", "B"),
+    **{f"by the rule, {half}: from ten in tens": sequentially(half, 0.0, ABOVE, "A", "D", first=10) for half in (0.6, 1.2)},
+    **{f"by the rule, {half}: a difference": difference(half) for half in (0.6, 0.8, 1.2)},
+    **{f"the same, {n}": the_same(n) for n in (5, 10, 30)},
+    **{f"signs, {n}": signs(n) for n in (5, 10, 30)},
+    **{f"a ratio of one, {n}, {spread}": ratio(n, 1.0, spread, Expected("x", more_than=1.0), "A", "D") for n in (5, 10, 30) for spread in (0.05, 0.2)},
+    **{
+        f"a ratio at an edge, {n}": ratio(n, 2.2, 0.1, Expected("x", value=2.0, tolerance=(0.2, 0.2), more_than=1.0, no_effect=0.2), "A", "B")
+        for n in (5, 10, 30)
+    },
+    **{f"controlled, no effect, {n}": controlled(n, 0.0, ABOVE, "A", "D") for n in (5, 10, 30)},
+    **{f"controlled, an edge, {n}": controlled(n, 11.0, EDGE, "A", "B") for n in (5, 10, 30)},
+    **{f"one run, {n}, {scale}": one_run(n, scale) for n in (5, 10, 30) for scale in (0.5, 1.0, 2.0)},
+    **{f"one cause, {n}": one_cause(n) for n in (5, 10, 30)},
+}  # fmt: skip
+"""Claims at the hardest truths: exactly on an edge or a threshold every decision is wrong."""
+FAIL = {
+    "by the rule, 0.6: no effect": 6.7,
+    "by the rule, 0.8: no effect": 6.9,
+    "by the rule, 1.2: no effect": 6.8,
+    "by the rule, 0.8: an edge": 6.9,
+    "by the rule, 0.6: from ten in tens": 6.0,
+}
+"""Cases that are wrong more often than 5 %, with the share of 20,000 claims in percent: a fault of the rule for seeds that is not mended."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[fails(FAIL[name])] if name in FAIL else []) for name in CASES]
+)
+def test_wrong_grades_are_as_rare_as_promised_in_other_cases(name):
+    many = BY_RULE if name.startswith("by the rule") else MANY
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    wrong = sum(CASES[name](rng) for _ in range(many))
+    assert wrong <= most(many), f"{100 * wrong / many:.1f} %"

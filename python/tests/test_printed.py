@@ -23,13 +23,6 @@ def module(package, name):
     return sys.modules[f"anabranch_experiments_{package}.{name}"]
 
 
-class Builder:
-    """A builder of claims that keeps only their parts."""
-
-    def claim(self, identifier, parts, **_):
-        return SimpleNamespace(id=identifier, failing=[part.at for part in parts if not part.holds])
-
-
 @pytest.mark.parametrize(("identifier", "judge"), [("A-T52", "table_5_2"), ("A-T53", "table_5_3")])
 def test_every_value_of_tables_5_2_and_5_3_counts(identifier, judge):
     """With one printed value changed, its part fails, and no other."""

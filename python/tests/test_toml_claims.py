@@ -6,13 +6,16 @@ import pytest
 
 from anabranch_lab import cli
 from anabranch_lab.judge import claims, experiment, grades, toml_claims
+from anabranch_lab.judge.comparison import cannot_fail
 from anabranch_lab.plan import folders
+from anabranch_lab.plan.catalogue import Expected
 from anabranch_lab.plan.plan import PlanError
 from anabranch_lab.run import campaign
 from anabranch_lab.run.results import Results
 from anabranch_lab.run.schedule import Schedule
 from anabranch_lab.run.simulation import Outcome
 from anabranch_lab.show import plots
+from anabranch_lab.stats import Estimate
 
 SCENARIO = """
 duration = "5 s"
@@ -247,6 +250,23 @@ def test_what_is_wrong_is_said_with_what_there_is(folder, parts, head, message):
     with pytest.raises(PlanError, match=message) as error:
         claim(folder, parts, head)
     assert str(error.value).startswith(f"{folder / 'claims.toml'}: claim X-1")
+
+
+def test_a_small_difference_of_large_values_can_fail():
+    """A hundredfold of a difference that is nearly none says nothing, a hundredfold of the values that it is made of does."""
+    same, small = Expected("x", same=(-0.1, 0.1)), Estimate(1e-4, 1e-5, 12, 1e-5)
+    assert cannot_fail(same, "x", small, signed=True)
+    assert not cannot_fail(same, "x", small, signed=True, size=2.0)
+    assert cannot_fail(same, "x", small, signed=True, size=1e-4)
+
+
+def test_a_difference_is_as_large_as_its_points(folder, monkeypatch):
+    seen = []
+    monkeypatch.setattr(toml_claims, "cannot_fail", lambda *_, signed, size: seen.append((signed, size)))
+    measured(
+        folder, '{ at = "rate = 4 - rate = 2", more_than = 1 }, { at = "rate = 2", more_than = 1 }', RATES
+    )
+    assert seen == [(True, pytest.approx(4.0)), (False, None)]
 
 
 def test_beside_an_analysis_of_ones_own(folder, monkeypatch):

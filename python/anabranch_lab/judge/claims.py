@@ -11,7 +11,7 @@ from typing import Any
 from ..plan.catalogue import OWN, SORTS, Entry
 from ..plan.plan import PlanError
 from . import grades
-from .comparison import Comparison, Measured, compare
+from .comparison import Comparison, Measured, cannot_fail, compare, says_small
 
 SCHEMA = 2
 """The version of the form of claims.json: it grows when a key gets another meaning or goes."""
@@ -219,6 +219,7 @@ class ClaimBuilder:
         left = entry.without(measured)
         if left and not self.quick:
             raise PlanError(f"{identifier}: nothing is measured for `{left[0]}` of claims.toml")
+        self._check(entry, measured)
         beside = {name: of(entry, compared(entry, values))[0] for name, values in (readings or {}).items()}
         every = compared(entry, measured)
         parts, grade = of(entry, every)
@@ -227,6 +228,19 @@ class ClaimBuilder:
             grade = grades.NOT_JUDGED
         engine = self._engine if engine is None else engine
         return Claim(entry, self._study, engine, parts, grade, note, beside, every)
+
+    def _check(self, entry: Entry, measured: Mapping[str, Measured]) -> None:
+        """Refuses a comparison that cannot fail. A part with a `measure` is checked where its points are known (`toml_claims.py`)."""
+        for at, value in measured.items():
+            part = entry.expected(at)
+            if entry.not_testable or part.not_testable or part.sign or part.measure:
+                continue
+            # Nobody says here whether the measure is a difference: it may be, and so it may be below 0.
+            if not says_small(part) and cannot_fail(part, at, value, signed=True):
+                raise PlanError(
+                    f"study {self._study}: claim {entry.id}: part {at}: `{part.text}` cannot fail: 0, and a hundredfold of what was measured "
+                    "with either sign, would hold, too; give it a bound that a wrong result is beyond"
+                )
 
 
 def unjudged(entries: Mapping[str, Entry], study: str, found: Iterable[Claim]) -> list[Claim]:

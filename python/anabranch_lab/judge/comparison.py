@@ -124,24 +124,58 @@ BENDS = (0.0, 0.01, 0.2, 5.0, 100.0)
 """Factors by which a measured value is multiplied to see whether a comparison can fail; a difference also by their negatives."""
 
 
-def cannot_fail(expected: Expected, at: str, measured: Measured, *, signed: bool) -> bool:
+ROUNDED = 1e-9
+"""A measured value below this is none: what is left of a difference of equal numbers."""
+
+
+def cannot_fail(
+    expected: Expected, at: str, measured: Measured, *, signed: bool, size: float | None = None
+) -> bool:
     """Whether a comparison holds for any measured value: also for 0, a hundredth and a hundredfold of it.
 
-    `signed`: the measure can be below 0, as a difference can.
+    `signed`: the measure can be below 0, as a difference can. `size`: how large the measure can be, where that is known: a
+    difference can be as large as the values that it is made of. If it is not known it is the measured value, or the standard
+    deviation of the runs where that is larger.
     """
-    known = measured.estimate if isinstance(measured, Sample) else measured
-    if isinstance(known, bool) or not isinstance(known, Estimate | float | int):
+    known = _varying(measured)
+    if known is None or expected.equals is not None or expected.nothing is not None:
+        # A measure without the effect, `nothing`, is beyond the threshold.
         return False
-    if not isinstance(known, Estimate):
-        known = _exactly(float(known))
-    if known.mean == 0 or not math.isfinite(known.mean) or expected.equals is not None:
+    if size is None:
+        size = max(abs(known.mean), known.sd) if math.isfinite(known.sd) else abs(known.mean)
+    if not math.isfinite(known.mean) or not math.isfinite(size) or size < ROUNDED:
         return False
+    size = math.copysign(size, known.mean)
     factors = (*BENDS, *(-each for each in BENDS)) if signed else BENDS
-    bent = (replace(known, mean=known.mean * each, half=0.0) for each in (1.0, *factors))
+    bent = (replace(known, mean=mean, half=0.0) for mean in (known.mean, *(size * each for each in factors)))
     return all(
         (test := each.size or each.direction) is not None and test.holds <= test.fails
         for each in (compare(replace(expected, one_run=False), at, value) for value in bent)
     )
+
+
+def says_small(expected: Expected) -> bool:
+    """Whether a part says that a measure is small: a difference is none, or not much to the wrong side, or something is at most so much.
+
+    Such a part holds best where the measure is nearly 0, and that does not show how large it could be: by the measured value alone
+    nobody knows whether the comparison can fail.
+    """
+    bounds = expected.same or expected.range
+    if expected.value is not None:
+        return False
+    if bounds is not None:
+        return bounds[0] <= 0 <= bounds[1]
+    if expected.more_than is not None:
+        return expected.more_than < 0
+    return expected.less_than is not None and expected.less_than > 0
+
+
+def _varying(measured: Measured) -> Estimate | None:
+    """A measured value as an estimate; None for signs and texts."""
+    known = measured.estimate if isinstance(measured, Sample) else measured
+    if isinstance(known, bool) or not isinstance(known, Estimate | float | int):
+        return None
+    return known if isinstance(known, Estimate) else _exactly(float(known))
 
 
 def _exact(expected: Expected, at: str, measured: Measured) -> Comparison:

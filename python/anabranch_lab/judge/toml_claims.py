@@ -141,7 +141,9 @@ def judge(results: Results, builder: ClaimBuilder, entry: Entry) -> Claim:
         for place in part.places:
             if all(_there(grid, point) for point in (place.point, place.other) if point is not None):
                 measured[place.at] = _at(grid, part, place)
-                if cannot_fail(part.expected, place.at, measured[place.at], signed=place.sign == "-"):
+                apart = place.sign == "-"
+                size = _size(grid, part, place) if apart else None
+                if cannot_fail(part.expected, place.at, measured[place.at], signed=apart, size=size):
                     raise PlanError(
                         f"{part.where}: {part.expected.text}: nothing can fail; {place.at} would be so with a hundredth and with a hundredfold of what "
                         "was measured, too"
@@ -188,6 +190,12 @@ def _at(grid: Grid, part: Asked, place: Place) -> Estimate | Signs:
     if place.sign == "/":
         return _ratio(first, second)
     return Signs(first - second) if part.expected.sign else (first - second).estimate
+
+
+def _size(grid: Grid, part: Asked, place: Place) -> float:
+    """How large the difference of two points can be: as the larger one."""
+    points = (point for point in (place.point, place.other) if point is not None)
+    return max(abs(grid.at(part.measure.text, **point).mean) for point in points)
 
 
 def _ratio(first: Sample, second: Sample) -> Estimate:

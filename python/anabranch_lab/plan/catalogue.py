@@ -30,7 +30,7 @@ SORTS = {
     CONSISTENCY: "consistency: printed against printed",
     OWN: "our own hypotheses",
 }
-"""The classes of claims, as `counts_as` names them. Only the first two can be reproduced."""
+"""The classes of claims, as `counts_as` names them. Each is counted apart; a claim of any but the last can be reproduced, one of our own holds."""
 NUMBERS = ("more_than", "less_than", "no_effect", "nothing")
 
 
