@@ -54,6 +54,8 @@ class Claim:
     """The same parts where the text can be read in another way: shown beside, and not counted."""
     compared: tuple[Comparison, ...] = ()
     """The comparisons behind its grade, for a correction over several claims (`correction.py`)."""
+    error: float = grades.ERROR
+    """The probability of a wrong decision that was asked."""
 
     @property
     def id(self) -> str:
@@ -139,9 +141,11 @@ def compared(entry: Entry, measured: Mapping[str, Measured]) -> tuple[Comparison
     return tuple(compare(entry.expected(at), at, value, entry.one_run) for at, value in measured.items())
 
 
-def of(entry: Entry, compared: Sequence[Comparison]) -> tuple[tuple[Part, ...], str]:
+def of(
+    entry: Entry, compared: Sequence[Comparison], error: float = grades.ERROR
+) -> tuple[tuple[Part, ...], str]:
     """The parts of a claim with their grades, and that of the whole."""
-    graded = grades.grade(compared)
+    graded = grades.grade(compared, error)
     parts = _one_a_cause([_part(*both) for both in zip(compared, graded, strict=True)])
     overall = grades.overall(graded)
     return tuple(parts), grades.N if entry.not_testable else overall
@@ -191,12 +195,22 @@ def _one_a_cause(parts: Sequence[Part]) -> list[Part]:
 class ClaimBuilder:
     """Makes the claims of one experiment: expected values come from the list of the study, measured values from its judges."""
 
-    def __init__(self, study: str, engine: str, entries: Mapping[str, Entry], *, quick: bool = False):
+    def __init__(
+        self,
+        study: str,
+        engine: str,
+        entries: Mapping[str, Entry],
+        *,
+        quick: bool = False,
+        error: float = grades.ERROR,
+    ):
         self._study = study
         self._engine = engine
         self._entries = entries
         self.quick = quick
         """Whether points may be missing, because this is a quick look and no result."""
+        self.error = error
+        """The probability of a wrong decision that is asked: `grades.ERROR`, or `grades.BY_RULE`."""
 
     def claim(
         self,
@@ -220,14 +234,17 @@ class ClaimBuilder:
         if left and not self.quick:
             raise PlanError(f"{identifier}: nothing is measured for `{left[0]}` of claims.toml")
         self._check(entry, measured)
-        beside = {name: of(entry, compared(entry, values))[0] for name, values in (readings or {}).items()}
+        beside = {
+            name: of(entry, compared(entry, values), self.error)[0]
+            for name, values in (readings or {}).items()
+        }
         every = compared(entry, measured)
-        parts, grade = of(entry, every)
+        parts, grade = of(entry, every, self.error)
         if self.quick and any(part.half is not None or part.seeds is not None for part in parts):
             # A quick look has short runs and few points: only claims that are pure arithmetic get a grade.
             grade = grades.NOT_JUDGED
         engine = self._engine if engine is None else engine
-        return Claim(entry, self._study, engine, parts, grade, note, beside, every)
+        return Claim(entry, self._study, engine, parts, grade, note, beside, every, self.error)
 
     def _check(self, entry: Entry, measured: Mapping[str, Measured]) -> None:
         """Refuses a comparison that cannot fail. A part with a `measure` is checked where its points are known (`toml_claims.py`)."""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from . import grades
 from .claims import Claim
-from .grades import ERROR
 
 
-def grade(claims: Sequence[Claim], error: float = ERROR) -> dict[str, str]:
+def grade(claims: Sequence[Claim]) -> dict[str, str]:
     """The grade of each claim by Holm's procedure over the parts of all; a claim that is not judged, or has no parts, keeps its own."""
+    error = min((claim.error for claim in claims), default=grades.ERROR)
     every = grades.grade([each for claim in claims for each in claim.compared], error)
     found, place = {}, 0
     for claim in claims:

@@ -10,7 +10,7 @@ from types import ModuleType
 from ..plan import folders, plan
 from ..run.results import Results
 from ..show import claim_figures, overview
-from . import toml_claims
+from . import grades, toml_claims
 from .claims import Claim, ClaimBuilder
 from .figures import Figure, Table
 
@@ -47,7 +47,10 @@ def claim_builder(results: Results) -> ClaimBuilder:
     study = folders.study_of(results.plan)
     plan = results.plan
     engine = plan.engines[0] if plan.engines else ", ".join(plan.every_engine())
-    return ClaimBuilder(study.number, engine, study.claims, quick=results.quick)
+    # A judge may use the runs of any sweep of its plan.
+    by_rule = any(results.rule(sweep) is not None for sweep in plan.sweeps)
+    error = grades.BY_RULE if by_rule else grades.ERROR
+    return ClaimBuilder(study.number, engine, study.claims, quick=results.quick, error=error)
 
 
 def analyse(results: Results) -> Analysis:
