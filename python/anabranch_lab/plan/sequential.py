@@ -4,7 +4,8 @@ Points begin with `first` seeds and are looked at after these and after each `st
 look at which the interval of each figure that it is judged by is narrower than the plan says, else when all seeds of the
 plan are used. Only the widths of intervals are asked, never where they lie, so the rule cannot know whether a claim holds: it
 is that of fixed width (Chow and Robbins 1965) with a least number of seeds. Looks are paid for: with k of them the interval that
-is asked is that of level 1 - 0.05 / k (Bonferroni), so all looks together err in at most one of twenty cases.
+is asked is that of level 1 - 0.05 / k (Bonferroni). Points that stop early had little spread by chance all the same, so grades ask for
+fewer wrong decisions (`BY_RULE` of `judge/grades.py`).
 """
 
 import math
