@@ -126,6 +126,11 @@ def test_a_point_a_ratio_a_difference(folder):
     }
 
 
+def test_a_bound_may_be_far_above_what_is_measured(folder):
+    found = measured(folder, '{ at = "rate = 2", less_than = 1000 },', RATES)
+    assert found == {"rate = 2": (pytest.approx(2.0), "A")}
+
+
 def test_a_star_is_every_value(folder):
     found = measured(folder, '{ at = "rate = *, engine = *", more_than = 0.9 },', RATES)
     assert list(found) == [

@@ -18,7 +18,7 @@ from ..run.results import Results
 from ..stats import Estimate
 from . import grades
 from .claims import Claim, ClaimBuilder
-from .comparison import Signs, cannot_fail
+from .comparison import Signs, cannot_fail, says_small
 
 WORDS = {"goodput": "goodput_payload_bps", "duration": "completion_s"}
 """Short words for columns of results; any other is written as it is there, with spaces or `_`, without its unit."""
@@ -143,7 +143,11 @@ def judge(results: Results, builder: ClaimBuilder, entry: Entry) -> Claim:
                 measured[place.at] = _at(grid, part, place)
                 apart = place.sign == "-"
                 size = _size(grid, part, place) if apart else None
-                if cannot_fail(part.expected, place.at, measured[place.at], signed=apart, size=size):
+                # Little may be measured of what could be much: that a share is below one half says something where it is a thousandth.
+                small = part.expected.less_than is not None and says_small(part.expected)
+                if not small and cannot_fail(
+                    part.expected, place.at, measured[place.at], signed=apart, size=size
+                ):
                     raise PlanError(
                         f"{part.where}: {part.expected.text}: nothing can fail; {place.at} would be so with a hundredth and with a hundredfold of what "
                         "was measured, too"
