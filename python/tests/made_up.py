@@ -192,6 +192,9 @@ class Results:
             self.made[name] = Made(self._worlds[name], self._everywhere, spread=self._spread)
         return self.made[name]
 
+    def rule(self, sweep):
+        return sweep.sequential
+
     def points(self, sweep):
         for point in plain_points(self.plan.name, sweep.name):
             yield point, ""

@@ -26,7 +26,9 @@ def module(package, name):
 @pytest.mark.parametrize(("identifier", "judge"), [("A-T52", "table_5_2"), ("A-T53", "table_5_3")])
 def test_every_value_of_tables_5_2_and_5_3_counts(identifier, judge):
     """With one printed value changed, its part fails, and no other."""
-    entry = experiment.claim_builder(SimpleNamespace(plan=plan("web-objects-2005/traces"), quick=False))
+    entry = experiment.claim_builder(
+        SimpleNamespace(plan=plan("web-objects-2005/traces"), quick=False, rule=lambda sweep: None)
+    )
     entry = entry._entries[identifier]
     found = getattr(module(TRACES, "judge"), judge)()
 
@@ -46,7 +48,9 @@ def test_every_value_of_tables_5_2_and_5_3_counts(identifier, judge):
 
 def test_shares_of_which_delta_follows_and_a_delta_that_does_not():
     judge, data = module("satellite_2005", "judge"), module("satellite_2005", "data")
-    builder = experiment.claim_builder(SimpleNamespace(plan=plan("satellite-2005"), quick=False))
+    builder = experiment.claim_builder(
+        SimpleNamespace(plan=plan("satellite-2005"), quick=False, rule=lambda sweep: None)
+    )
 
     def failing(rows):
         with pytest.MonkeyPatch.context() as patch:
@@ -83,7 +87,9 @@ def larger(module, name, monkeypatch):
 )
 def test_an_equation_that_is_a_hundredth_off(monkeypatch, where, name, fail):
     judge = module(FIGURE, "judge")
-    builder = experiment.claim_builder(SimpleNamespace(plan=plan("sf-sctp-2007/fig-4-2"), quick=False))
+    builder = experiment.claim_builder(
+        SimpleNamespace(plan=plan("sf-sctp-2007/fig-4-2"), quick=False, rule=lambda sweep: None)
+    )
     assert not [claim.id for claim in judge.claims(builder) if claim.short]
     larger(where, name, monkeypatch)
     assert fail <= {claim.id for claim in judge.claims(builder) if claim.short}
