@@ -24,7 +24,8 @@ impl AssociationId {
 /// Reason why an association ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// SHUTDOWN COMPLETE was sent or received: everything was delivered.
+    /// SHUTDOWN COMPLETE was sent or received, or the peer had closed before it could answer our SHUTDOWN ACK: everything was
+    /// delivered.
     Graceful,
     /// We aborted.
     AbortedLocally,

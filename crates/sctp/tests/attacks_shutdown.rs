@@ -10,15 +10,55 @@ use anabranch_base::{Duration, Rng};
 use anabranch_sctp::{CloseReason, Config, Direction, State, SubflowLevel};
 use anabranch_wire::cause::{Cause, Causes, CookieWhileShuttingDown};
 use anabranch_wire::chunk::{
-    CookieEcho, ErrorChunk, Heartbeat, HeartbeatKind, Init, InitKind, ReConfig, Shutdown, ShutdownAck, kind,
+    Abort, CookieEcho, ErrorChunk, Heartbeat, HeartbeatKind, Init, InitKind, ReConfig, Shutdown, ShutdownAck,
+    kind, sack,
 };
 use anabranch_wire::param::{HeartbeatInfo, Param, Params, ReconfigResponse, SupportedExtensions};
 use anabranch_wire::{Checksum, Packet, Tsn};
-use common::script::{Script, TSN_Z, data, packet};
+use common::script::{Script, TAG_Z, TSN_Z, data, packet};
 use common::{Logged, Pair, Side};
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+/// A driver may hand in several packets before it asks for answers. What is out of the blue behind the SHUTDOWN ACK is
+/// answered with ABORT (RFC 9260, 8.4, 8), but after SHUTDOWN COMPLETE: the peer's association has ended in order.
+#[test]
+fn shutdown_complete_leaves_before_answers_to_packets_behind_it() {
+    let behind: [fn(&mut Vec<u8>); 3] = [
+        |out| Heartbeat { info: HeartbeatInfo { info: b"are you there" } }.emit(HeartbeatKind::Request, out),
+        |out| data(TSN_Z, 0, b"x").emit(out),
+        |out| sack::emit(out, Tsn::new(1), 1500, &[], &[]),
+    ];
+    for write in behind {
+        let mut script = Script::in_state(&Config::rfc9260(), State::ShutdownSent);
+        let packets = [packet(script.tag_a, |out| ShutdownAck.emit(out)), packet(script.tag_a, write)];
+        packets.iter().for_each(|bytes| script.pair.inject(Side::Z, bytes));
+        script.pair.pump();
+        assert_eq!(script.closed(), Some(CloseReason::Graceful));
+        assert_eq!(script.pair.names(), ["Ax SHUTDOWN-COMPLETE", "Ax ABORT"]);
+    }
+}
+
+/// The network may hand over that ABORT first: an end that waits for SHUTDOWN COMPLETE and hears that its peer has no association any
+/// more has ended in order. In any other state, and with a cause, it was aborted.
+#[test]
+fn a_peer_without_an_association_has_closed_where_only_shutdown_complete_is_missing() {
+    let protocol_violation = [0, 13, 0, 4];
+    for state in [State::Established, State::ShutdownSent, State::ShutdownReceived, State::ShutdownAckSent] {
+        for causes in [Causes::EMPTY, Causes::new(&protocol_violation)] {
+            let mut script = Script::in_state(&Config::rfc9260(), state);
+            let with_reflected_tag = packet(TAG_Z, |out| Abort { reflected_tag: true, causes }.emit(out));
+            script.pair.inject(Side::Z, &with_reflected_tag);
+            script.pair.pump();
+            let ended = script.closed().unwrap();
+            let in_order = state == State::ShutdownAckSent && causes.bytes().is_empty();
+            assert_eq!(ended == CloseReason::Graceful, in_order, "{state:?}: {ended:?}");
+            assert_eq!(matches!(ended, CloseReason::AbortedByPeer { .. }), !in_order, "{state:?}: {ended:?}");
+            assert!(script.pair.log.is_empty());
+        }
+    }
 }
 
 /// Beside an answer that fills the packet there is no room for SHUTDOWN, or SHUTDOWN ACK: it leaves with the next packet, at once, and is

@@ -191,7 +191,7 @@ impl Endpoint {
             let reflected = tag != 0 && tag == assoc.tags().1 && assoc.state() != State::CookieWait;
             match first {
                 Some(Chunk::Abort(abort)) if abort.reflected_tag && reflected => {
-                    assoc.end(End::by_peer(abort.causes));
+                    assoc.end(End::by_reflected_abort(assoc.state(), abort.causes));
                     self.settle(now, index);
                     return;
                 }

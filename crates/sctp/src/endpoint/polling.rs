@@ -21,7 +21,9 @@ impl Endpoint {
     #[allow(clippy::inline_always, reason = "drivers ask twice for each packet; measured")]
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant, max_packets: usize, buf: &mut Vec<u8>) -> Option<Transmit> {
-        if !self.stateless.is_empty() {
+        // What a closed association says last goes before answers to packets that came for it since: a peer that hears
+        // ABORT first would not know that the association has ended in order.
+        if !self.stateless.is_empty() && !self.registry.has_last_packets() {
             if let Some(reply) = self.stateless.pop(buf) {
                 return Some(reply);
             }

@@ -167,11 +167,16 @@ impl Registry {
         ended
     }
 
-    /// Takes an association that has closed out of the maps. `lingers`: it is freed once it was read.
+    /// Takes an association that has closed out of the maps. Its last packets are the next to leave. `lingers`: it is freed once it
+    /// was read.
     // rfc9260:14.2-1
     #[cold]
     pub(super) fn unmap_closed(&mut self, index: u32, lingers: bool) {
         self.unmap(index);
+        if let Some(place) = self.ready.iter().rposition(|other| *other == index) {
+            self.ready.remove(place);
+            self.ready.push_front(index);
+        }
         self.open = self.open.saturating_sub(1);
         let source = self.at(index).and_then(Association::remote).filter(|_| lingers);
         self.lingering.extend(source.map(|source| (source.ip(), index)));
@@ -311,6 +316,14 @@ impl Registry {
     #[inline]
     pub(super) fn first_ready(&self) -> Option<u32> {
         self.ready.front().copied()
+    }
+
+    /// True if an association has closed, and its last packets have not left.
+    #[cold]
+    pub(super) fn has_last_packets(&self) -> bool {
+        self.first_ready()
+            .and_then(|index| self.at(index))
+            .is_some_and(|assoc| assoc.state() == State::Closed)
     }
 
     /// True if some association may have something to send.
