@@ -121,7 +121,6 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::WindowUnit;
 
     // rfc9260:7.2.1-1
     #[test]
@@ -134,11 +133,9 @@ mod tests {
         assert_eq!(window(&rfc.clone().with(|c| c.mtu = 9000), false), 2 * 8968);
         assert_eq!(window(&rfc.clone().with(|c| c.mtu = 600), false), 4 * 568);
         let old = Config::rfc2960();
-        assert_eq!(window(&old, false), 2 * PMDCS);
+        assert_eq!(window(&old, false), 2 * 1500, "RFC 2960, 7.2.1: 2 x MTU");
         assert_eq!(old.controller(old.window_unit(), false, 65_536).ssthresh(), 65_536, "the peer's rwnd");
-        let full = old.clone().with(|c| c.emulation.window_unit = WindowUnit::Mtu);
-        assert_eq!(window(&full, false), 2 * 1500);
-        let full = full.with(|c| c.congestion.initial_window = InitialWindow::FullPackets(1));
+        let full = old.with(|c| c.congestion.initial_window = InitialWindow::FullPackets(1));
         assert_eq!(window(&full, false), PMDCS, "one packet, and nothing that slops over");
         let mut cubic = rfc.clone();
         cubic.set("congestion_control", "cubic").unwrap();

@@ -5,7 +5,7 @@ use anabranch_base::{Dscp, Duration};
 use super::{
     Checksums, Config, CongestionConfig, EmulationConfig, ExtensionConfig, FastRecovery, InitialWindow,
     LimitConfig, MaxBurst, PacingConfig, PathMtuConfig, SackConfig, StreamConfig, SubflowConfig,
-    SubflowLevel, TimerConfig,
+    SubflowLevel, TimerConfig, WindowUnit,
 };
 
 impl Config {
@@ -33,12 +33,14 @@ impl Config {
     }
 
     /// The rules of 2000 that the studies' stacks followed: the 4th missing report, a floor of 2 MTU, no recovery
-    /// point, an initial window of 2 MTU, an initial RTO of 3 s.
+    /// point, windows in MTU, the first of 2, an initial RTO of 3 s.
     #[must_use]
     pub fn rfc2960() -> Self {
         Self::rfc9260().with(|c| {
             c.profile = "rfc2960";
             c.timers.rto_initial = Duration::from_secs(3);
+            // RFC 2960, 7.2.1 to 7.2.3: windows start, grow and shrink in units of the path MTU.
+            c.emulation.window_unit = WindowUnit::Mtu;
             c.congestion.initial_window = InitialWindow::Packets(2);
             c.congestion.initial_ssthresh = None;
             c.congestion.ssthresh_floor = 2;

@@ -136,7 +136,6 @@ impl Config {
             c.profile = "kame-2006";
             c.limits.receive_window = 233_016;
             // One packet at first, and no second one for user data that does not fit it.
-            c.emulation.window_unit = WindowUnit::Mtu;
             c.congestion.initial_window = InitialWindow::FullPackets(1);
             c.congestion.fast_retransmit_threshold = 3;
             c.sack.immediate_bit = ImmediateBit::Off;
@@ -167,7 +166,6 @@ impl Config {
         Self::rfc2960().with(|c| {
             c.profile = "lksctp-2006";
             c.limits.receive_window = 52_736;
-            c.emulation.window_unit = WindowUnit::Mtu;
             c.emulation.flight_counts_headers = false;
             c.congestion.initial_window = InitialWindow::Rfc4960;
             c.congestion.fast_retransmit_threshold = 4;
@@ -202,7 +200,6 @@ impl Config {
             // It makes the handshake 240 bytes longer than that of TCP with its options (172 bytes in three packets), each
             // packet counted with the 16 bytes of header that the study's captures add.
             c.emulation.cookie_size = 108;
-            c.emulation.window_unit = WindowUnit::Mtu;
             // RFC 2960 limits no burst, and one packet may go beyond cwnd ("slop-over").
             c.congestion.max_burst = MaxBurst::Off;
             c.congestion.fast_recovery = FastRecovery::Off;
