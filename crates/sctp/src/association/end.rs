@@ -83,7 +83,7 @@ impl End {
     }
 
     /// ABORT with our peer's tag reflected: the peer has no association. In SHUTDOWN-ACK-SENT that is as good as SHUTDOWN COMPLETE:
-    /// both ends have acknowledged everything, and the peer has closed. Its answer to a packet that overtook our SHUTDOWN ACK, or followed it, may be
+    /// both ends have acknowledged everything, and the peer has closed. Its answer to a packet that followed our SHUTDOWN ACK may be
     /// here before its SHUTDOWN COMPLETE.
     pub(crate) fn by_reflected_abort(state: State, list: Causes<'_>) -> Self {
         let aborted = Self::by_peer(list);

@@ -173,9 +173,12 @@ impl Registry {
     #[cold]
     pub(super) fn unmap_closed(&mut self, index: u32, lingers: bool) {
         self.unmap(index);
-        if let Some(place) = self.ready.iter().rposition(|other| *other == index) {
-            self.ready.remove(place);
-            self.ready.push_front(index);
+        if self.slots.get(index as usize).is_some_and(|slot| slot.ready) {
+            // As a rule it has just been put at the end of the queue, so it is found at once.
+            if let Some(place) = self.ready.iter().rposition(|other| *other == index) {
+                self.ready.remove(place);
+                self.ready.push_front(index);
+            }
         }
         self.open = self.open.saturating_sub(1);
         let source = self.at(index).and_then(Association::remote).filter(|_| lingers);
