@@ -101,7 +101,7 @@ soak: ## LIVES=100000 random lives of two endpoints against the formal propertie
 	LIVES=$(LIVES) cargo test --profile soak --locked -p anabranch-sctp --test properties --test wild --test all -- --ignored --nocapture --skip one
 
 soak-live: ## SECONDS=3600 of peers that come and go over real sockets and a network with faults
-	SOAK_SECONDS=$(SECONDS) cargo test --locked -p anabranch-live --test soak -- --nocapture
+	SOAK_SECONDS=$(SECONDS) cargo test --locked --workspace --test soak -- --nocapture
 
 exhaustive: ## every life in a small scope, and every pair of 16-bit numbers: minutes (docs/reference/properties.md)
 	cargo test --profile soak --locked -p anabranch-sctp --test exhaustive -- --ignored --nocapture --test-threads 1

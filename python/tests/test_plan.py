@@ -81,6 +81,21 @@ def test_the_study_has_seven_probabilities_and_thirty_seeds(satellite):
     assert study.seeds == tuple(range(1, 31))
 
 
+def test_a_quick_look_takes_few_seeds_of_sweeps_that_have_their_own(tmp_path):
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    sweep = '[[sweep]]\nname = "{}"\nabout = "a"\naxes = []\n{}\n'
+    own = {
+        "many": 'seeds = "11..30"',
+        "one": 'seeds = "7"',
+        "told": 'seeds = "1..9"\nquick_seeds = "1..5"',
+        "none": "",
+    }
+    plan_of = 'title = "t"\nstudy = "x"\nseeds = "1..4"\nquick_seeds = "1..2"\n'
+    (tmp_path / "plan.toml").write_text(plan_of + "".join(sweep.format(*each) for each in own.items()))
+    found = {each.name: each.quick_seeds for each in plan.load(tmp_path).sweeps}
+    assert found == {"many": (11, 12), "one": (7,), "told": (1, 2, 3, 4, 5), "none": (1, 2)}
+
+
 def test_a_plan_with_a_wrong_key_is_refused(tmp_path):
     (tmp_path / "plan.toml").write_text(
         'title = "t"\nstudy = "x"\nseeds = "1"\nquick_seeds = "1"\nseed = 3\n'

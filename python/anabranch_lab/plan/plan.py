@@ -264,7 +264,7 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
     _only(study or {}, KEYS, str(folder.parent / "study.toml"))
     _kinds(document, str(file))
     seeds = document.get("seeds", SEEDS)
-    quick_seeds = document.get("quick_seeds", QUICK_SEEDS)
+    few = parse_seeds(document.get("quick_seeds", QUICK_SEEDS))
     axes = {key: _axis(key, entry, file) for key, entry in document.get("axes", {}).items()}
     engines = tuple(document.get("engines", ()))
     quick = _quick(document.get("quick", {}), f"[quick] of {file}")
@@ -330,7 +330,14 @@ def load(folder: Path, name: str = "", study: Mapping[str, Any] | None = None) -
                 set=dict(entry.get("set", {})),
                 axes=tuple(mine),
                 seeds=seeds_of,
-                quick_seeds=parse_seeds(entry.get("quick_seeds", entry.get("seeds", quick_seeds))),
+                # A sweep with seeds of its own is looked at with as few as the others.
+                quick_seeds=(
+                    parse_seeds(entry["quick_seeds"])
+                    if "quick_seeds" in entry
+                    else seeds_of[: len(few)]
+                    if "seeds" in entry
+                    else few
+                ),
                 trace=entry.get("trace", False),
                 skip=tuple(entry.get("skip", ())),
                 quick=_quick(entry["quick"], f"quick of {where}") if "quick" in entry else quick,

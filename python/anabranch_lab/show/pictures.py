@@ -62,6 +62,7 @@ def write(figure: Figure, folder: Path, stem: str, alt: str = "") -> Picture:
     found = list(series(figure))
     words = alt or describe(figure, found)
     width = figure.get_figwidth()
+    plots.lay_out(figure)
     light = plots.save(figure, folder, stem, close=False)
     (folder / f"{stem}.csv").write_text(table(found), encoding="utf-8")
     darken(figure)
