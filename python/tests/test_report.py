@@ -3,6 +3,7 @@ import io
 import json
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -12,7 +13,7 @@ from anabranch_lab import cli
 from anabranch_lab.judge import claims, experiment, grades
 from anabranch_lab.plan import catalogue
 from anabranch_lab.run import campaign
-from anabranch_lab.show import forest, pdf, plots, report, tables
+from anabranch_lab.show import forest, pdf, pictures, plots, report, tables
 
 
 class Page(HTMLParser):
@@ -254,6 +255,17 @@ def test_what_nobody_has_published_holds_and_is_not_reproduced():
     assert tables.in_a_line([]) == "0 claims"
     assert "A holds" in forest.caption(ours)
     assert "A reproduced" in forest.caption(ours + published)
+
+
+def test_letters_of_the_picture_of_all_claims_can_be_read():
+    figure = forest.draw([replace(made(), grade=grade) for grade in forest.COLOURS])
+    for dark in (False, True):
+        paper = pictures.DARK["paper"] if dark else "white"
+        if dark:
+            pictures.darken(figure)
+        for text in figure.axes[0].texts:
+            assert pictures.contrast(text.get_color()[:3], paper) >= forest.LEGIBLE, (text.get_text(), dark)
+    plots.plt.close(figure)
 
 
 def test_grades_are_counted_with_their_letters():

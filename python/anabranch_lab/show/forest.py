@@ -7,13 +7,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import matplotlib.colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ..judge import grades
 from ..judge.claims import Claim, Part, words
-from . import plots
+from . import pictures, plots
 
 COLOURS = {
     grades.A: plots.NS2,
@@ -24,6 +25,8 @@ COLOURS = {
     grades.NOT_JUDGED: plots.OTHER,
 }
 """Each grade by its colour; its letter stands beside it."""
+LEGIBLE = 4.5
+"""The contrast that letters need beside their ground."""
 MOST = 4.0
 """Values farther from the middle of the band than so many of its halves are drawn as arrows."""
 ROW = 0.19
@@ -64,6 +67,14 @@ def _value(found: Sequence[Claim]) -> str:
     return "expected" if all(claim.own for claim in found) else "published"
 
 
+def _legible(colour: str) -> tuple[float, ...]:
+    """A colour of letters: darker, where it must be, until it can be read on white paper (WCAG 2.2, 1.4.3)."""
+    rgb = matplotlib.colors.to_rgb(colour)
+    while pictures.contrast(rgb, "white") < LEGIBLE:
+        rgb = tuple(0.95 * value for value in rgb)
+    return rgb
+
+
 def _panel(axes: Axes, rows: Sequence[Claim], down: int, value: str) -> None:
     axes.add_patch(Rectangle((-1, -0.7), 2, down + 0.4, color="#e4e4e4", linewidth=0, zorder=0))
     axes.axvline(0, color=plots.OTHER, linewidth=0.6, zorder=1)
@@ -76,7 +87,7 @@ def _panel(axes: Axes, rows: Sequence[Claim], down: int, value: str) -> None:
             ha="right",
             va="center",
             fontsize=8,
-            color=colour,
+            color=_legible(colour),
             weight="bold",
         )
         axes.text(
@@ -86,7 +97,7 @@ def _panel(axes: Axes, rows: Sequence[Claim], down: int, value: str) -> None:
             ha="left",
             va="center",
             fontsize=7,
-            color=plots.OTHER,
+            color=_legible(plots.OTHER),
         )
         sized = [part for part in claim.parts if _place(part) is not None]
         for number, part in enumerate(sized):
