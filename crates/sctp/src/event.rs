@@ -24,7 +24,7 @@ impl AssociationId {
 /// Reason why an association ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// SHUTDOWN COMPLETE was sent or received, or the peer had closed before it could answer our SHUTDOWN ACK: everything was
+    /// SHUTDOWN COMPLETE was sent or received; or all that was missing was that of a peer which has no association any more. Everything was
     /// delivered.
     Graceful,
     /// We aborted.

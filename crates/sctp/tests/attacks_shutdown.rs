@@ -41,6 +41,26 @@ fn shutdown_complete_leaves_before_answers_to_packets_behind_it() {
     }
 }
 
+/// An association that was about to answer, and was closed by the next packet, has nothing to say: the answer to a packet behind
+/// that leaves all the same, and at once.
+#[test]
+fn an_association_that_closes_without_a_word_holds_back_no_answer() {
+    let mut script = Script::established(&Config::rfc9260());
+    let packets: [fn(&mut Vec<u8>); 3] = [
+        |out| Heartbeat { info: HeartbeatInfo { info: b"are you there" } }.emit(HeartbeatKind::Request, out),
+        |out| Abort { reflected_tag: false, causes: Causes::EMPTY }.emit(out),
+        |out| data(TSN_Z, 0, b"x").emit(out),
+    ];
+    for write in packets {
+        let bytes = packet(script.tag_a, write);
+        script.pair.inject(Side::Z, &bytes);
+    }
+    let (now, mut left) = (script.pair.now, Vec::new());
+    assert!(script.pair.a.poll_transmit(now, 1, &mut left).is_some(), "the ABORT out of the blue");
+    assert!(script.pair.a.poll_transmit(now, 1, &mut left).is_none());
+    assert!(!script.pair.a.has_ready());
+}
+
 /// The network may hand over that ABORT first: an end that waits for SHUTDOWN COMPLETE and hears that its peer has no association any
 /// more has ended in order. In any other state, and with a cause, it was aborted.
 #[test]

@@ -82,19 +82,14 @@ impl End {
         Self { reason: CloseReason::AbortedByPeer { causes, reason }, notice: Notice::ByPeer }
     }
 
-    /// ABORT with our peer's tag reflected: the peer has no association. In SHUTDOWN-ACK-SENT that is as good as SHUTDOWN COMPLETE:
-    /// both ends have acknowledged everything, and the peer has closed. Its answer to a packet that followed our SHUTDOWN ACK may be
-    /// here before its SHUTDOWN COMPLETE.
+    /// ABORT with our peer's tag reflected: the peer has no association. In SHUTDOWN-ACK-SENT, and without a cause, that is as good as
+    /// SHUTDOWN COMPLETE: both ends have acknowledged everything. A peer that has closed answers so what came behind our SHUTDOWN ACK, and the
+    /// answer may be here before its SHUTDOWN COMPLETE.
     pub(crate) fn by_reflected_abort(state: State, list: Causes<'_>) -> Self {
-        let aborted = Self::by_peer(list);
-        match &aborted.reason {
-            CloseReason::AbortedByPeer { causes, .. }
-                if causes.is_empty() && state == State::ShutdownAckSent =>
-            {
-                Self::silent(CloseReason::Graceful)
-            }
-            _ => aborted,
+        if state == State::ShutdownAckSent && list.bytes().is_empty() {
+            return Self { reason: CloseReason::Graceful, notice: Notice::ByPeer };
         }
+        Self::by_peer(list)
     }
 
     /// The peer's host does not know SCTP, or the port of UDP: as if the peer had sent an ABORT without causes (10, ICMP8).

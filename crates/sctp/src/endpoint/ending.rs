@@ -41,7 +41,8 @@ impl Endpoint {
     /// leave ([`Endpoint::poll_transmit`]).
     pub fn destroy(&mut self, now: Instant) {
         self.stop_listening();
-        for index in self.registry.indices() {
+        // Backwards, as each goes to the front of those that have something to send.
+        for index in self.registry.indices().into_iter().rev() {
             if let Some(assoc) = self.registry.at_mut(index) {
                 assoc.end(End::by_user(&[]));
             }

@@ -46,7 +46,8 @@ impl Endpoint {
                 self.registry.rest(index);
             }
         }
-        None
+        // An association that closed in the meantime may have had nothing to say.
+        if self.stateless.is_empty() { None } else { self.stateless.pop(buf) }
     }
 
     /// True if [`Endpoint::poll_transmit`] may have a packet. A driver that shares an endpoint with its users calls

@@ -321,7 +321,7 @@ impl Registry {
         self.ready.front().copied()
     }
 
-    /// True if an association has closed, and its last packets have not left.
+    /// True if an association has closed, and may have last packets that have not left.
     #[cold]
     pub(super) fn has_last_packets(&self) -> bool {
         self.first_ready()

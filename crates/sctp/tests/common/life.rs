@@ -499,13 +499,11 @@ impl World {
         if self.plan.aborts && reasons.iter().any(|r| *r != Some(CloseReason::Graceful)) {
             return;
         }
-        // An old packet that reaches the side which has ended already is out of the blue, and its ABORT may overtake
-        // the SHUTDOWN COMPLETE (8.4); in a network that keeps packets in order nobody ever sees one.
-        let late_abort = CloseReason::AbortedByPeer { causes: Vec::new(), reason: None };
-        let in_order = self.plan.reorder == 0.0 && self.plan.replay == 0.0;
-        let graceful = reasons.iter().filter(|r| **r == Some(CloseReason::Graceful)).count();
-        let fine = graceful == 2 || (graceful == 1 && !in_order && reasons.contains(&Some(late_abort)));
-        assert!(fine, "{reasons:?} {}", self.story());
+        assert!(
+            reasons.iter().all(|reason| *reason == Some(CloseReason::Graceful)),
+            "{reasons:?} {}",
+            self.story()
+        );
         for side in SIDES {
             let (from, to) = (&self.users[side as usize], &self.users[side.other() as usize]);
             assert_eq!(from.dropped, 0);
