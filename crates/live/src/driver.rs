@@ -331,15 +331,7 @@ impl Driver {
             // An inbox that is not full has taken all that there was; the runtime signals later packets, once it was
             // asked again.
             again |= self.inbox.is_full() || socket.poll_readable(cx).is_ready();
-            let now = shared.clock.now();
-            let mut state = shared.lock();
-            // The effects of users' commands leave before the received packets are processed: an ABORT with its reason
-            // goes before the one without that answers a packet for an association that is closed by now.
-            if state.endpoint.has_ready() {
-                self.collect(now, &mut state);
-            }
-            drop(state);
-            self.hand_in(cx, now, index);
+            self.hand_in(cx, shared.clock.now(), index);
         }
         // Packets that came before an ICMP error about the peer's port are read first: they may be the last of the
         // peer's data, or its ABORT. After a number of turns errors are read all the same, so that others' packets

@@ -92,7 +92,8 @@ impl End {
         Self::by_peer(list)
     }
 
-    /// The peer's host does not know SCTP, or the port of UDP: as if the peer had sent an ABORT without causes (10, ICMP8), but the user is told what ICMP said.
+    /// The peer's host does not know SCTP, or the port of UDP: as if the peer had sent an ABORT without causes (10, ICMP8), but
+    /// the user is told what ICMP said.
     pub(super) fn by_icmp(reason: CloseReason) -> Self {
         Self { reason, notice: Notice::ByPeer }
     }
